@@ -1,0 +1,140 @@
+//! The command line.
+
+use crate::memory::Size;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
+#[derive(Debug, Parser)]
+#[command(name = "heaplake", version, about, long_about = None, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What heaplake can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Analyse snapshots and add each to a lake as one run
+    Analyze(Box<Analyze>),
+    /// Print the summary of a run again
+    Show(Show),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Example:\n  heaplake man | man -l -")]
+    Man,
+}
+
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  heaplake analyze Heap.heapsnapshot --out lake
+  heaplake analyze nightly/ --out lake --release 2.4.1 --label host=web7
+  heaplake analyze 'snapshots/*.heapsnapshot.zst' --out lake --memory 2GiB
+  zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
+
+Exit codes:
+  0  all inputs are in the lake
+  1  some inputs failed; the others are in the lake
+  2  the command line or the output folder cannot be used
+  3  memory budget or disk space did not suffice
+  130  interrupted";
+
+/// Options of `analyze`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = ANALYZE_EXAMPLES)]
+pub struct Analyze {
+    /// Snapshots: files, folders (searched for snapshots), glob patterns, or - for standard input; .gz and .zst as they
+    /// are
+    #[arg(required = true, value_name = "FILE")]
+    pub inputs: Vec<String>,
+    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Release that the snapshots belong to
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
+    pub release: String,
+    /// Name of the snapshot, for a single input [default: the file's name and a hash of its content]
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub snapshot: Option<String>,
+    /// A label for the run; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+    /// Memory that the analysis may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Write the table of edges too
+    #[arg(long)]
+    pub edges: bool,
+    /// Replace runs that are in the lake already
+    #[arg(long)]
+    pub force: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `show`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake show lake/release=none/snapshot=Heap-1f0c9a77")]
+pub struct Show {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A name that becomes part of a folder's name.
+fn name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.starts_with('.') || text.len() > 200 {
+        return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
+    }
+    match text.chars().find(|c| matches!(c, '/' | '\\' | '=') || c.is_control()) {
+        Some(bad) => Err(format!("a name cannot hold {bad:?}, for it becomes part of a folder's name")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label has the form KEY=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn names_stay_inside_the_lake() {
+        for bad in ["", ".", "..", "a/b", "a=b", "a\\b", "a\nb"] {
+            assert!(name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(name("2.4.1-rc 1"), Ok("2.4.1-rc 1".to_owned()));
+    }
+}

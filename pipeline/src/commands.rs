@@ -1,0 +1,197 @@
+//! What the command line asks for, done.
+
+use crate::analyze::{self, Failure, Outcome, Request, analyze};
+use crate::cli::{Analyze, Cli, Command, Show};
+use crate::inputs;
+use crate::memory::default_budget;
+use crate::progress::Mode;
+use crate::summary;
+use clap::CommandFactory;
+use heaplake_kit::{StageError, budget};
+use heaplake_publish::commit;
+use heaplake_schemas::run::{Options, Run};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const RESOURCES: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
+/// Does what the command line asks for; the exit code of the process.
+#[must_use]
+pub fn run(cli: Cli) -> ExitCode {
+    let code = match cli.command {
+        Command::Analyze(options) => run_analyze(&options),
+        Command::Show(options) => run_show(&options),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "heaplake", &mut text);
+            print(&text)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            // Writing into memory cannot fail.
+            let _ = clap_mangen::Man::new(Cli::command()).render(&mut text);
+            print(&text)
+        }
+    };
+    ExitCode::from(code)
+}
+
+/// What became of one input, for machines.
+#[derive(Serialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+enum Report {
+    /// The run is new in the lake.
+    Committed { input: String, path: PathBuf, run: Box<Run> },
+    /// The run was there already.
+    Unchanged { input: String, path: PathBuf, run: Box<Run> },
+    /// There is no run.
+    Failed { input: String, error: String, advice: String },
+}
+
+fn run_analyze(options: &Analyze) -> u8 {
+    let mode = Mode::choose(options.quiet);
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
+    // A second subscriber in one process (tests) changes nothing.
+    let _ = subscriber.with_ansi(false).try_init();
+    if options.snapshot.is_some() && options.inputs.len() > 1 {
+        return complain("--snapshot names one snapshot, but several inputs are given", "leave --snapshot out", USAGE);
+    }
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    if memory < budget::SMALLEST {
+        let cause = format!("--memory of {} is too small for anything", summary::size(memory));
+        return complain(&cause, &format!("give at least {}", summary::size(budget::SMALLEST)), USAGE);
+    }
+    if let Err(error) = analyze::prepare(&options.out) {
+        let code = if error.is_resource() { RESOURCES } else { USAGE };
+        return complain(&error.to_string(), &error.advice(), code);
+    }
+    let cancel = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&cancel);
+    // Without a handler an interrupt ends the process at once, which is only less tidy.
+    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
+
+    let mut code = 0;
+    let mut reports = Vec::new();
+    for input in inputs::resolve(&options.inputs) {
+        let (name, result) = match input {
+            Err((name, why)) => {
+                let failure =
+                    (format!("{name}: {why}"), "name a snapshot, or a folder that holds some".to_owned(), FAILED);
+                (name, Err(failure))
+            }
+            Ok(input) => {
+                let name = input.name();
+                let result = analyze(&request(options, input, memory), mode, &cancel);
+                (name.clone(), result.map_err(|failure| explain(&name, &failure)))
+            }
+        };
+        match result {
+            Ok(outcome) => {
+                if !options.quiet && !options.json {
+                    present(&outcome);
+                }
+                reports.push(committed(name, outcome));
+            }
+            Err((error, advice, failed)) => {
+                code = code.max(complain(&error, &advice, failed));
+                reports.push(Report::Failed { input: name, error, advice });
+                if failed == INTERRUPTED {
+                    break;
+                }
+            }
+        }
+    }
+    if options.json {
+        print_json(&reports);
+    }
+    code
+}
+
+fn request(options: &Analyze, input: heaplake_ingest::source::Input, memory: u64) -> Request {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Request {
+        input,
+        lake: options.out.clone(),
+        release: options.release.clone(),
+        snapshot: options.snapshot.clone(),
+        options: Options { edges: options.edges, labels: options.labels.iter().cloned().collect() },
+        memory,
+        threads: options.threads.map_or(cores, usize::from),
+        scratch: options.scratch.clone(),
+        force: options.force,
+    }
+}
+
+/// Cause, advice and exit code of a failure. The cause names the input.
+fn explain(input: &str, failure: &Failure) -> (String, String, u8) {
+    let code = if failure.is_cancelled() {
+        INTERRUPTED
+    } else if failure.is_resource() {
+        RESOURCES
+    } else {
+        FAILED
+    };
+    let cause = failure.to_string();
+    let cause = if cause.contains(input) { cause } else { format!("{input}: {cause}") };
+    (cause.replace(['\n', '\r'], " "), failure.advice(), code)
+}
+
+fn present(outcome: &Outcome) {
+    let place = outcome.place.display();
+    if outcome.unchanged {
+        let text =
+            format!("{}: in the lake already, nothing to do ({place}); --force replaces it\n", outcome.run.source);
+        print(text.as_bytes());
+    } else {
+        print(summary::text(&outcome.run, &outcome.place).as_bytes());
+    }
+}
+
+fn committed(input: String, outcome: Outcome) -> Report {
+    let (path, run) = (outcome.place, Box::new(outcome.run));
+    if outcome.unchanged { Report::Unchanged { input, path, run } } else { Report::Committed { input, path, run } }
+}
+
+fn run_show(options: &Show) -> u8 {
+    match commit::read(&options.run) {
+        Ok(Some(run)) if options.json => print_json(&run),
+        Ok(Some(run)) => print(summary::text(&run, &options.run).as_bytes()),
+        Ok(None) => {
+            let cause = format!("{}: no run: there is no run.json", options.run.display());
+            complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
+        }
+        Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
+        Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
+}
+
+/// One line of cause and one of what to do, on standard error.
+fn complain(cause: &str, advice: &str, code: u8) -> u8 {
+    let _ = writeln!(std::io::stderr(), "heaplake: {cause}\n  -> {advice}");
+    code
+}
+
+/// Standard output; a reader that went away is no error.
+fn print(text: &[u8]) -> u8 {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text).and_then(|()| out.flush());
+    0
+}
+
+fn print_json(value: &impl Serialize) -> u8 {
+    match serde_json::to_vec_pretty(value) {
+        Ok(mut text) => {
+            text.push(b'\n');
+            print(&text)
+        }
+        Err(error) => complain(&error.to_string(), "report this as a bug", FAILED),
+    }
+}

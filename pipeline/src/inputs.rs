@@ -1,0 +1,113 @@
+//! What the user named, as a list of inputs.
+
+use heaplake_ingest::source::Input;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Endings of the files that a folder is searched for.
+const ENDINGS: [&str; 3] = [".heapsnapshot", ".heapsnapshot.gz", ".heapsnapshot.zst"];
+
+/// Something that the user named and that gives no input: what, and why.
+pub type Unusable = (String, String);
+
+/// Resolves files, folders, glob patterns and `-`, in the order in which they were named, those of one folder or
+/// pattern sorted, each input once.
+#[must_use]
+pub fn resolve(names: &[String]) -> Vec<Result<Input, Unusable>> {
+    let mut inputs: Vec<Result<Input, Unusable>> = Vec::new();
+    for name in names {
+        for input in one(name) {
+            if !inputs.contains(&input) {
+                inputs.push(input);
+            }
+        }
+    }
+    inputs
+}
+
+fn one(name: &str) -> Vec<Result<Input, Unusable>> {
+    let path = Path::new(name);
+    let unusable = |why: &str| vec![Err((name.to_owned(), why.to_owned()))];
+    if name == "-" {
+        return vec![Ok(Input::Stdin)];
+    }
+    if path.is_dir() {
+        let mut found = Vec::new();
+        return match search(path, &mut found) {
+            Err(error) => unusable(&format!("cannot search the folder: {error}")),
+            Ok(()) if found.is_empty() => unusable("the folder holds no .heapsnapshot, .gz or .zst of one"),
+            Ok(()) => {
+                found.sort();
+                found.into_iter().map(|path| Ok(Input::File(path))).collect()
+            }
+        };
+    }
+    if !path.exists() && name.contains(['*', '?', '[']) {
+        return match glob::glob(name) {
+            Err(error) => unusable(&format!("not a glob pattern: {error}")),
+            Ok(paths) => {
+                let found: Vec<_> =
+                    paths.flatten().filter(|path| path.is_file()).map(|path| Ok(Input::File(path))).collect();
+                if found.is_empty() { unusable("no file matches the pattern") } else { found }
+            }
+        };
+    }
+    // A file that is missing or unreadable is reported when it is opened.
+    vec![Ok(Input::File(path.to_owned()))]
+}
+
+fn search(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let kind = entry.file_type()?;
+        if name.starts_with('.') {
+            continue;
+        }
+        if kind.is_dir() {
+            search(&entry.path(), found)?;
+        } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A readable name for an input: its file name without endings, with only letters, digits, dots, dashes and
+/// underscores.
+#[must_use]
+pub fn stem(input: &Input) -> String {
+    let name = match input {
+        Input::Stdin => "stdin".to_owned(),
+        Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+    };
+    let name =
+        [".gz", ".zst", ".heapsnapshot"].iter().fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
+    let clean: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' })
+        .take(100)
+        .collect();
+    let clean = clean.trim_start_matches('.');
+    if clean.is_empty() { "snapshot".to_owned() } else { clean.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stems_are_readable_and_safe() {
+        for (path, expected) in [
+            ("a/Heap.2026.heapsnapshot.gz", "Heap.2026"),
+            ("x y=z.heapsnapshot", "x_y_z"),
+            (".heapsnapshot", "snapshot"),
+            ("..zst", "snapshot"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(stem(&Input::File(path.into())), expected);
+        }
+        assert_eq!(stem(&Input::Stdin), "stdin");
+    }
+}

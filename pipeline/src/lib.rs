@@ -1,0 +1,13 @@
+//! The binary: command line, plan, run, commit. The only place that knows every stage.
+//!
+//! [`analyze::analyze`] takes one input through all stages; [`commands`] does what the command line asks for and is all
+//! that `main` calls.
+
+pub mod analyze;
+pub mod cli;
+pub mod commands;
+pub mod inputs;
+pub mod memory;
+pub mod plan;
+pub mod progress;
+pub mod summary;

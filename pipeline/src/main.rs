@@ -1,0 +1,8 @@
+//! `heaplake`: heap snapshots in, a lake of Parquet tables out.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    heaplake::commands::run(heaplake::cli::Cli::parse())
+}

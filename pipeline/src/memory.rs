@@ -1,0 +1,101 @@
+//! How much memory there is, how much a run may have, and how much the process had.
+
+use std::fs;
+use std::str::FromStr;
+
+/// The budget where the user names none, at least, bytes.
+const LEAST_DEFAULT: u64 = 256 << 20;
+
+/// A number of bytes as people write it: `512MiB`, `2GB`, `1.5G`, `4096`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "kb" => 1000,
+            "mb" => 1000 * 1000,
+            "gb" => 1000 * 1000 * 1000,
+            "tb" => 1000 * 1000 * 1000 * 1000,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            "t" | "tib" => 1 << 40,
+            _ => return Err("a size is a number and B, KiB, MiB, GiB, KB, MB or GB".to_owned()),
+        };
+        let number: f64 = number.parse().map_err(|_| "a size begins with a number".to_owned())?;
+        Ok(Self((number * unit as f64) as u64))
+    }
+}
+
+/// The budget where the user names none: a quarter of what the machine or the cgroup has, at least 256 MiB.
+#[must_use]
+pub fn default_budget() -> u64 {
+    (available() / 4).max(LEAST_DEFAULT)
+}
+
+/// Memory of the machine, or the limit of the cgroup (version 1 or 2) that the process runs in, whichever is less.
+fn available() -> u64 {
+    let machine = field("/proc/meminfo", "MemTotal:").unwrap_or(4 << 30);
+    cgroup_limits().into_iter().fold(machine, u64::min)
+}
+
+/// Limits of all cgroups above the process. A limit that is not a number, or huge, is none.
+fn cgroup_limits() -> Vec<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut limits = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (root, file) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            list if list.split(',').any(|name| name == "memory") => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ => continue,
+        };
+        let mut folder = path.trim_matches('/');
+        loop {
+            let text = fs::read_to_string(format!("{root}/{folder}/{file}")).unwrap_or_default();
+            limits.extend(text.trim().parse::<u64>());
+            match folder.rsplit_once('/') {
+                Some((above, _)) => folder = above,
+                None if !folder.is_empty() => folder = "",
+                None => break,
+            }
+        }
+    }
+    limits
+}
+
+/// Most memory that the process had at once, bytes, where the system tells.
+#[must_use]
+pub fn peak_rss() -> Option<u64> {
+    field("/proc/self/status", "VmHWM:")
+}
+
+/// A `Name:   12345 kB` line of a file under `/proc`, in bytes.
+fn field(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        let size = |text: &str| text.parse::<Size>().map(|size| size.0);
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("256MiB"), Ok(256 << 20));
+        assert_eq!(size("1.5g"), Ok(3 << 29));
+        assert_eq!(size("2 GB"), Ok(2_000_000_000));
+        assert!(size("lots").is_err() && size("5 parsecs").is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! What people see while a run goes on: bars on a terminal, one line per stage elsewhere, nothing when quiet.
+
+use heaplake_kit::{Progress, Stats};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Bars on standard error.
+    Bars,
+    /// One line per finished stage on standard error.
+    Lines,
+    /// Not at all.
+    Quiet,
+}
+
+impl Mode {
+    /// Bars where somebody watches, lines where a log is kept.
+    #[must_use]
+    pub fn choose(quiet: bool) -> Self {
+        match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Bars,
+            (false, false) => Self::Lines,
+        }
+    }
+}
+
+/// Shows the progress of one input.
+pub struct Display {
+    mode: Mode,
+    input: String,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Display {
+    /// For the input of this name.
+    #[must_use]
+    pub fn new(mode: Mode, input: &str) -> Self {
+        Self { mode, input: input.to_owned(), bar: Mutex::new(None) }
+    }
+
+    /// Tells that a stage is done.
+    pub fn finished(&self, stage: &str, stats: Stats, seconds: f64) {
+        if self.mode == Mode::Lines {
+            tracing::info!("{}: {stage}: {} rows in {seconds:.2} s", self.input, stats.rows);
+        }
+    }
+
+    fn with_bar(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
+        // A thread that panicked while it held the lock leaves a bar that is still good to draw.
+        act(&mut self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+}
+
+impl Progress for Display {
+    fn begin(&self, stage: &'static str, total: u64) {
+        if self.mode != Mode::Bars {
+            return;
+        }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+        let template = if total == 0 { "{msg} {spinner}" } else { "{msg} {wide_bar} {percent:>3}% {eta:>4}" };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(format!("{}  {stage:<13}", self.input));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        self.with_bar(|current| *current = Some(bar));
+    }
+
+    fn advance(&self, units: u64) {
+        if self.mode == Mode::Bars {
+            self.with_bar(|bar| bar.iter().for_each(|bar| bar.inc(units)));
+        }
+    }
+
+    fn end(&self) {
+        self.with_bar(|bar| bar.take().iter().for_each(ProgressBar::finish_and_clear));
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        // A run that failed leaves no bar behind.
+        self.end();
+    }
+}

@@ -1,0 +1,129 @@
+//! A run in brief, for people.
+
+use heaplake_schemas::run::{LargeObject, PATH_HEAD, Run, Step, Table};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The summary of the run in this folder, as text.
+#[must_use]
+pub fn text(run: &Run, place: &Path) -> String {
+    let mut out = String::new();
+    // Writing into a string cannot fail.
+    let _ = write(run, place, &mut out);
+    out
+}
+
+fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
+    let summary = &run.summary;
+    writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, summary.format, size(run.input_bytes))?;
+    writeln!(out)?;
+    for (value, what) in [
+        (count(summary.node_count), "nodes".to_owned()),
+        (count(summary.edge_count), "edges".to_owned()),
+        (count(summary.class_count), "classes".to_owned()),
+        (count(summary.string_count), "strings".to_owned()),
+        (size(summary.shallow_bytes), "in all nodes".to_owned()),
+    ] {
+        writeln!(out, "  {value:>14}  {what}")?;
+    }
+    if let Some(native) = summary.native_bytes {
+        writeln!(out, "  {:>14}  of native memory", size(native))?;
+    }
+    if summary.unreachable_count > 0 {
+        let (nodes, bytes) = (count(summary.unreachable_count), size(summary.unreachable_bytes));
+        writeln!(out, "  {nodes:>14}  nodes are unreachable ({bytes})")?;
+    }
+    if summary.detached_count > 0 {
+        writeln!(out, "  {:>14}  DOM nodes are detached", count(summary.detached_count))?;
+    }
+    writeln!(out, "\nLargest classes by retained size\n")?;
+    writeln!(out, "  {:>12} {:>12} {:>12}  class", "retained", "shallow", "count")?;
+    for class in &summary.classes {
+        let row = &class.row;
+        let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", count(row.count), shorten(&class.class, 80))?;
+    }
+    writeln!(out, "\nLargest objects by retained size, under their dominators\n")?;
+    writeln!(out, "  {:>12} {:>12} {:>12}  object", "retained", "shallow", "node")?;
+    for object in &summary.objects {
+        let step = &object.object;
+        let (retained, shallow) = (size(step.retained_bytes), size(step.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step))?;
+        writeln!(out, "  {:>38}  {}", "", path(object))?;
+    }
+    writeln!(out, "\nTables in {}\n", place.display())?;
+    for Table { file, rows, bytes } in &run.tables {
+        writeln!(out, "  {:>12} {:>12} rows  {file}", size(*bytes), count(*rows))?;
+    }
+    let peak = summary.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", peak memory {}", size(bytes)));
+    writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))
+}
+
+/// `Class @id "name"`.
+fn label(step: &Step) -> String {
+    let class = shorten(&step.class, 60);
+    if step.name.is_empty() {
+        format!("{class} @{}", step.id)
+    } else {
+        format!("{class} @{} {:?}", step.id, shorten(&step.name, 40))
+    }
+}
+
+fn path(object: &LargeObject) -> String {
+    let mut text = String::from("in ");
+    for (i, step) in object.path.iter().enumerate() {
+        if i > 0 {
+            text += " › ";
+        }
+        if i == PATH_HEAD && object.path_left_out > 0 {
+            text += &format!("… {} more … › ", count(object.path_left_out));
+        }
+        text += &shorten(if step.name.is_empty() { &step.class } else { &step.name }, 40);
+    }
+    text
+}
+
+/// Bytes in the largest unit of which there is at least one.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// A number with its thousands apart.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// At most so many characters, on one line.
+fn shorten(text: &str, most: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    if text.chars().count() <= most { clean.collect() } else { clean.take(most - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([size(0), size(1023), size(1536), size(5 << 30)], ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
+        assert_eq!([count(7), count(1234), count(1_234_567)], ["7", "1,234", "1,234,567"]);
+        assert_eq!(shorten("a\nbcd", 4), "a b…");
+    }
+}

@@ -1,0 +1,64 @@
+//! The id spaces. Each is a `u32` that only counts in its own space; mixing two does not compile.
+
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        #[repr(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// Stands for "there is none" in scratch columns; never a valid id.
+            pub const NONE: Self = Self(u32::MAX);
+
+            /// The id as a position in an array of its space.
+            #[inline]
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is [`Self::NONE`].
+            #[inline]
+            #[must_use]
+            pub const fn is_none(self) -> bool {
+                self.0 == u32::MAX
+            }
+
+            /// The id, or nothing where it is [`Self::NONE`].
+            #[inline]
+            #[must_use]
+            pub const fn get(self) -> Option<u32> {
+                if self.is_none() { None } else { Some(self.0) }
+            }
+        }
+    };
+}
+
+id! {
+    /// Ordinal of a node in the order of the input, 0-based. The `node` column of every table.
+    NodeId
+}
+id! {
+    /// Position of a node in the depth-first preorder of the holding graph; the root is 0. Nodes that the search does
+    /// not reach have none.
+    Preorder
+}
+id! {
+    /// Row of the class table, in the order in which classes first occur among the nodes.
+    ClassId
+}
+id! {
+    /// Entry of the string table. Equal ids mean equal content, and the other way round: the table is interned.
+    StringId
+}
+
+/// Most nodes that one snapshot may have: the last ordinal is [`NodeId::NONE`], the one before is kept free for
+/// algorithms that need a second mark.
+pub const MAX_NODES: u64 = u32::MAX as u64 - 1;

@@ -1,0 +1,29 @@
+//! What heaplake writes, and the words it uses for it.
+//!
+//! One file is one table: its columns with units, nullability and sort order, as an Arrow schema. [`scratch`] names
+//! the columns through which the stages of one run meet on disk, and [`ids`] holds the id spaces as newtypes, so that
+//! an ordinal of one space cannot be used in another. This crate knows nobody and computes nothing.
+
+pub mod classes;
+pub mod edges;
+pub mod ids;
+pub mod nodes;
+pub mod run;
+pub mod scratch;
+pub mod snapshot;
+
+/// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Version of heaplake itself, written into every table's key-value metadata.
+pub const HEAPLAKE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Keys of the metadata that every Parquet file carries.
+pub mod metadata {
+    /// [`HEAPLAKE_VERSION`](crate::HEAPLAKE_VERSION).
+    pub const VERSION: &str = "heaplake.version";
+    /// [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
+    pub const SCHEMA: &str = "heaplake.schema_version";
+    /// Hash of the analysed input, as in the `snapshot` table.
+    pub const INPUT_HASH: &str = "heaplake.input_hash";
+}

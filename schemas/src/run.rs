@@ -1,0 +1,132 @@
+//! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
+
+use crate::classes::ClassRow;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// File name inside a run.
+pub const FILE: &str = "run.json";
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Version of heaplake that wrote the run.
+    pub heaplake_version: String,
+    /// Version of its tables.
+    pub schema_version: u32,
+    /// Name of the snapshot.
+    pub snapshot: String,
+    /// Its release.
+    pub release: String,
+    /// The input as the user named it.
+    pub source: String,
+    /// Bytes of the input as stored.
+    pub input_bytes: u64,
+    /// XXH3-128 of them.
+    pub input_hash: String,
+    /// What shaped the result.
+    pub options: Options,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// What `heaplake show` prints.
+    pub summary: Summary,
+}
+
+/// Options that shape the result; two runs on the same input with the same options have the same tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// Whether the table of edges is written.
+    pub edges: bool,
+    /// The user's labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A table of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// File name inside the run.
+    pub file: String,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// The run in brief. Sizes are bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Format of the input.
+    pub format: String,
+    /// Nodes.
+    pub node_count: u64,
+    /// Edges.
+    pub edge_count: u64,
+    /// Strings of the input.
+    pub string_count: u64,
+    /// Classes with at least one node of non-zero size.
+    pub class_count: u64,
+    /// Sum of shallow sizes.
+    pub shallow_bytes: u64,
+    /// Sum of native sizes, where the input has them.
+    pub native_bytes: Option<u64>,
+    /// Nodes that are garbage, where the format keeps such.
+    pub unreachable_count: u64,
+    /// Their shallow sizes.
+    pub unreachable_bytes: u64,
+    /// DOM nodes that are detached from their document.
+    pub detached_count: u64,
+    /// The largest classes by retained size.
+    pub classes: Vec<NamedClass>,
+    /// The largest objects by retained size.
+    pub objects: Vec<LargeObject>,
+    /// Time from the first byte to the last table.
+    pub wall_seconds: f64,
+    /// Most memory that the process had, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+    /// Most scratch space that was in use.
+    pub scratch_bytes: u64,
+}
+
+/// A class row with its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedClass {
+    /// Display name.
+    pub class: String,
+    /// The row.
+    #[serde(flatten)]
+    pub row: ClassRow,
+}
+
+/// An object that retains much, and the dominators above it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LargeObject {
+    /// The object.
+    #[serde(flatten)]
+    pub object: Step,
+    /// Its dominators from the root down, the object not included. Of a long path the middle is left out.
+    pub path: Vec<Step>,
+    /// How many dominators were left out of the middle of the path, after its [`PATH_HEAD`] first ones.
+    pub path_left_out: u64,
+}
+
+/// Dominators that a path shows at its beginning, when it is too long to be shown whole.
+pub const PATH_HEAD: usize = 3;
+/// Dominators that such a path shows at its end.
+pub const PATH_TAIL: usize = 4;
+
+/// One node of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Ordinal.
+    pub node: u32,
+    /// The format's own id.
+    pub id: u64,
+    /// Class name.
+    pub class: String,
+    /// The node's own name, cut to a readable length; empty where it says no more than the class.
+    pub name: String,
+    /// Shallow size.
+    pub shallow_bytes: u64,
+    /// Retained size.
+    pub retained_bytes: u64,
+}

@@ -1,0 +1,252 @@
+//! The columns through which stages meet on disk: name, element type, meaning, and who writes them.
+//!
+//! A scratch column is a file of fixed-width little-endian elements without a header. `node.*` columns have one
+//! element per node in input order, `edge.*` one per edge grouped by source node in node order, `holds.*` describe
+//! the *holding* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
+//! Nothing here is public: the contract with users is the Parquet tables.
+
+use crate::ids::{ClassId, NodeId, Preorder, StringId};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// A typed name of a scratch column. `T` is the element as it lies on disk.
+pub struct Column<T> {
+    /// File name inside the scratch folder.
+    pub name: &'static str,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> Column<T> {
+    /// Names a column.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, element: PhantomData }
+    }
+}
+
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Column<T> {}
+
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident: $element:ty = $file:literal;)*) => {
+        $($(#[$doc])* pub const $name: Column<$element> = Column::new($file);)*
+    };
+}
+
+columns! {
+    /// Index into [`Facts::node_kinds`].
+    NODE_KIND: u8 = "node.kind";
+    /// The node's own name.
+    NODE_NAME: StringId = "node.name";
+    /// The format's own object id or address.
+    NODE_ID: u64 = "node.id";
+    /// Size as the input states it, bytes.
+    NODE_SELF: u64 = "node.self";
+    /// Size after the format's accounting rules (owned parts counted with their owner), bytes.
+    NODE_SHALLOW: u64 = "node.shallow";
+    /// Native memory held by the node alone, bytes. Only where [`Facts::has_native`].
+    NODE_NATIVE: u64 = "node.native";
+    /// Number of outgoing edges, of every kind.
+    NODE_EDGE_COUNT: u32 = "node.edge_count";
+    /// Number of incoming edges, of every kind.
+    NODE_RETAINER_COUNT: u32 = "node.retainer_count";
+    /// 0 unknown, 1 attached, 2 detached, after propagation.
+    NODE_DETACHED: u8 = "node.detached";
+    /// Node of the allocation trace tree; 0 for none. Only where [`Facts::has_trace_nodes`].
+    NODE_TRACE: u32 = "node.trace";
+    /// Row of the class table.
+    NODE_CLASS: ClassId = "node.class";
+
+    /// Index into [`Facts::edge_kinds`].
+    EDGE_KIND: u8 = "edge.kind";
+    /// String id of the edge's name, or its number where the kind is indexed ([`EdgeKind::indexed`]).
+    EDGE_NAME: u32 = "edge.name";
+    /// Target.
+    EDGE_TO: NodeId = "edge.to";
+    /// See [`edge_flags`].
+    EDGE_FLAGS: u8 = "edge.flags";
+    /// Positions of the edges that carry [`edge_flags::PAIRED`], ascending.
+    PAIRED_EDGE: u64 = "paired.edge";
+    /// For each of [`PAIRED_EDGE`]: number of its pair, 0-based.
+    PAIRED_PAIR: u32 = "paired.pair";
+
+    /// Number of holding edges that leave each node, self edges excluded.
+    HOLDS_DEGREE: u32 = "holds.degree";
+    /// Their targets, grouped by source in node order.
+    HOLDS_TO: NodeId = "holds.to";
+    /// Nodes other than the root that no holding edge enters, ascending.
+    HOLDS_ORPHAN: NodeId = "holds.orphan";
+
+    /// Nodes that have a source location, ascending.
+    LOCATION_NODE: NodeId = "location.node";
+    /// Their script.
+    LOCATION_SCRIPT: u32 = "location.script";
+    /// Their line, 0-based.
+    LOCATION_LINE: u32 = "location.line";
+    /// Their column, 0-based.
+    LOCATION_COLUMN: u32 = "location.column";
+
+    /// The allocation trace tree in preorder: id of each of its nodes.
+    TRACE_ID: u32 = "trace.id";
+    /// Row of the parent in these columns; `u32::MAX` for a root.
+    TRACE_PARENT: u32 = "trace.parent";
+    /// Row in the trace functions.
+    TRACE_FUNCTION: u32 = "trace.function";
+    /// Allocations counted here.
+    TRACE_COUNT: u64 = "trace.count";
+    /// Bytes counted here.
+    TRACE_SIZE: u64 = "trace.size";
+    /// Trace functions: the format's id.
+    FUNCTION_ID: u32 = "function.id";
+    /// Function name.
+    FUNCTION_NAME: StringId = "function.name";
+    /// Script name.
+    FUNCTION_SCRIPT_NAME: StringId = "function.script_name";
+    /// Script id.
+    FUNCTION_SCRIPT: u32 = "function.script";
+    /// Line, 0-based; `u32::MAX` for unknown.
+    FUNCTION_LINE: u32 = "function.line";
+    /// Column, 0-based; `u32::MAX` for unknown.
+    FUNCTION_COLUMN: u32 = "function.column";
+    /// Samples of the id counter over time: microseconds since the recording began.
+    SAMPLE_TIME: u64 = "sample.time";
+    /// Last object id assigned by then.
+    SAMPLE_LAST_ID: u64 = "sample.last_id";
+
+    /// Classes: display name.
+    CLASS_NAME: StringId = "class.name";
+
+    /// Node at each preorder position.
+    PREORDER_NODE: NodeId = "preorder.node";
+    /// Depth-first parent of each preorder position; the root's is itself.
+    PREORDER_PARENT: Preorder = "preorder.parent";
+    /// Preorder position of each node, [`Preorder::NONE`] where the search does not reach it.
+    NODE_PREORDER: Preorder = "node.preorder";
+    /// Number of predecessors of each preorder position, from the last position down to position 1.
+    RETAINERS_DEGREE: u32 = "retainers.degree";
+    /// The predecessors themselves in the same order, each group ascending by source node and edge position.
+    RETAINERS_FROM: Preorder = "retainers.from";
+    /// Immediate dominator of each preorder position; the root's is itself.
+    PREORDER_DOMINATOR: Preorder = "preorder.dominator";
+    /// Immediate dominator of each node; the root's, and that of nodes out of reach, is the root.
+    NODE_DOMINATOR: NodeId = "node.dominator";
+    /// Retained size, bytes.
+    NODE_RETAINED: u64 = "node.retained";
+    /// Retained native size, bytes. Only where [`Facts::has_native`].
+    NODE_RETAINED_NATIVE: u64 = "node.retained_native";
+    /// Distance from the user's roots; [`NO_DISTANCE`] where unset.
+    NODE_DISTANCE: i32 = "node.distance";
+}
+
+/// [`NODE_DISTANCE`] of a node that no search reached.
+pub const NO_DISTANCE: i32 = i32::MIN;
+
+/// The two columns of a string table: the strings' bytes one after the other, and where each begins, with the end of
+/// the last. Strings are UTF-8, except that a lone surrogate of the input is kept as its three-byte generalised form and
+/// invalid bytes are kept as they are, so that equality is exact.
+#[derive(Clone, Copy)]
+pub struct StringColumns {
+    /// The bytes.
+    pub bytes: Column<u8>,
+    /// The starts, one more than there are strings.
+    pub start: Column<u64>,
+}
+
+/// All names of nodes and edges, by [`StringId`].
+pub const STRINGS: StringColumns =
+    StringColumns { bytes: Column::new("string.bytes"), start: Column::new("string.start") };
+/// XXH3-64 of each of [`STRINGS`].
+pub const STRING_HASH: Column<u64> = Column::new("string.hash");
+/// Class keys, by [`ClassId`].
+pub const CLASS_KEYS: StringColumns =
+    StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
+
+/// Documents beside the columns.
+pub mod documents {
+    /// [`Facts`](super::Facts).
+    pub const FACTS: &str = "facts.json";
+    /// A list of [`ClassRow`](crate::classes::ClassRow)s, by retained size, largest first.
+    pub const CLASS_ROWS: &str = "class_rows.json";
+    /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
+    pub const LARGEST: &str = "largest.json";
+}
+
+/// Bits of [`EDGE_FLAGS`].
+pub mod edge_flags {
+    /// The edge keeps its target alive: it counts for dominators and retained sizes.
+    pub const HOLDS: u8 = 1;
+    /// The search for distances goes along this edge.
+    pub const FOLLOWED: u8 = 2;
+    /// One of two edges that hold their target only together (a weak map's key and table). The search for distances
+    /// passes over whichever of the pair it meets first and follows the other.
+    pub const PAIRED: u8 = 4;
+}
+
+/// A kind of edge as the input names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeKind {
+    /// Name, as in the `kind` column of the `edges` table.
+    pub name: String,
+    /// Whether [`EDGE_NAME`] is a number rather than a string id.
+    pub indexed: bool,
+}
+
+/// A set of nodes from which the search for distances starts, all at the same distance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DistanceSeed {
+    /// Distance of these nodes.
+    pub distance: i32,
+    /// The nodes, in the order of the input. They take the distance even when an earlier seed's search reached them.
+    pub nodes: Vec<NodeId>,
+}
+
+/// What a reader learned about the input as a whole; beside the columns, all that later stages know of a format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the format, as in the `snapshot` table.
+    pub format: String,
+    /// Its version, where the input states one.
+    pub format_version: Option<String>,
+    /// Bytes of the input as stored.
+    pub input_bytes: u64,
+    /// Bytes after decompression.
+    pub content_bytes: u64,
+    /// XXH3-128 of the input as stored, hexadecimal.
+    pub input_hash: String,
+    /// Number of nodes.
+    pub node_count: u64,
+    /// Number of edges.
+    pub edge_count: u64,
+    /// Number of holding edges.
+    pub holding_edge_count: u64,
+    /// Number of strings in the input.
+    pub string_count: u64,
+    /// Number of classes.
+    pub class_count: u64,
+    /// Number of root references.
+    pub root_count: u64,
+    /// The root of the holding graph.
+    pub root: NodeId,
+    /// Names of node kinds, by [`NODE_KIND`].
+    pub node_kinds: Vec<String>,
+    /// Kinds of edges, by [`EDGE_KIND`].
+    pub edge_kinds: Vec<EdgeKind>,
+    /// Node kinds that stand for the runtime itself rather than for an object of the program.
+    pub synthetic_kinds: Vec<u8>,
+    /// Where distances start, in order.
+    pub distance_seeds: Vec<DistanceSeed>,
+    /// Whether the input holds garbage too: then nodes that the root does not hold are unreachable. Where it holds live
+    /// nodes only, all count as reachable, whatever its edges show.
+    pub keeps_garbage: bool,
+    /// Whether the input states native sizes.
+    pub has_native: bool,
+    /// Whether the input ties nodes to an allocation trace.
+    pub has_trace_nodes: bool,
+    /// When the snapshot was taken, microseconds since 1970, where the input says so.
+    pub captured_at_us: Option<i64>,
+}

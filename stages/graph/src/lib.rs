@@ -1,0 +1,21 @@
+//! The holding graph: preorder, retainers, dominators, retained sizes, distances.
+//!
+//! One file is one stage. Together they turn `holds.*` (the edges that keep their target alive) into the dominator
+//! tree and what it weighs; [`distances`] works on all edges. None of them knows a format.
+//!
+//! ```text
+//! holds.* ─ preorder ─▶ preorder.* ─ retainers ─▶ retainers.* ─ dominators ─▶ preorder.dominator ─ retained ─▶ node.*
+//! edge.*  ─ distances ─▶ node.distance
+//! ```
+
+pub mod distances;
+pub mod dominators;
+pub mod preorder;
+pub mod retained;
+pub mod retainers;
+
+use heaplake_kit::StageInfo;
+
+/// The stages of this crate, in order.
+pub const STAGES: [&StageInfo; 5] =
+    [&preorder::STAGE, &retainers::STAGE, &dominators::STAGE, &retained::STAGE, &distances::STAGE];

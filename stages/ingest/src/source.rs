@@ -1,0 +1,257 @@
+//! The input's bytes, block by block, from a thread of their own.
+//!
+//! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
+//! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
+
+use crossbeam::channel::{Receiver, Sender, bounded};
+use heaplake_kit::StageError;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Size of a block, bytes. The numbers of one block, eight bytes each, still lie in the second-level cache.
+pub const BLOCK: usize = 256 << 10;
+
+/// Blocks between the reader and its consumer.
+const AHEAD: usize = 8;
+
+/// Where an input comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Input {
+    /// How messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin => "standard input".to_owned(),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn Read + Send>, StageError> {
+        match self {
+            Self::File(path) => {
+                let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+                if file.metadata().is_ok_and(|file| file.is_dir()) {
+                    return Err(StageError::io(path, "read", io::ErrorKind::IsADirectory.into()));
+                }
+                Ok(Box::new(file))
+            }
+            Self::Stdin => Ok(Box::new(io::stdin())),
+        }
+    }
+}
+
+/// What is known of an input once it was read to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Bytes as stored.
+    pub bytes: u64,
+    /// XXH3-128 of them, hexadecimal.
+    pub hash: String,
+}
+
+enum Message {
+    Block(Vec<u8>),
+    End(Identity),
+    Failed(io::Error),
+}
+
+/// The consumer's end of the reader thread.
+pub struct Source {
+    name: String,
+    blocks: Receiver<Message>,
+    used: Sender<Vec<u8>>,
+    identity: Option<Identity>,
+}
+
+impl Source {
+    /// Opens an input and starts its reader.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn open(input: &Input) -> Result<Self, StageError> {
+        let reader = input.open()?;
+        let (send, blocks) = bounded(AHEAD);
+        let (used, reuse) = bounded(AHEAD + 2);
+        thread::spawn(move || {
+            // A consumer that went away is no error of the reader's.
+            let last = match pump(reader, &send, &reuse) {
+                Ok(identity) => Message::End(identity),
+                Err(error) => Message::Failed(error),
+            };
+            let _ = send.send(last);
+        });
+        Ok(Self { name: input.name(), blocks, used, identity: None })
+    }
+
+    /// How messages call the input.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives it another name for messages.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// Replaces `block` by the next one; false at the end of the content.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when reading or decompressing failed.
+    pub fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, StageError> {
+        if self.identity.is_some() {
+            return Ok(false);
+        }
+        match self.blocks.recv() {
+            Ok(Message::Block(next)) => {
+                // The reader makes a new block when none came back in time.
+                let _ = self.used.try_send(std::mem::replace(block, next));
+                Ok(true)
+            }
+            Ok(Message::End(identity)) => {
+                self.identity = Some(identity);
+                Ok(false)
+            }
+            Ok(Message::Failed(error)) => Err(self.failed(error)),
+            Err(_) => Err(self.failed(io::Error::other("the reader thread stopped"))),
+        }
+    }
+
+    /// What the input was; nothing before its end.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    fn failed(&self, error: io::Error) -> StageError {
+        StageError::io(Path::new(&self.name), "read", error)
+    }
+}
+
+/// Reads an input as stored and gives its identity, for comparing it with what was analysed before.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn identify(input: &Input) -> Result<Identity, StageError> {
+    let mut reader = Hashing::new(input.open()?);
+    let mut block = vec![0; BLOCK];
+    loop {
+        match reader.read(&mut block) {
+            Ok(0) => return Ok(reader.identity()),
+            Ok(_) => {}
+            Err(error) => return Err(StageError::io(Path::new(&input.name()), "read", error)),
+        }
+    }
+}
+
+fn pump(reader: Box<dyn Read + Send>, send: &Sender<Message>, reuse: &Receiver<Vec<u8>>) -> io::Result<Identity> {
+    let mut content = Content::new(reader)?;
+    loop {
+        let mut block = reuse.try_recv().unwrap_or_default();
+        block.resize(BLOCK, 0);
+        let filled = fill(&mut content, &mut block)?;
+        block.truncate(filled);
+        if filled == 0 || send.send(Message::Block(block)).is_err() {
+            return content.finish();
+        }
+    }
+}
+
+/// Reads until `block` is full or the content ends.
+fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < block.len() {
+        match reader.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
+
+/// The decompressed content. What compression there is, the first bytes tell, not the name.
+enum Content {
+    Plain(Box<Stored>),
+    Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
+    Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
+}
+
+impl Content {
+    fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut reader = Hashing::new(reader);
+        let mut magic = vec![0; 4];
+        let filled = fill(&mut reader, &mut magic)?;
+        magic.truncate(filled);
+        let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic == [0x28, 0xb5, 0x2f, 0xfd]);
+        let stored = io::Cursor::new(magic).chain(reader);
+        Ok(if gzip {
+            Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
+        } else if zstd {
+            Self::Zstd(Box::new(zstd::Decoder::new(stored)?))
+        } else {
+            Self::Plain(Box::new(stored))
+        })
+    }
+
+    /// The identity of what was stored; what a decoder left unread counts too.
+    fn finish(self) -> io::Result<Identity> {
+        let mut stored = match self {
+            Self::Plain(stored) => *stored,
+            Self::Gzip(decoder) => decoder.into_inner(),
+            Self::Zstd(decoder) => decoder.finish().into_inner(),
+        };
+        io::copy(&mut stored, &mut io::sink())?;
+        Ok(stored.into_inner().1.identity())
+    }
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stored) => stored.read(buffer),
+            Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// Hashes what passes through.
+struct Hashing {
+    reader: Box<dyn Read + Send>,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl Hashing {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { reader, hash: Xxh3::new(), bytes: 0 }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
+    }
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.hash.update(&buffer[..count]);
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,321 @@
+//! Interfaces: names like `{sku, qty}` for plain objects, inferred from the properties that many of them share.
+//! Used by [`super::classes`].
+//!
+//! Resident memory: bounded. Property lists are counted with the scheme of Misra and Gries ("Finding Repeated
+//! Elements", 1982): of more than [`CANDIDATES`] different lists the rare ones drop out, and a second pass counts those
+//! that stayed exactly. An interface needs one object in a thousand, so none that counts can drop out.
+
+use heaplake_kit::{ColumnReader, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch as columns;
+use rustc_hash::FxHashMap;
+
+/// Property lists that are counted at once. Lists that stay have more than one in `CANDIDATES + 1` of all objects.
+const CANDIDATES: usize = 1 << 14;
+
+/// Different shapes of objects whose interface is remembered.
+const REMEMBERED: usize = 1 << 14;
+
+/// Length of an interface's name, in UTF-16 units, from which on no further property is added.
+const MOST_NAME: usize = 120;
+
+/// Reads the property names of plain objects, in node order.
+pub struct Properties {
+    kind: ColumnReader<u8>,
+    name: ColumnReader<u32>,
+    position: u64,
+    property: Option<u8>,
+}
+
+impl Properties {
+    /// Starts at the first edge; `property` is the number of the edge type.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch, property: Option<u8>) -> Result<Self, StageError> {
+        Ok(Self {
+            kind: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            name: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            position: 0,
+            property,
+        })
+    }
+
+    /// Replaces `names` by the names of the property edges among the `count` edges from `first` on. Edges are read
+    /// front to back, so `first` never goes back.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn read(&mut self, first: u64, count: u32, names: &mut Vec<StringId>) -> Result<(), StageError> {
+        self.kind.skip(first - self.position)?;
+        self.name.skip(first - self.position)?;
+        self.position = first + u64::from(count);
+        names.clear();
+        for _ in 0..count {
+            let (kind, name) = (self.kind.next()?, self.name.next()?);
+            if Some(kind) == self.property {
+                names.push(StringId(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An interface: its name and its properties.
+pub type Definition = (Vec<u8>, Vec<StringId>);
+
+/// What a property contributes to an interface's name.
+struct Formatted {
+    text: Vec<u8>,
+    units: usize,
+}
+
+/// Counts the property lists of plain objects.
+pub struct Census<'a> {
+    strings: &'a StringTable,
+    proto: StringId,
+    formatted: FxHashMap<StringId, Formatted>,
+    lists: FxHashMap<Box<[StringId]>, Tally>,
+    objects: u64,
+    dropped: bool,
+    /// In the second pass only lists that are known count.
+    exact: bool,
+    list: Vec<StringId>,
+}
+
+struct Tally {
+    count: u64,
+    /// Order of first occurrence.
+    first: u64,
+    /// The properties as the first object with this name had them.
+    properties: Box<[StringId]>,
+}
+
+impl<'a> Census<'a> {
+    /// Starts counting; `proto` is the id of `__proto__`.
+    #[must_use]
+    pub fn new(strings: &'a StringTable, proto: StringId) -> Self {
+        Self {
+            strings,
+            proto,
+            formatted: FxHashMap::default(),
+            lists: FxHashMap::default(),
+            objects: 0,
+            dropped: false,
+            exact: false,
+            list: Vec::new(),
+        }
+    }
+
+    /// Counts one plain object.
+    pub fn count(&mut self, properties: &[StringId]) {
+        let order = self.objects;
+        self.objects += 1;
+        let mut list = std::mem::take(&mut self.list);
+        self.cut(properties, &mut list);
+        // Empty names in front leave no trace in the interface's name, which is what makes interfaces equal.
+        let visible = list.iter().position(|&name| !self.strings.get(name.index()).is_empty());
+        let key = &list[visible.unwrap_or(list.len())..];
+        if list.is_empty() {
+        } else if let Some(tally) = self.lists.get_mut(key) {
+            tally.count += 1;
+            if self.exact && tally.count == 1 {
+                tally.first = order;
+                tally.properties = list.as_slice().into();
+            }
+        } else if !self.exact {
+            if self.lists.len() == CANDIDATES {
+                self.dropped = true;
+                self.lists.retain(|_, tally| {
+                    tally.count -= 1;
+                    tally.count > 0
+                });
+            }
+            if self.lists.len() < CANDIDATES {
+                let tally = Tally { count: 1, first: order, properties: list.as_slice().into() };
+                self.lists.insert(key.into(), tally);
+            }
+        }
+        self.list = list;
+    }
+
+    /// The part of an object's properties that makes its interface: in order, without `__proto__`, until the name gets
+    /// too long.
+    fn cut(&mut self, properties: &[StringId], list: &mut Vec<StringId>) {
+        list.clear();
+        let mut units = 1;
+        for &property in properties.iter().filter(|&&property| property != self.proto) {
+            let strings = self.strings;
+            let formatted = self.formatted.entry(property).or_insert_with(|| format(strings.get(property.index())));
+            if units > 1 && units + formatted.units > MOST_NAME {
+                break;
+            }
+            units += formatted.units + if units > 1 { 2 } else { 0 };
+            list.push(property);
+        }
+        if self.formatted.len() > 8 * CANDIDATES {
+            self.formatted.clear();
+        }
+    }
+
+    /// Whether rare lists had to be dropped, so that a second pass over the same objects must count the others.
+    pub fn needs_second_pass(&mut self) -> bool {
+        let first_time = self.dropped && !self.exact;
+        if first_time {
+            self.exact = true;
+            self.objects = 0;
+            self.lists.values_mut().for_each(|tally| tally.count = 0);
+        }
+        first_time
+    }
+
+    /// The interfaces, most popular first, equals in order of first occurrence: those that at least two objects and one
+    /// in a thousand have.
+    #[must_use]
+    pub fn finish(self) -> Vec<Definition> {
+        let mut tallies: Vec<&Tally> = self
+            .lists
+            .values()
+            .filter(|tally| tally.count >= 2 && tally.count.saturating_mul(1000) >= self.objects)
+            .collect();
+        tallies.sort_unstable_by_key(|tally| (std::cmp::Reverse(tally.count), tally.first));
+        tallies.into_iter().map(|tally| (self.name(&tally.properties), tally.properties.to_vec())).collect()
+    }
+
+    fn name(&self, properties: &[StringId]) -> Vec<u8> {
+        let mut name = b"{".to_vec();
+        for property in properties {
+            if name.len() > 1 {
+                name.extend_from_slice(b", ");
+            }
+            name.extend_from_slice(&format(self.strings.get(property.index())).text);
+        }
+        name.push(b'}');
+        name
+    }
+}
+
+/// The interfaces of a snapshot, ready to be matched with objects.
+pub struct Interfaces {
+    definitions: Vec<Sorted>,
+    /// Definitions by their least property: an object that lacks it need not look at them.
+    by_least: FxHashMap<StringId, Vec<usize>>,
+    remembered: FxHashMap<Box<[StringId]>, Option<StringId>>,
+}
+
+struct Sorted {
+    name: StringId,
+    /// Sorted; a property that occurs twice must be there twice.
+    properties: Vec<StringId>,
+}
+
+impl Interfaces {
+    /// Takes names and properties, most popular first.
+    #[must_use]
+    pub fn new(definitions: impl IntoIterator<Item = (StringId, Vec<StringId>)>) -> Self {
+        let mut by_least: FxHashMap<StringId, Vec<usize>> = FxHashMap::default();
+        let definitions = definitions.into_iter().enumerate().map(|(index, (name, mut properties))| {
+            properties.sort_unstable();
+            if let Some(&least) = properties.first() {
+                by_least.entry(least).or_default().push(index);
+            }
+            Sorted { name, properties }
+        });
+        Self { definitions: definitions.collect(), by_least, remembered: FxHashMap::default() }
+    }
+
+    /// The interface of an object with these properties (which get sorted): of those that it has all properties of, the
+    /// one with the most, and then the most popular.
+    pub fn best(&mut self, properties: &mut [StringId]) -> Option<StringId> {
+        properties.sort_unstable();
+        if let Some(&known) = self.remembered.get(&*properties) {
+            return known;
+        }
+        let mut best: Option<usize> = None;
+        for least in properties.chunk_by(|a, b| a == b).map(|group| group[0]) {
+            for &candidate in self.by_least.get(&least).map_or(&[][..], Vec::as_slice) {
+                let better = |best: usize| {
+                    let (mine, others) =
+                        (self.definitions[candidate].properties.len(), self.definitions[best].properties.len());
+                    mine > others || mine == others && candidate < best
+                };
+                if best.is_none_or(better) && contains(properties, &self.definitions[candidate].properties) {
+                    best = Some(candidate);
+                }
+            }
+        }
+        let name = best.map(|best| self.definitions[best].name);
+        if self.remembered.len() == REMEMBERED {
+            self.remembered.clear();
+        }
+        self.remembered.insert((&*properties).into(), name);
+        name
+    }
+}
+
+/// Whether one sorted list holds every element of another, as often as that does.
+fn contains(all: &[StringId], some: &[StringId]) -> bool {
+    let mut rest = all.iter();
+    some.iter().all(|wanted| rest.any(|have| have == wanted))
+}
+
+/// A property's name as interfaces show it: names that could be taken for punctuation are quoted as in JSON.
+fn format(name: &[u8]) -> Formatted {
+    let text = if name.iter().any(|byte| b",'\"{}".contains(byte)) { quoted(name) } else { name.to_vec() };
+    // UTF-16 units: one for every lead byte, two for those of four-byte sequences.
+    let units = text.iter().map(|&byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum();
+    Formatted { text, units }
+}
+
+/// A JSON string as JavaScript writes it: lone surrogates escaped.
+fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut text = b"\"".to_vec();
+    let mut at = 0;
+    while let Some(&byte) = name.get(at) {
+        at += 1;
+        match byte {
+            b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
+            8 => text.extend_from_slice(b"\\b"),
+            9 => text.extend_from_slice(b"\\t"),
+            10 => text.extend_from_slice(b"\\n"),
+            12 => text.extend_from_slice(b"\\f"),
+            13 => text.extend_from_slice(b"\\r"),
+            0..32 => text.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            0xed if name.get(at).is_some_and(|&second| second >= 0xa0) && at + 1 < name.len() => {
+                let unit = 0xd000 | u32::from(name[at] & 0x3f) << 6 | u32::from(name[at + 1] & 0x3f);
+                text.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                at += 2;
+            }
+            _ => text.push(byte),
+        }
+    }
+    text.push(b'"');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_like_punctuation_are_quoted() {
+        assert_eq!(format(b"plain name").text, b"plain name");
+        assert_eq!(format(b"a,\"b\"\n\x01").text, b"\"a,\\\"b\\\"\\n\\u0001\"");
+        assert_eq!(format(b"{\xed\xa0\x80").text, b"\"{\\ud800\"");
+        assert_eq!(format("a\u{1f600}é".as_bytes()).units, 4);
+    }
+
+    #[test]
+    fn the_largest_then_most_popular_interface_wins() {
+        let ids = |list: &[u32]| list.iter().map(|&id| StringId(id)).collect::<Vec<_>>();
+        let mut interfaces = Interfaces::new([
+            (StringId(100), ids(&[1, 2])),
+            (StringId(101), ids(&[2, 3])),
+            (StringId(102), ids(&[3, 2, 3])),
+        ]);
+        assert_eq!(interfaces.best(&mut ids(&[3, 2, 1])), Some(StringId(100)));
+        assert_eq!(interfaces.best(&mut ids(&[3, 2])), Some(StringId(101)));
+        assert_eq!(interfaces.best(&mut ids(&[3, 2, 3, 9])), Some(StringId(102)));
+        assert_eq!(interfaces.best(&mut ids(&[1, 3])), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Strings by content: finding well-known names in the table, and adding new ones to it.
+
+use heaplake_kit::{ColumnReader, ColumnWriter, Scratch, StageError, StringTable, StringWriter};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Ids of these strings, [`StringId::NONE`] for those that the table lacks. One scan over the table's hashes.
+///
+/// # Errors
+/// [`StageError::Io`] or [`StageError::Scratch`].
+pub fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
+    let mut by_hash: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    for (i, text) in wanted.iter().enumerate() {
+        by_hash.entry(xxh3_64(text.as_ref())).or_default().push(i);
+    }
+    let mut found = vec![StringId::NONE; wanted.len()];
+    let table = StringTable::open(scratch, STRINGS)?;
+    let mut hashes = ColumnReader::open(scratch, STRING_HASH)?;
+    for id in 0..table.len() {
+        let Some(candidates) = by_hash.get(&hashes.next()?) else { continue };
+        for &i in candidates {
+            if found[i].is_none() && table.get(id) == wanted[i].as_ref() {
+                found[i] = StringId(id as u32);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Ids of these strings; those that the table lacks are added to it.
+///
+/// # Errors
+/// [`StageError::Io`] or [`StageError::Scratch`].
+pub fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
+    let mut ids = find(scratch, wanted)?;
+    if ids.iter().all(|id| !id.is_none()) {
+        return Ok(ids);
+    }
+    let mut table = StringWriter::append(scratch, STRINGS)?;
+    let mut hashes = ColumnWriter::append(scratch, STRING_HASH)?;
+    let mut added: FxHashMap<&[u8], StringId> = FxHashMap::default();
+    for (text, id) in wanted.iter().zip(&mut ids).filter(|(_, id)| id.is_none()) {
+        let text = text.as_ref();
+        *id = match added.get(text) {
+            Some(&id) => id,
+            None => {
+                let new = StringId(u32::try_from(table.count()).map_err(|_| StageError::Overflow("the string table"))?);
+                table.push(text)?;
+                hashes.push(xxh3_64(text))?;
+                added.insert(text, new);
+                new
+            }
+        };
+    }
+    table.finish()?;
+    hashes.finish()?;
+    Ok(ids)
+}

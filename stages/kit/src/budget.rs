@@ -1,0 +1,231 @@
+//! One object that bounds what a run allocates.
+//!
+//! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`]; it is given back when
+//! dropped. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
+//! [`FIXED_OVERHEAD`]), the code itself, and pages of memory-mapped columns that were not reserved.
+
+use crate::StageError;
+use bytemuck::Zeroable;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Smallest budget that heaplake accepts, bytes: below it not even the fixed buffers have room.
+pub const SMALLEST: u64 = 32 << 20;
+
+/// Fixed buffers of one run outside the budget, bytes, at most.
+pub const FIXED_OVERHEAD: u64 = 24 << 20;
+
+/// A bound on memory, shared by all stages of a run. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    limit: u64,
+    used: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self { shared: Arc::new(Shared { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) }) }
+    }
+
+    /// The whole budget, bytes.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.shared.limit
+    }
+
+    /// Bytes reserved now.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.shared.used.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes that were ever reserved at once.
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.shared.peak.load(Ordering::Relaxed)
+    }
+
+    /// Bytes free now.
+    #[must_use]
+    pub fn free(&self) -> u64 {
+        self.limit().saturating_sub(self.used())
+    }
+
+    /// Reserves `bytes` for `who`.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when they do not fit.
+    pub fn reserve(&self, who: &'static str, bytes: u64) -> Result<Reservation, StageError> {
+        let mut reservation = Reservation { budget: self.clone(), who, bytes: 0 };
+        reservation.grow(bytes)?;
+        Ok(reservation)
+    }
+
+    /// A zeroed array of `len` elements, counted.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when it does not fit.
+    pub fn zeroed<T: Zeroable + Clone>(&self, who: &'static str, len: usize) -> Result<BudgetVec<T>, StageError> {
+        self.filled(who, len, T::zeroed())
+    }
+
+    /// An array of `len` copies of `value`, counted.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when it does not fit.
+    pub fn filled<T: Clone>(&self, who: &'static str, len: usize, value: T) -> Result<BudgetVec<T>, StageError> {
+        let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
+        Ok(BudgetVec { items: vec![value; len], reservation })
+    }
+
+    /// An empty array that may grow, counted as it does.
+    #[must_use]
+    pub fn growing<T>(&self, who: &'static str) -> BudgetVec<T> {
+        BudgetVec { items: Vec::new(), reservation: Reservation { budget: self.clone(), who, bytes: 0 } }
+    }
+
+    fn take(&self, who: &'static str, bytes: u64) -> Result<(), StageError> {
+        let limit = self.limit();
+        let taken = self.shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(bytes).filter(|&sum| sum <= limit)
+        });
+        match taken {
+            Ok(before) => {
+                self.shared.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(used) => Err(StageError::Budget { who, wanted: bytes, free: limit - used, limit }),
+        }
+    }
+}
+
+/// A part of the budget, given back on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    who: &'static str,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes `bytes` more.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when they do not fit; what was held stays held.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), StageError> {
+        self.budget.take(self.who, bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.shared.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// An array whose memory is reserved. Reads and writes like a slice.
+#[derive(Debug)]
+pub struct BudgetVec<T> {
+    items: Vec<T>,
+    reservation: Reservation,
+}
+
+impl<T> BudgetVec<T> {
+    /// Appends, doubling the reservation when the array is full.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when the doubled array does not fit.
+    #[inline]
+    pub fn push(&mut self, item: T) -> Result<(), StageError> {
+        if self.items.len() == self.items.capacity() {
+            self.make_room()?;
+        }
+        self.items.push(item);
+        Ok(())
+    }
+
+    #[cold]
+    fn make_room(&mut self) -> Result<(), StageError> {
+        let more = self.items.capacity().max(1024);
+        self.reservation.grow((more * size_of::<T>()) as u64)?;
+        self.items.reserve_exact(more);
+        Ok(())
+    }
+
+    /// Takes the last element off.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.items.pop()
+    }
+
+    /// Empties the array; its memory stays reserved for reuse.
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+}
+
+impl<T> Deref for BudgetVec<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for BudgetVec<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reservations_come_and_go() {
+        let budget = Budget::new(100);
+        let first = budget.reserve("first", 60).unwrap();
+        let refused = budget.reserve("second", 41).unwrap_err();
+        assert!(matches!(refused, StageError::Budget { who: "second", wanted: 41, free: 40, limit: 100 }));
+        drop(first);
+        assert_eq!((budget.used(), budget.peak()), (0, 60));
+        assert!(budget.reserve("second", 100).is_ok());
+    }
+
+    #[test]
+    fn growing_arrays_are_counted() {
+        let budget = Budget::new(5000);
+        let mut bytes = budget.growing::<u8>("bytes");
+        for i in 0..2048 {
+            bytes.push(i as u8).unwrap();
+        }
+        assert_eq!(budget.used(), 2048);
+        bytes.push(0).unwrap();
+        assert_eq!(budget.used(), 4096);
+        for _ in 2049..4096 {
+            bytes.push(0).unwrap();
+        }
+        assert!(bytes.push(0).is_err());
+        assert_eq!(bytes.len(), 4096);
+    }
+}

@@ -1,0 +1,133 @@
+//! What can go wrong in a stage, in words that name the place and the way out.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a stage stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// The input is not what its format promises.
+    #[error("{0}")]
+    Input(Box<InputError>),
+    /// A file could not be read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The memory budget is too small.
+    #[error("the memory budget is too small: {who} needs {wanted} bytes more, {free} of {limit} are free")]
+    Budget {
+        /// Who asked.
+        who: &'static str,
+        /// Bytes asked for.
+        wanted: u64,
+        /// Bytes still free.
+        free: u64,
+        /// The whole budget, bytes.
+        limit: u64,
+    },
+    /// The plan knows beforehand that the budget cannot suffice.
+    #[error("the memory budget of {limit} bytes is too small for stage {stage} on this input")]
+    Plan {
+        /// The stage with the largest need.
+        stage: &'static str,
+        /// The whole budget, bytes.
+        limit: u64,
+        /// The smallest budget that would do, bytes.
+        suffices: u64,
+    },
+    /// A scratch column is not what the stage before must have written.
+    #[error("{}: damaged scratch column: {problem}", path.display())]
+    Scratch {
+        /// The column's file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A sum left the range of 64 bits.
+    #[error("{0} is larger than 2^64 - 1 bytes")]
+    Overflow(&'static str),
+    /// The run was asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// A defect of the input: where, what the format asks for, what is there, and what to do about it.
+#[derive(Debug)]
+pub struct InputError {
+    /// The input as the user named it.
+    pub file: String,
+    /// Offset in bytes of the (decompressed) content.
+    pub offset: u64,
+    /// What should be there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: byte {}: expected {}, found {}", self.file, self.offset, self.expected, self.found)
+    }
+}
+
+impl From<InputError> for StageError {
+    fn from(error: InputError) -> Self {
+        Self::Input(Box::new(error))
+    }
+}
+
+impl StageError {
+    /// Wraps an I/O error with its file and what was tried (a verb, as in "cannot *read*").
+    #[must_use]
+    pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), action, source }
+    }
+
+    /// Whether more memory or disk would have helped (exit code 3).
+    #[must_use]
+    pub fn is_resource(&self) -> bool {
+        match self {
+            Self::Budget { .. } | Self::Plan { .. } => true,
+            Self::Io { source, .. } => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+                )
+            }
+            _ => false,
+        }
+    }
+
+    /// One line of what to do.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Input(error) => error.hint.to_owned(),
+            Self::Budget { limit, free, wanted, .. } => {
+                format!("raise --memory to at least {}", mebibytes(limit - free + wanted))
+            }
+            Self::Plan { suffices, .. } => format!("raise --memory to at least {}", mebibytes(*suffices)),
+            Self::Io { .. } if self.is_resource() => {
+                "free some space, or point --out and --scratch to a larger disk".to_owned()
+            }
+            Self::Io { .. } => "check that the path exists and that you may use it".to_owned(),
+            Self::Scratch { .. } => "remove the scratch folder and run again".to_owned(),
+            Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
+            Self::Cancelled => "run the same command again to go on".to_owned(),
+        }
+    }
+}
+
+/// Bytes as whole mebibytes, rounded up, in the form that `--memory` takes.
+fn mebibytes(bytes: u64) -> String {
+    format!("{}MiB", bytes.div_ceil(1 << 20))
+}

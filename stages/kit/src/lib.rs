@@ -1,0 +1,55 @@
+//! How heaplake keeps bytes.
+//!
+//! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
+//! typed [`column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`Offsets`] for grouped columns,
+//! a [`spill::PairSpill`] that brings pairs into order without holding them in memory, [`strings`] tables, a
+//! [`Context`] with progress and cancellation, and one [`StageError`].
+//!
+//! `unsafe` is allowed in this crate only, and only in [`column`], each use with its reason.
+//!
+//! ```
+//! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
+//! use heaplake_schemas::scratch::Column;
+//!
+//! const SQUARES: Column<u32> = Column::new("squares");
+//! let folder = std::env::temp_dir().join(format!("heaplake-kit-doc-{}", std::process::id()));
+//! let scratch = Scratch::create(&folder)?;
+//! let mut writer = ColumnWriter::create(&scratch, SQUARES)?;
+//! for i in 0..1000u32 {
+//!     writer.push(i * i)?;
+//! }
+//! assert_eq!(writer.finish()?, 1000);
+//! let mut reader = ColumnReader::open(&scratch, SQUARES)?;
+//! assert_eq!((reader.next()?, reader.next()?, reader.next()?), (0, 1, 4));
+//!
+//! let budget = Budget::new(1 << 20);
+//! let numbers = budget.zeroed::<u64>("an example", 1000)?;
+//! assert_eq!(budget.used(), 8000);
+//! drop(numbers);
+//! assert_eq!(budget.used(), 0);
+//! scratch.remove()?;
+//! # Ok::<(), heaplake_kit::StageError>(())
+//! ```
+
+#[cfg(target_endian = "big")]
+compile_error!("scratch columns are little-endian and read without conversion");
+
+pub mod bitset;
+pub mod budget;
+#[allow(unsafe_code)]
+pub mod column;
+pub mod error;
+pub mod offsets;
+pub mod scratch;
+pub mod spill;
+pub mod stage;
+pub mod strings;
+
+pub use bitset::Bitset;
+pub use budget::{Budget, BudgetVec, Reservation};
+pub use column::{ColumnMap, ColumnReader, ColumnWriter};
+pub use error::{InputError, StageError};
+pub use offsets::Offsets;
+pub use scratch::Scratch;
+pub use stage::{Context, Progress, StageInfo, Stats};
+pub use strings::{StringTable, StringWriter};

@@ -1,0 +1,99 @@
+//! The folder in which the stages of one run meet.
+
+use crate::StageError;
+use heaplake_schemas::scratch::Column;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// Makes the folder, empty: what an earlier run left there is removed.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when the folder cannot be made.
+    pub fn create(folder: &Path) -> Result<Self, StageError> {
+        let scratch = Self { folder: folder.to_owned() };
+        if folder.exists() {
+            scratch.clear()?;
+        }
+        fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
+        Ok(scratch)
+    }
+
+    /// Where the columns lie.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// File of a column.
+    #[must_use]
+    pub fn path<T>(&self, column: Column<T>) -> PathBuf {
+        self.folder.join(column.name)
+    }
+
+    /// File of a name that is no column of [`heaplake_schemas::scratch`].
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Whether a column has been written.
+    #[must_use]
+    pub fn has<T>(&self, column: Column<T>) -> bool {
+        self.path(column).exists()
+    }
+
+    /// Removes a column that no later stage reads; one that does not exist is fine.
+    pub fn discard<T>(&self, column: Column<T>) {
+        // A file that stays is only space; the whole folder goes at the end.
+        let _ = fs::remove_file(self.path(column));
+    }
+
+    /// Bytes of all files in the folder.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return 0 };
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    }
+
+    /// Writes a small document that is no column.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn write_document<T: Serialize>(&self, name: &str, document: &T) -> Result<(), StageError> {
+        let path = self.file(name);
+        let text = serde_json::to_vec(document)
+            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
+        fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))
+    }
+
+    /// Reads it back.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the file is damaged.
+    pub fn read_document<T: DeserializeOwned>(&self, name: &str) -> Result<T, StageError> {
+        let path = self.file(name);
+        let text = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
+        serde_json::from_slice(&text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
+    }
+
+    fn clear(&self) -> Result<(), StageError> {
+        fs::remove_dir_all(&self.folder).map_err(|error| StageError::io(&self.folder, "remove", error))
+    }
+
+    /// Removes the folder and everything in it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn remove(self) -> Result<(), StageError> {
+        self.clear()
+    }
+}

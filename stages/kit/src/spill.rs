@@ -1,0 +1,291 @@
+//! Pairs brought into groups on disk.
+//!
+//! A [`PairSpill`] takes `(key, value)` pairs in any order and gives the values back grouped by key, keys descending,
+//! values of one key in the order in which they came. It is a radix partition: pairs go to the partition of their
+//! key's high bits, each partition has one small buffer, full buffers are appended to one file as blocks. Reading a
+//! partition back is a counting sort whose scatter stays in cache.
+//!
+//! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 4 bytes per key of one partition plus
+//! 4 per value of it. A partition whose values do not fit (keys with very many values) is read in several passes, and
+//! a single key that does not fit is streamed. Disk: 8 bytes per pair, written once and read twice.
+
+use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
+use bytemuck::Pod;
+use heaplake_schemas::scratch::Column;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+type Pair = [u32; 2];
+
+const BLOCK_PAIRS: usize = 2048;
+const MOST_PARTITIONS: usize = 1024;
+/// Pairs per partition at which the scatter of reading still stays in the second-level cache.
+const PAIRS_PER_PARTITION: u64 = 1 << 18;
+/// Values held at once while reading a partition, at least.
+const LEAST_VALUES: usize = 1 << 16;
+
+/// See the module.
+pub struct PairSpill {
+    path: PathBuf,
+    file: File,
+    shift: u32,
+    keys: usize,
+    partitions: Vec<Partition>,
+    blocks: u32,
+    _buffers: Reservation,
+}
+
+#[derive(Default)]
+struct Partition {
+    buffer: Vec<Pair>,
+    blocks: Vec<u32>,
+}
+
+impl PairSpill {
+    /// Bytes of one partition's buffer.
+    pub const BLOCK_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
+
+    /// Bytes of budget that any spill needs at most for its buffers and for reading back.
+    pub const MOST_BYTES: u64 = (MOST_PARTITIONS * Self::BLOCK_BYTES) as u64 + (4 << 20);
+
+    /// Prepares for about `pairs` pairs with keys below `keys`. The file `name` lives in the scratch folder until the
+    /// groups are written.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Budget`].
+    pub fn create(
+        budget: &Budget,
+        scratch: &Scratch,
+        name: &'static str,
+        keys: usize,
+        pairs: u64,
+    ) -> Result<Self, StageError> {
+        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize;
+        let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros();
+        let count = (keys >> shift) + 1;
+        let path = scratch.file(name);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .map_err(|error| StageError::io(&path, "create", error))?;
+        Ok(Self {
+            path,
+            file,
+            shift,
+            keys,
+            partitions: (0..count).map(|_| Partition::default()).collect(),
+            blocks: 0,
+            _buffers: budget.reserve(name, (count * Self::BLOCK_BYTES) as u64)?,
+        })
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn push(&mut self, key: u32, value: u32) -> Result<(), StageError> {
+        let partition = &mut self.partitions[(key >> self.shift) as usize];
+        partition.buffer.push([key, value]);
+        if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn flush(&mut self, partition: usize) -> Result<(), StageError> {
+        let partition = &mut self.partitions[partition];
+        let bytes: &[u8] = bytemuck::cast_slice(&partition.buffer);
+        self.file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
+        partition.buffer.clear();
+        partition.blocks.push(self.blocks);
+        self.blocks += 1;
+        Ok(())
+    }
+
+    /// Bytes written to the file.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        u64::from(self.blocks) * Self::BLOCK_BYTES as u64
+    }
+
+    /// Writes the groups: to `sizes` the number of values of every key from the last key down to `first_key`, to
+    /// `values` the values in the same order. Removes the spill's file.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn write_groups<V: Pod + From32>(
+        mut self,
+        scratch: &Scratch,
+        context: &Context<'_>,
+        first_key: usize,
+        sizes: Column<u32>,
+        values: Column<V>,
+    ) -> Result<(), StageError> {
+        let mut sizes = ColumnWriter::create(scratch, sizes)?;
+        let mut values = ColumnWriter::create(scratch, values)?;
+        let mut counts = context.budget.zeroed::<u32>("grouping: counts", 1 << self.shift)?;
+        let room = (context.budget.free() / 8).clamp(LEAST_VALUES as u64 * 4, 64 << 20) as usize / 4;
+        let mut sorted = context.budget.zeroed::<V>("grouping: values", room)?;
+        for index in (0..self.partitions.len()).rev() {
+            context.check()?;
+            let base = index << self.shift;
+            let end = (base + (1 << self.shift)).min(self.keys);
+            let keys = base.max(first_key)..end.max(base.max(first_key));
+            counts.fill(0);
+            self.for_each(index, |[key, _]| {
+                counts[key as usize - base] += 1;
+                Ok(())
+            })?;
+            for key in keys.clone().rev() {
+                sizes.push(counts[key - base])?;
+            }
+            self.write_values(index, base, keys, &mut counts, &mut sorted, &mut values)?;
+        }
+        sizes.finish()?;
+        values.finish()?;
+        // A file that stays is only space; the whole folder goes at the end.
+        let _ = fs::remove_file(&self.path);
+        Ok(())
+    }
+
+    /// Writes the values of one partition's `keys` in descending order of key, as many keys at a time as fit `sorted`.
+    fn write_values<V: Pod + From32>(
+        &mut self,
+        index: usize,
+        base: usize,
+        keys: std::ops::Range<usize>,
+        counts: &mut BudgetVec<u32>,
+        sorted: &mut BudgetVec<V>,
+        out: &mut ColumnWriter<V>,
+    ) -> Result<(), StageError> {
+        let mut high = keys.end;
+        while high > keys.start {
+            let (mut low, mut total) = (high, 0usize);
+            while low > keys.start && total + counts[low - 1 - base] as usize <= sorted.len() {
+                low -= 1;
+                total += counts[low - base] as usize;
+            }
+            if low == high {
+                // One key with more values than fit: they are in order already, so let them through.
+                low = high - 1;
+                self.for_each(
+                    index,
+                    |[key, value]| {
+                        if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
+                    },
+                )?;
+            } else if total > 0 {
+                // From here on counts are write positions; the keys below `low` keep their counts.
+                let mut position = 0u32;
+                for key in (low..high).rev() {
+                    position += std::mem::replace(&mut counts[key - base], position);
+                }
+                self.for_each(index, |[key, value]| {
+                    if (low..high).contains(&(key as usize)) {
+                        let position = &mut counts[key as usize - base];
+                        sorted[*position as usize] = V::from_u32(value);
+                        *position += 1;
+                    }
+                    Ok(())
+                })?;
+                out.extend(&sorted[..total])?;
+            }
+            high = low;
+        }
+        Ok(())
+    }
+
+    /// Hands every pair of a partition to `each`, in the order in which they came.
+    fn for_each(
+        &mut self,
+        index: usize,
+        mut each: impl FnMut(Pair) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let partition = &self.partitions[index];
+        let mut block = vec![[0u32; 2]; BLOCK_PAIRS];
+        for &number in &partition.blocks {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut block);
+            self.file
+                .read_exact_at(bytes, u64::from(number) * Self::BLOCK_BYTES as u64)
+                .map_err(|error| StageError::io(&self.path, "read", error))?;
+            block.iter().try_for_each(|&pair| each(pair))?;
+        }
+        partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+}
+
+/// A newtype over `u32`, as ids are.
+pub trait From32 {
+    /// Wraps the number.
+    fn from_u32(value: u32) -> Self;
+}
+
+impl From32 for u32 {
+    fn from_u32(value: u32) -> Self {
+        value
+    }
+}
+
+impl From32 for heaplake_schemas::ids::Preorder {
+    fn from_u32(value: u32) -> Self {
+        Self(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::Silent;
+    use crate::{ColumnMap, stage::Context};
+    use std::sync::atomic::AtomicBool;
+
+    const SIZES: Column<u32> = Column::new("sizes");
+    const VALUES: Column<u32> = Column::new("values");
+
+    fn grouped(pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32>, Vec<u32>) {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let budget = Budget::new(memory);
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+        let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
+        pairs.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
+        spill.write_groups(&scratch, &context, 1, SIZES, VALUES).unwrap();
+        assert_eq!(budget.used(), 0);
+        let read = |column| ColumnMap::open(&scratch, column, None).unwrap().to_vec();
+        (read(SIZES), read(VALUES))
+    }
+
+    /// The truth: a stable sort.
+    fn expected(pairs: &[Pair], keys: usize) -> (Vec<u32>, Vec<u32>) {
+        let mut sorted: Vec<Pair> = pairs.iter().copied().filter(|pair| pair[0] >= 1).collect();
+        sorted.sort_by_key(|pair| std::cmp::Reverse(pair[0]));
+        let sizes = (1..keys as u32).rev().map(|key| sorted.iter().filter(|pair| pair[0] == key).count() as u32);
+        (sizes.collect(), sorted.iter().map(|pair| pair[1]).collect())
+    }
+
+    #[test]
+    fn groups_equal_a_stable_sort() {
+        let mut state = 7u32;
+        let mut random = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        for (keys, count, announced) in [(1, 0, 0), (2, 10, 10), (1000, 20_000, 20_000), (1000, 20_000, 1 << 28)] {
+            let pairs: Vec<Pair> = (0..count).map(|i| [random() % keys, i]).collect();
+            let groups = grouped(&pairs, keys as usize, 64 << 20, announced);
+            assert_eq!(groups, expected(&pairs, keys as usize), "{keys} keys, {count} pairs");
+        }
+    }
+
+    #[test]
+    fn a_hub_that_does_not_fit_is_streamed() {
+        // One key with 100,000 values between others; the budget leaves room for 65,536 values.
+        let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();
+        assert_eq!(grouped(&pairs, 40, 1 << 20, 150_000), expected(&pairs, 40));
+    }
+}

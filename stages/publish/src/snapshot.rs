@@ -1,0 +1,104 @@
+//! The table `snapshot`: one row that says what the run is. Written when everything else is.
+
+use crate::nodes::Totals;
+use crate::table::Table;
+use arrow::array::{
+    ArrayRef, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray, StringBuilder,
+    StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::Field;
+use heaplake_kit::{StageError, Stats};
+use heaplake_schemas::HEAPLAKE_VERSION;
+use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a stage took.
+#[derive(Clone, Debug)]
+pub struct StageTime {
+    /// The stage.
+    pub name: &'static str,
+    /// Wall time.
+    pub seconds: f64,
+    /// What it did.
+    pub stats: Stats,
+}
+
+/// Writes the table.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn run(
+    facts: &Facts,
+    run: &Run,
+    totals: &Totals,
+    stages: &[StageTime],
+    folder: &Path,
+) -> Result<run::Table, StageError> {
+    let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+    let number = |number: u64| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
+    let optional = |number: Option<u64>| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
+    let options = serde_json::to_string(&run.options).unwrap_or_default();
+    let captured = TimestampMicrosecondArray::from(vec![facts.captured_at_us]).with_timezone("UTC");
+    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    table.write(vec![
+        text(&run.snapshot),
+        text(&run.release),
+        text(&run.source),
+        text(&facts.format),
+        Arc::new(StringArray::from(vec![facts.format_version.as_deref()])),
+        number(facts.input_bytes),
+        number(facts.content_bytes),
+        text(&facts.input_hash),
+        number(facts.node_count),
+        number(facts.edge_count),
+        number(facts.root_count),
+        number(facts.string_count),
+        number(totals.shallow_bytes),
+        optional(facts.has_native.then_some(totals.native_bytes)),
+        number(totals.reachable_count),
+        number(totals.reachable_bytes),
+        number(facts.node_count - totals.reachable_count),
+        number(totals.shallow_bytes - totals.reachable_bytes),
+        Arc::new(captured),
+        labels(run),
+        text(&options),
+        text(HEAPLAKE_VERSION),
+        Arc::new(Float64Array::from(vec![run.summary.wall_seconds])),
+        optional(run.summary.peak_rss_bytes),
+        stage_list(stages),
+    ])?;
+    table.finish()
+}
+
+fn labels(run: &Run) -> ArrayRef {
+    let names = MapFieldNames { entry: "entries".to_owned(), key: "keys".to_owned(), value: "values".to_owned() };
+    let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+    for (key, value) in &run.options.labels {
+        map.keys().append_value(key);
+        map.values().append_value(value);
+    }
+    // Keys and values were appended in pairs, so the entry is whole.
+    let _ = map.append(true);
+    Arc::new(map.finish())
+}
+
+fn stage_list(stages: &[StageTime]) -> ArrayRef {
+    let mut names = StringBuilder::new();
+    let mut seconds = Float64Builder::new();
+    let (mut rows, mut spilled) = (UInt64Builder::new(), UInt64Builder::new());
+    for stage in stages {
+        names.append_value(stage.name);
+        seconds.append_value(stage.seconds);
+        rows.append_value(stage.stats.rows);
+        spilled.append_value(stage.stats.spilled_bytes);
+    }
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(names.finish()), Arc::new(seconds.finish()), Arc::new(rows.finish()), Arc::new(spilled.finish())];
+    let entries = StructArray::new(stage_fields(), columns, None);
+    let field = Field::new("item", arrow::datatypes::DataType::Struct(stage_fields()), false);
+    Arc::new(ListArray::new(Arc::new(field), OffsetBuffer::from_lengths([stages.len()]), Arc::new(entries), None))
+}
