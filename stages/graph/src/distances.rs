@@ -6,10 +6,12 @@
 //! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, the seeds.
 //! * Writes: `node.distance`.
 //! * Resident memory: 8 bytes per node and 4 to 8 per node of the widest level; 1 bit per pair.
-//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reading moves forward.
+//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reading moves forward. Where
+//!   a pair has more than two edges or more than one target, which no runtime writes, the order within a level would
+//!   show: then nodes are taken in order of discovery.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
 //! * Fails when: the budget is too small.
-//! * Determinism: distances do not depend on the order within a level; one thread.
+//! * Determinism: one thread; see above for the order.
 //! * Reference: Chrome DevTools, distances.
 
 use heaplake_kit::{
@@ -29,10 +31,11 @@ pub const STAGE: StageInfo =
 pub fn run(seeds: &[DistanceSeed], scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let offsets = Offsets::load(&context.budget, "distances: offsets", scratch, columns::NODE_EDGE_COUNT)?;
     context.progress.begin(STAGE.name, offsets.groups() as u64);
+    let to = ColumnMap::open(scratch, columns::EDGE_TO, None)?;
     let mut search = Search {
-        to: ColumnMap::open(scratch, columns::EDGE_TO, None)?,
+        pairs: Pairs::open(&to, scratch, context)?,
+        to,
         flags: ColumnMap::open(scratch, columns::EDGE_FLAGS, None)?,
-        pairs: Pairs::open(scratch, context)?,
         distance: context.budget.filled("distances", offsets.groups(), NO_DISTANCE)?,
         level: context.budget.growing("distances: level"),
         next: context.budget.growing("distances: next level"),
@@ -73,7 +76,9 @@ impl Search {
             if waiting >= 1 << 16 {
                 context.step(std::mem::take(&mut waiting))?;
             }
-            self.level.sort_unstable();
+            if !self.pairs.ambiguous {
+                self.level.sort_unstable();
+            }
             distance += 1;
             self.expand(distance)?;
             std::mem::swap(&mut self.level, &mut self.next);
@@ -109,17 +114,23 @@ struct Pairs {
     pairs: ColumnMap<u32>,
     /// Pairs of which one edge was met.
     met: Bitset,
+    /// Whether some pair is none: it has a third edge, or leads to two targets.
+    ambiguous: bool,
 }
 
 impl Pairs {
-    fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    fn open(to: &[NodeId], scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let edges = ColumnMap::open(scratch, columns::PAIRED_EDGE, None)?;
         let pairs = ColumnMap::open(scratch, columns::PAIRED_PAIR, None)?;
         let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
-        Ok(Self {
-            edges: ColumnMap::open(scratch, columns::PAIRED_EDGE, None)?,
-            met: Bitset::new(&context.budget, "distances: pairs", count)?,
-            pairs,
-        })
+        let mut seen = context.budget.filled("distances: pairs", count, (NodeId::NONE, 0u8))?;
+        let mut ambiguous = false;
+        for (&edge, &pair) in edges.iter().zip(pairs.iter()) {
+            let ((target, times), this) = (&mut seen[pair as usize], to[edge as usize]);
+            ambiguous |= *times >= 2 || (*times == 1 && *target != this);
+            (*target, *times) = (this, times.saturating_add(1));
+        }
+        Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })
     }
 
     /// Whether this edge is the first of its pair that the search meets. A third meeting counts as a first one again.

@@ -110,9 +110,24 @@ impl StringTable {
         &self.bytes[self.start[position] as usize..self.start[position + 1] as usize]
     }
 
-    /// A string for people: what is not Unicode text is replaced by U+FFFD.
+    /// A string for people: a lone surrogate, and each run of bytes that is no Unicode text, is replaced by U+FFFD.
     #[must_use]
     pub fn text(&self, position: usize) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.get(position))
+        let bytes = self.get(position);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(String::from_utf8_lossy(&without_surrogates(bytes)).into_owned()),
+        }
     }
+}
+
+/// Replaces the three-byte forms of lone surrogates by that of U+FFFD.
+fn without_surrogates(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len().saturating_sub(2) {
+        if bytes[at] == 0xed && bytes[at + 1] >= 0xa0 && bytes[at + 1] < 0xc0 && bytes[at + 2] & 0xc0 == 0x80 {
+            bytes[at..at + 3].copy_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    bytes
 }

@@ -1,0 +1,333 @@
+//! The planted answers: what a correct analysis of the file must find.
+//!
+//! Everything here is added up from closed formulas of the blocks' parameters, one block after the other. No graph is
+//! ever built, so the memory does not grow with the file and the answers do not depend on any analysis being right.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::rng::mix;
+
+/// The distance at which heap analysis places the root and counts on from: reachable, but not from any user root.
+pub const BEYOND: u64 = 100_000_000;
+
+/// How many checkpoints are kept per kind of structure.
+const CHECKPOINTS_PER_KIND: usize = 50;
+
+/// What is known of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// Place of the node in the file.
+    pub ordinal: u64,
+    /// Own bytes after the adjustment for owned nodes.
+    #[serde(rename = "shallow_bytes")]
+    pub shallow: u64,
+    /// Bytes that would go with it.
+    #[serde(rename = "retained_bytes")]
+    pub retained: u64,
+    /// Shortest way from the user roots; none where no such way exists.
+    pub distance: Option<u64>,
+    /// Immediate dominator's ordinal; the root's own is the root.
+    pub dominator: u64,
+}
+
+/// Sums over all structures of one kind.
+#[derive(Debug, Default, Serialize)]
+pub struct Kind {
+    /// How many structures of the kind the file holds.
+    pub structures: u64,
+    /// Nodes in them.
+    pub nodes: u64,
+    /// Edges from them.
+    pub edges: u64,
+    /// Own bytes of the head nodes.
+    pub head_shallow_bytes: u64,
+    /// Retained bytes of the head nodes.
+    pub head_retained_bytes: u64,
+    /// Distance of every head node of the kind.
+    pub head_distance: Option<u64>,
+    /// Some head nodes (at most fifty), each with its own numbers.
+    pub heads: Vec<Fact>,
+}
+
+/// One row of the class table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ClassRow {
+    /// Nodes of the class with own bytes.
+    pub count: u64,
+    /// Their own bytes.
+    pub shallow_bytes: u64,
+    /// Their retained bytes, nested ones counted once.
+    pub retained_bytes: u64,
+    /// Least distance; none where some instance cannot be reached from the user roots.
+    pub distance: Option<u64>,
+}
+
+/// Planted sets of identical instances of one class.
+#[derive(Debug, Default, Serialize)]
+pub struct Duplicates {
+    /// The class whose instances are the members.
+    pub class_key: String,
+    /// What is planted, in words.
+    pub about: String,
+    /// How many sets there are.
+    pub sets: u64,
+    /// Members of each set.
+    pub members_per_set: u64,
+    /// What all members but one cost: each set's private bytes times (members - 1), summed.
+    pub additional_bytes: u64,
+    /// False where the sets lie inside the members of a bigger set that is planted too.
+    pub outermost: bool,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    node_count: u64,
+    edge_count: u64,
+    string_count: u64,
+    location_count: u64,
+    self_bytes: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct TraceTree {
+    depth: u64,
+    nodes: u64,
+    function_infos: u64,
+}
+
+/// Adds up what the blocks say; [`Answers::to_json`] shows it.
+#[derive(Debug, Default)]
+pub struct Answers {
+    totals: Totals,
+    kinds: BTreeMap<&'static str, Kind>,
+    classes: BTreeMap<String, (ClassRow, bool)>,
+    duplicates: BTreeMap<&'static str, Duplicates>,
+    checkpoints: BTreeMap<&'static str, (u64, Vec<Fact>)>,
+    in_registry: u64,
+    in_documents: u64,
+    loose: u64,
+    prototypes: (u64, u64, u64),
+    plain: BTreeMap<String, Plain>,
+    trace: Option<TraceTree>,
+    kind: &'static str,
+}
+
+/// Plain objects with one list of properties, whose class the reader has to infer.
+#[derive(Debug, Default)]
+struct Plain {
+    row: ClassRow,
+    /// Objects with exactly this list and nothing more.
+    exact: u64,
+}
+
+impl Answers {
+    /// Says which kind the next facts are about.
+    pub fn begin(&mut self, kind: &'static str, nodes: u64, edges: u64) {
+        self.kind = kind;
+        let sums = self.kinds.entry(kind).or_default();
+        sums.nodes += nodes;
+        sums.edges += edges;
+    }
+
+    /// The head node of a structure that hangs from its shard.
+    pub fn head(&mut self, fact: Fact) {
+        self.in_registry += fact.retained;
+        self.count_head(fact);
+    }
+
+    /// The head node of an attached document.
+    pub fn document(&mut self, fact: Fact) {
+        self.in_documents += fact.retained;
+        self.count_head(fact);
+    }
+
+    fn count_head(&mut self, fact: Fact) {
+        self.checkpoint(fact);
+        let sums = self.kinds.entry(self.kind).or_default();
+        sums.structures += 1;
+        sums.head_shallow_bytes += fact.shallow;
+        sums.head_retained_bytes += fact.retained;
+        sums.head_distance = fact.distance;
+        if sums.heads.len() < CHECKPOINTS_PER_KIND {
+            sums.heads.push(fact);
+        }
+    }
+
+    /// Bytes that only the shard itself holds, besides the heads.
+    pub fn held(&mut self, bytes: u64) {
+        self.in_registry += bytes;
+    }
+
+    /// Bytes that nothing holds but the root, since all references are weak or from one another.
+    pub fn loose(&mut self, bytes: u64) {
+        self.loose += bytes;
+    }
+
+    /// Offers a node as a checkpoint; a fair sample per kind is kept, the same for the same file.
+    pub fn checkpoint(&mut self, fact: Fact) {
+        let (seen, kept) = self.checkpoints.entry(self.kind).or_default();
+        *seen += 1;
+        if kept.len() < CHECKPOINTS_PER_KIND {
+            kept.push(fact);
+            return;
+        }
+        let place = mix(fact.ordinal, *seen) % *seen;
+        if let Some(old) = kept.get_mut(place as usize) {
+            *old = fact;
+        }
+    }
+
+    /// Adds nodes to a class; `retained` must leave out what is inside another node of the class.
+    pub fn class(&mut self, key: &str, count: u64, shallow: u64, retained: u64, distance: u64) {
+        let row = ClassRow { count, shallow_bytes: shallow, retained_bytes: retained, distance: Some(distance) };
+        self.add(key, row);
+    }
+
+    /// Adds nodes that cannot be reached from the user roots.
+    pub fn class_unset(&mut self, key: &str, count: u64, shallow: u64, retained: u64) {
+        let row = ClassRow { count, shallow_bytes: shallow, retained_bytes: retained, distance: None };
+        self.add(key, row);
+    }
+
+    /// Adds one node that holds nodes of its own class, which were added before with that many retained bytes.
+    pub fn class_inside(&mut self, key: &str, shallow: u64, retained: u64, inside: u64, distance: u64) {
+        self.class(key, 1, shallow, retained, distance);
+        if let Some((sum, _)) = self.classes.get_mut(key) {
+            sum.retained_bytes -= inside;
+        }
+    }
+
+    fn add(&mut self, key: &str, row: ClassRow) {
+        if row.count == 0 {
+            return;
+        }
+        self.totals.self_bytes += row.shallow_bytes;
+        if !self.classes.contains_key(key) {
+            self.classes.insert(key.to_owned(), (ClassRow::default(), false));
+        }
+        if let Some((sum, unset)) = self.classes.get_mut(key) {
+            *unset |= row.distance.is_none();
+            let least = sum.distance.into_iter().chain(row.distance).min();
+            sum.count += row.count;
+            sum.shallow_bytes += row.shallow_bytes;
+            sum.retained_bytes += row.retained_bytes;
+            sum.distance = if *unset { None } else { least };
+        }
+    }
+
+    /// Adds plain objects with one list of properties; `extra` of them have one more, each its own.
+    pub fn plain(&mut self, interface: &str, row: ClassRow, extra: u64) {
+        if !self.plain.contains_key(interface) {
+            self.plain.insert(interface.to_owned(), Plain::default());
+        }
+        if let Some(plain) = self.plain.get_mut(interface) {
+            plain.exact += row.count - extra;
+            plain.row.count += row.count;
+            plain.row.shallow_bytes += row.shallow_bytes;
+            plain.row.retained_bytes += row.retained_bytes;
+            plain.row.distance = plain.row.distance.into_iter().chain(row.distance).min();
+        }
+    }
+
+    /// The prototypes, plain objects whose only property is their constructor.
+    pub fn prototypes(&mut self, count: u64, size: u64, distance: u64) {
+        self.prototypes = (count, size, distance);
+        self.resolve_plain();
+    }
+
+    /// Decides which lists of properties are popular enough to become classes: at least two objects have exactly the
+    /// list, and at least one plain object in a thousand.
+    fn resolve_plain(&mut self) {
+        let plain = std::mem::take(&mut self.plain);
+        let (count, size, distance) = self.prototypes;
+        let objects = count + plain.values().map(|p| p.row.count).sum::<u64>();
+        let popular = |exact: u64| exact >= 2 && exact * 1000 >= objects;
+        let key = if popular(count) { ",{constructor}" } else { ",Object" };
+        self.class(key, count, count * size, count * size, distance);
+        for (interface, p) in plain {
+            assert!(popular(p.exact), "the plan gives every planted interface enough objects");
+            self.add(&format!(",{interface}"), p.row);
+        }
+    }
+
+    /// Adds planted sets of identical instances.
+    pub fn duplicates(&mut self, id: &'static str, set: Duplicates) {
+        let sum = self.duplicates.entry(id).or_default();
+        let (sets, bytes) = (sum.sets + set.sets, sum.additional_bytes + set.additional_bytes);
+        *sum = Duplicates { sets, additional_bytes: bytes, ..set };
+    }
+
+    /// Adds members to the one set that spans the whole file.
+    pub fn one_set(&mut self, id: &'static str, members: u64, size: u64, set: Duplicates) {
+        let sum = self.duplicates.entry(id).or_default();
+        let members = sum.members_per_set + members;
+        *sum = Duplicates { sets: 1, members_per_set: members, additional_bytes: (members - 1) * size, ..set };
+    }
+
+    /// Adds the global object, which holds all that is not loose, in a document or (`beyond`) only under the GC roots.
+    /// Returns its retained bytes. Every other class must have been added before.
+    pub fn window(&mut self, key: &str, size: u64, beyond: u64) -> u64 {
+        let retained = self.total_bytes() + size - beyond - self.loose - self.in_documents;
+        self.class(key, 1, size, retained, 1);
+        retained
+    }
+
+    /// What the registry holds.
+    pub fn in_registry(&self) -> u64 {
+        self.in_registry
+    }
+
+    /// What the documents hold.
+    pub fn in_documents(&self) -> u64 {
+        self.in_documents
+    }
+
+    /// All bytes so far.
+    pub fn total_bytes(&self) -> u64 {
+        self.totals.self_bytes
+    }
+
+    /// The class rows.
+    pub fn classes(&self) -> impl Iterator<Item = (&str, ClassRow)> {
+        self.classes.iter().map(|(key, (row, _))| (key.as_str(), *row))
+    }
+
+    /// The sampled nodes, by place in the file.
+    pub fn checkpoints(&self) -> Vec<Fact> {
+        let mut all: Vec<Fact> = self.checkpoints.values().flat_map(|(_, kept)| kept).copied().collect();
+        all.sort_by_key(|fact| fact.ordinal);
+        all.dedup_by_key(|fact| fact.ordinal);
+        all
+    }
+
+    /// Sets the counts of the file's arrays.
+    pub fn set_counts(&mut self, nodes: u64, edges: u64, strings: u64, locations: u64) {
+        self.totals.node_count = nodes;
+        self.totals.edge_count = edges;
+        self.totals.string_count = strings;
+        self.totals.location_count = locations;
+    }
+
+    /// Says how deep the trace tree is; every level has one node.
+    pub fn set_trace(&mut self, depth: u64, function_infos: u64) {
+        self.trace = Some(TraceTree { depth, nodes: depth, function_infos });
+    }
+
+    /// The answers file.
+    pub fn to_json(&self) -> String {
+        let classes: BTreeMap<&str, ClassRow> = self.classes().collect();
+        let kinds: BTreeMap<_, _> = self.kinds.iter().filter(|(_, kind)| kind.structures > 0).collect();
+        let value = serde_json::json!({
+            "format": "heaplake planted answers 1",
+            "totals": self.totals,
+            "trace_tree": self.trace,
+            "kinds": kinds,
+            "classes": classes,
+            "duplicates": self.duplicates,
+            "checkpoints": self.checkpoints(),
+        });
+        format!("{value:#}\n")
+    }
+}

@@ -1,0 +1,36 @@
+//! Heap snapshots of any size whose right answers are known by construction.
+//!
+//! A benchmark that only measures time says nothing about whether the work was done. The files written here hold planted
+//! structures (lists, trees, rings, documents, maps, closures, duplicates and more), and for each of them retained sizes,
+//! dominators, distances, class rows and sets of duplicates follow from the construction by formula. So results can be
+//! checked on files that no reference tool can open.
+//!
+//! The sections of a `.heapsnapshot` come one after the other (nodes, edges, locations, strings), and the file may be far
+//! bigger than memory. Therefore the graph is a formula: a [`plan::Plan`] is a row of shards, a shard is a row of
+//! [`blocks`], and what a block contains follows from the seed and the block's place. Each section goes through the plan
+//! once ([`file::write`]); the answers are one more pass ([`file::answers`]).
+//!
+//! ```
+//! use heaplake_generator::file;
+//! use heaplake_generator::plan::{Shape, Target};
+//!
+//! let plan = file::plan(7, Shape::Realistic, Target::Bytes(1_000_000));
+//! let mut bytes = Vec::new();
+//! file::write(&plan, &mut bytes).unwrap();
+//! assert!(bytes.starts_with(b"{\"snapshot\":"));
+//! let answers = file::answers(&plan);
+//! let root = answers.checkpoints()[0];
+//! assert_eq!(root.retained, answers.total_bytes());
+//! ```
+
+pub mod answers;
+pub mod blocks;
+pub mod file;
+pub mod names;
+pub mod plan;
+pub mod rng;
+pub mod section;
+pub mod shared;
+pub mod sink;
+pub mod strings;
+pub mod write;

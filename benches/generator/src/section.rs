@@ -1,0 +1,188 @@
+//! Listeners that turn a walk into the rows of one section.
+//!
+//! A row's separator stands before it, the newline included, as V8 writes it.
+
+use std::io::Write;
+
+use crate::shared::FIRST_BLOCK_NODE;
+use crate::sink::{EdgeType, NodeType, Sink};
+use crate::write::Out;
+
+/// The id of a node: odd and a little out of order for heap objects, even for native ones, unique in any case.
+pub fn id(ordinal: u64, native: bool) -> u64 {
+    // Swapping within aligned groups of four keeps ids unique; the shared nodes keep V8's fixed ids.
+    let fixed = FIRST_BLOCK_NODE.next_multiple_of(4);
+    match (native, ordinal < fixed) {
+        (true, _) => 2 * ordinal,
+        (false, true) => 2 * ordinal + 1,
+        (false, false) => 2 * (ordinal ^ 3) + 1,
+    }
+}
+
+/// How nodes are written.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeLayout {
+    /// Levels of the trace tree, if nodes are to refer to it.
+    pub trace_depth: Option<u64>,
+}
+
+impl NodeLayout {
+    /// The fields in order; recent V8 leaves out the trace node unless allocations were tracked.
+    pub fn fields(self) -> &'static [&'static str] {
+        if self.trace_depth.is_some() {
+            &["type", "name", "id", "self_size", "edge_count", "trace_node_id", "detachedness"]
+        } else {
+            &["type", "name", "id", "self_size", "edge_count", "detachedness"]
+        }
+    }
+
+    /// How many numbers one node takes.
+    pub fn width(self) -> u64 {
+        self.fields().len() as u64
+    }
+}
+
+struct Row {
+    kind: NodeType,
+    name: u64,
+    self_size: u64,
+    edges: u64,
+    detachedness: u64,
+}
+
+/// Writes the nodes. A row waits until the next node, for its edges must have been counted.
+pub struct NodeRows<'a, W: Write> {
+    out: &'a mut Out<W>,
+    layout: NodeLayout,
+    next: u64,
+    row: Option<Row>,
+}
+
+impl<'a, W: Write> NodeRows<'a, W> {
+    /// Starts at the node with that ordinal.
+    pub fn new(out: &'a mut Out<W>, layout: NodeLayout, first: u64) -> Self {
+        Self { out, layout, next: first, row: None }
+    }
+
+    /// Writes the row that still waits; returns the writer.
+    pub fn flush(&mut self) -> &mut Out<W> {
+        if let Some(row) = self.row.take() {
+            let ordinal = self.next - 1;
+            if ordinal > 0 {
+                self.out.bytes(b",");
+            }
+            self.out.number(row.kind as u64);
+            self.out.comma_number(row.name);
+            self.out.comma_number(id(ordinal, row.kind == NodeType::Native));
+            self.out.comma_number(row.self_size);
+            self.out.comma_number(row.edges);
+            if let Some(depth) = self.layout.trace_depth {
+                self.out.comma_number(1 + ordinal * 7919 % depth);
+            }
+            self.out.comma_number(row.detachedness);
+            self.out.bytes(b"\n");
+        }
+        self.out
+    }
+}
+
+impl<W: Write> Sink for NodeRows<'_, W> {
+    #[inline]
+    fn node(&mut self, kind: NodeType, name: u64, self_size: u64) {
+        self.flush();
+        self.next += 1;
+        self.row = Some(Row { kind, name, self_size, edges: 0, detachedness: 0 });
+    }
+
+    #[inline]
+    fn edge(&mut self, _kind: EdgeType, _name: u64, _to: u64) {
+        if let Some(row) = &mut self.row {
+            row.edges += 1;
+        }
+    }
+
+    fn detachedness(&mut self, state: u64) {
+        if let Some(row) = &mut self.row {
+            row.detachedness = state;
+        }
+    }
+}
+
+/// Writes the edges.
+pub struct EdgeRows<'a, W: Write> {
+    out: &'a mut Out<W>,
+    width: u64,
+    first: bool,
+}
+
+impl<'a, W: Write> EdgeRows<'a, W> {
+    /// Nodes take `width` numbers each; `first` says whether the section is still empty.
+    pub fn new(out: &'a mut Out<W>, width: u64, first: bool) -> Self {
+        Self { out, width, first }
+    }
+
+    /// The writer.
+    pub fn out(&mut self) -> &mut Out<W> {
+        self.out
+    }
+}
+
+impl<W: Write> Sink for EdgeRows<'_, W> {
+    fn node(&mut self, _kind: NodeType, _name: u64, _self_size: u64) {}
+
+    #[inline]
+    fn edge(&mut self, kind: EdgeType, name: u64, to: u64) {
+        if self.first {
+            self.first = false;
+        } else {
+            self.out.bytes(b",");
+        }
+        self.out.number(kind as u64);
+        self.out.comma_number(name);
+        self.out.comma_number(to * self.width);
+        self.out.bytes(b"\n");
+    }
+}
+
+/// Writes the locations.
+pub struct LocationRows<'a, W: Write> {
+    out: &'a mut Out<W>,
+    width: u64,
+    next: u64,
+    first: bool,
+}
+
+impl<'a, W: Write> LocationRows<'a, W> {
+    /// Starts at the node with that ordinal; `first` says whether the section is still empty.
+    pub fn new(out: &'a mut Out<W>, width: u64, next: u64, first: bool) -> Self {
+        Self { out, width, next, first }
+    }
+
+    /// The writer.
+    pub fn out(&mut self) -> &mut Out<W> {
+        self.out
+    }
+}
+
+impl<W: Write> Sink for LocationRows<'_, W> {
+    #[inline]
+    fn node(&mut self, _kind: NodeType, _name: u64, _self_size: u64) {
+        self.next += 1;
+    }
+
+    #[inline]
+    fn edge(&mut self, _kind: EdgeType, _name: u64, _to: u64) {}
+
+    fn location(&mut self, script: u64, line: u64, column: u64) {
+        if self.first {
+            self.first = false;
+        } else {
+            self.out.bytes(b",");
+        }
+        self.out.number((self.next - 1) * self.width);
+        self.out.comma_number(script);
+        self.out.comma_number(line);
+        self.out.comma_number(column);
+        self.out.bytes(b"\n");
+    }
+}

@@ -1,0 +1,390 @@
+//! The nodes that every file starts with: roots, the global object, and what all blocks point at.
+//!
+//! Two independent holders, the native context and a table of primordials, both refer to every shared node (the
+//! *palette*: maps, oddballs, code, shared strings, and a constructor, map and prototype per class). So the global object
+//! is the immediate dominator of each of them, no matter which blocks point there.
+
+use crate::answers::{Answers, Fact};
+use crate::names as n;
+use crate::sink::EdgeType::{Element, Hidden, Internal, Property, Shortcut};
+use crate::sink::{NodeType, Sink};
+
+/// The classes that have a constructor, a map and a prototype, by their place in [`CLASSES`].
+pub mod class {
+    macro_rules! classes {
+        ($($id:ident,)*) => {
+            #[expect(non_camel_case_types, reason = "only counts the classes")]
+            enum Position { $($id,)* }
+            $(#[doc = concat!("Place of ", stringify!($id), ".")] pub const $id: u64 = Position::$id as u64;)*
+            /// The name of each class, as a string index.
+            pub const CLASSES: &[u64] = &[$(crate::names::$id,)*];
+        };
+    }
+
+    classes! {
+        C_OBJECT, C_FUNCTION, C_ARRAY, C_MAP, C_WEAK_MAP, C_WEAK_REF, C_REGEXP, C_SESSION,
+        C_LINKED_LIST, C_LIST_NODE, C_DEQUE, C_DEQUE_NODE, C_SEARCH_TREE, C_TREE_NODE, C_RING, C_RING_NODE,
+        C_CAROUSEL, C_SLIDE, C_HTML_DIV, C_CACHE_ENTRY, C_MODULE, C_ORDER_LINE, C_LOG_BUFFER,
+        C_VIEW_REGISTRY, C_VIEW_KEY, C_VIEW_STATE, C_SUBJECT, C_DETAIL, C_ISLAND, C_WIDGET,
+        C_DUP_FLAG, C_DUP_LIST, C_DUP_LIST_NODE, C_DUP_TREE_NODE, C_DUP_RING, C_DUP_RING_NODE, C_NEAR_MISS,
+    }
+}
+pub use class::CLASSES;
+
+/// The synthetic root.
+pub const ROOT: u64 = 0;
+const GC_ROOTS: u64 = 1;
+const SUBROOTS: u64 = 2;
+const SUBROOT_NAMES: [u64; 8] = [
+    n::INTERNALIZED_STRINGS,
+    n::EXTERNAL_STRINGS,
+    n::STRONG_ROOTS,
+    n::STACK_ROOTS,
+    n::HANDLE_SCOPE,
+    n::BUILTINS,
+    n::GLOBAL_HANDLES,
+    n::WEAK_COLLECTIONS,
+];
+const BUILTINS_ROOT: u64 = SUBROOTS + 5;
+/// Holds the attached documents.
+pub const DOCUMENT_TREES: u64 = 10;
+/// The global object, the only child of the root that JavaScript sees.
+pub const GLOBAL: u64 = 11;
+/// Shared context of all functions.
+pub const NATIVE_CONTEXT: u64 = 12;
+const PRIMORDIALS: u64 = 13;
+/// The array that holds every shard.
+pub const REGISTRY: u64 = 14;
+const REGISTRY_ELEMENTS: u64 = 15;
+const DESCRIPTORS: u64 = 16;
+const DESCRIPTOR_FOLLOWED: u64 = 17;
+const DESCRIPTOR_SKIPPED: u64 = 18;
+const SLOPPY_MAP: u64 = 19;
+const FIRST_BUILTIN: u64 = 20;
+const BUILTIN_COUNT: u64 = 8;
+
+const PALETTE: u64 = FIRST_BUILTIN + BUILTIN_COUNT;
+const META_MAP: u64 = PALETTE;
+/// Maps of what is not a JavaScript object: hidden nodes that hundreds of thousands of nodes point at.
+#[expect(missing_docs, reason = "each is the map of what it is called")]
+pub mod map {
+    use super::PALETTE;
+
+    pub const STRING: u64 = PALETTE + 1;
+    pub const CONS_STRING: u64 = PALETTE + 2;
+    pub const NUMBER: u64 = PALETTE + 3;
+    pub const FIXED_ARRAY: u64 = PALETTE + 4;
+    pub const ODDBALL: u64 = PALETTE + 5;
+    pub const CODE: u64 = PALETTE + 6;
+    pub const SYMBOL: u64 = PALETTE + 7;
+    pub const BIGINT: u64 = PALETTE + 8;
+    pub const HASH_TABLE: u64 = PALETTE + 9;
+    pub const EPHEMERON_TABLE: u64 = PALETTE + 10;
+    pub const PROPERTY_ARRAY: u64 = PALETTE + 11;
+    pub const ACCESSOR_PAIR: u64 = PALETTE + 12;
+    pub const CONTEXT: u64 = PALETTE + 13;
+    pub const SLICED_STRING: u64 = PALETTE + 14;
+}
+const HIDDEN_MAPS: u64 = 15;
+const FIRST_ODDBALL: u64 = PALETTE + HIDDEN_MAPS;
+const ODDBALLS: u64 = 4;
+/// What every function points at.
+pub const FUNCTION_INFO: u64 = FIRST_ODDBALL + ODDBALLS;
+/// The code of every function.
+pub const FUNCTION_CODE: u64 = FUNCTION_INFO + 1;
+/// The variables' names of every context.
+pub const SCOPE_INFO: u64 = FUNCTION_INFO + 2;
+const FIRST_NUMERAL: u64 = FUNCTION_INFO + 3;
+const FIRST_COMMON: u64 = FIRST_NUMERAL + n::NUMERALS;
+const FIRST_CLASS: u64 = FIRST_COMMON + n::COMMON_TEXTS;
+const CLASS_COUNT: u64 = CLASSES.len() as u64;
+const PALETTE_END: u64 = FIRST_CLASS + 3 * CLASS_COUNT;
+/// The first node after the shared ones.
+pub const FIRST_BLOCK_NODE: u64 = PALETTE_END;
+
+/// Self size of a shared string.
+pub const COMMON_SIZE: u64 = 32;
+/// Self size of a plain object without properties of its own, and of prototypes.
+pub const PROTOTYPE_SIZE: u64 = 56;
+
+/// One of true, false, null and undefined.
+#[inline]
+pub fn oddball(draw: u64) -> u64 {
+    FIRST_ODDBALL + draw % ODDBALLS
+}
+
+/// The text of a captured number.
+#[inline]
+pub fn numeral(draw: u64) -> u64 {
+    FIRST_NUMERAL + draw % n::NUMERALS
+}
+
+/// A shared string.
+#[inline]
+pub fn common(draw: u64) -> u64 {
+    FIRST_COMMON + draw % n::COMMON_TEXTS
+}
+
+/// The constructor of a class.
+#[inline]
+pub const fn constructor_of(class: u64) -> u64 {
+    FIRST_CLASS + 3 * class
+}
+
+/// The map (hidden class) of a class's instances.
+#[inline]
+pub const fn map_of(class: u64) -> u64 {
+    FIRST_CLASS + 3 * class + 1
+}
+
+/// The prototype of a class's instances.
+#[inline]
+pub const fn prototype_of(class: u64) -> u64 {
+    FIRST_CLASS + 3 * class + 2
+}
+
+/// The two edges that every JavaScript object ends with.
+#[inline]
+pub fn instance_of<S: Sink>(class: u64, out: &mut S) {
+    out.edge(Property, n::PROTO, prototype_of(class));
+    out.edge(Internal, n::MAP, map_of(class));
+}
+
+/// An elements array's slot: named like V8 does it while there are names, a number after that.
+#[inline]
+pub fn slot<S: Sink>(i: u64, to: u64, out: &mut S) {
+    if i < n::INDEX_NAMES {
+        out.edge(Internal, n::index(i), to);
+    } else {
+        out.edge(Hidden, i, to);
+    }
+}
+
+/// Self size of an array with that many slots.
+pub const fn array_size(slots: u64) -> u64 {
+    16 + 8 * slots
+}
+
+/// How many edges the shared nodes have, besides the registry's and the document trees' own children.
+const FIXED_EDGES: u64 = {
+    let roots = 3 + 8 + HIDDEN_MAPS + n::COMMON_TEXTS + BUILTIN_COUNT + 1;
+    let global = CLASS_COUNT + 5;
+    let palette = PALETTE_END - PALETTE;
+    let context = palette + 1;
+    let primordials = palette + 3;
+    let registry = 3 + 1;
+    let descriptors = 3;
+    let leaves = 1 + 2 + BUILTIN_COUNT; // the skipped, followed and builtin nodes' maps
+    let shared = HIDDEN_MAPS + ODDBALLS + 3 + n::COMMON_TEXTS + CLASS_COUNT * (6 + 3 + 3);
+    roots + global + context + primordials + registry + descriptors + leaves + shared
+};
+
+/// How many edges the shared nodes have in a file with that many shards and documents.
+pub fn edge_count(shards: u64, documents: u64) -> u64 {
+    // Every shard is an element of the registry and a slot of the registry's array.
+    FIXED_EDGES + 2 * shards + documents
+}
+
+/// Names the shared nodes and their edges; the children of registry and document trees are computed by the caller.
+pub fn walk<S: Sink>(
+    shard_count: u64,
+    shards: impl Iterator<Item = u64> + Clone,
+    documents: impl Iterator<Item = u64>,
+    out: &mut S,
+) {
+    walk_roots(documents, out);
+    walk_global(out);
+    walk_registry(shard_count, shards, out);
+    walk_planted(out);
+    walk_palette(out);
+}
+
+fn walk_roots<S: Sink>(documents: impl Iterator<Item = u64>, out: &mut S) {
+    use NodeType::Synthetic;
+    out.node(Synthetic, n::EMPTY, 0);
+    out.edge(Element, 1, GC_ROOTS);
+    out.edge(Shortcut, n::WINDOW, GLOBAL);
+    out.edge(Element, 3, DOCUMENT_TREES);
+    out.node(Synthetic, n::GC_ROOTS, 0);
+    for i in 0..8 {
+        out.edge(Element, i + 1, SUBROOTS + i);
+    }
+    for name in SUBROOT_NAMES {
+        out.node(Synthetic, name, 0);
+        // Most of this is also reachable from the global object, and then these edges hold nothing.
+        let held = match name {
+            n::INTERNALIZED_STRINGS => FIRST_COMMON..FIRST_CLASS,
+            n::STRONG_ROOTS => PALETTE..FIRST_ODDBALL,
+            n::BUILTINS => FIRST_BUILTIN..PALETTE,
+            n::GLOBAL_HANDLES => GLOBAL..GLOBAL + 1,
+            _ => 0..0,
+        };
+        for (i, to) in held.enumerate() {
+            out.edge(Internal, n::index(i as u64), to);
+        }
+    }
+    out.node(Synthetic, n::DOCUMENT_TREES, 0);
+    for (i, document) in documents.enumerate() {
+        out.edge(Element, i as u64 + 1, document);
+    }
+}
+
+fn walk_global<S: Sink>(out: &mut S) {
+    out.node(NodeType::Object, n::WINDOW, 40);
+    for (i, name) in CLASSES.iter().enumerate() {
+        out.edge(Property, *name, constructor_of(i as u64));
+    }
+    out.edge(Property, n::REGISTRY, REGISTRY);
+    out.edge(Property, n::EDGE_PRIMORDIALS, PRIMORDIALS);
+    out.edge(Internal, n::NATIVE_CONTEXT, NATIVE_CONTEXT);
+    instance_of(class::C_OBJECT, out);
+
+    out.node(NodeType::Hidden, n::SYSTEM_NATIVE_CONTEXT, 2264);
+    for to in PALETTE..PALETTE_END {
+        out.edge(Internal, n::index(to - PALETTE), to);
+    }
+    out.edge(Internal, n::EDGE_SLOPPY, SLOPPY_MAP);
+
+    out.node(NodeType::Object, n::PRIMORDIALS, 32);
+    for to in PALETTE..PALETTE_END {
+        out.edge(Property, n::index(to - PALETTE), to);
+    }
+    out.edge(Property, n::DESCRIPTORS, DESCRIPTORS);
+    instance_of(class::C_OBJECT, out);
+}
+
+fn walk_registry<S: Sink>(count: u64, shards: impl Iterator<Item = u64> + Clone, out: &mut S) {
+    out.node(NodeType::Object, n::C_ARRAY, 32);
+    for (i, to) in shards.clone().enumerate() {
+        out.edge(Element, i as u64, to);
+    }
+    instance_of(class::C_ARRAY, out);
+    out.edge(Internal, n::ELEMENTS, REGISTRY_ELEMENTS);
+    out.node(NodeType::Array, n::OBJECT_ELEMENTS, array_size(count));
+    for (i, to) in shards.enumerate() {
+        slot(i as u64, to, out);
+    }
+    out.edge(Internal, n::MAP, map::FIXED_ARRAY);
+}
+
+/// Nodes that exist for one rule each: the two edge filters of the distances, and what only the GC roots hold.
+fn walk_planted<S: Sink>(out: &mut S) {
+    out.node(NodeType::Array, n::MAP_DESCRIPTORS, array_size(5));
+    out.edge(Internal, n::index(0), DESCRIPTOR_FOLLOWED);
+    out.edge(Internal, n::index(4), DESCRIPTOR_SKIPPED);
+    out.edge(Internal, n::MAP, map::FIXED_ARRAY);
+    out.node(NodeType::Code, n::SYSTEM_SCOPE_INFO, 24);
+    out.edge(Internal, n::MAP, map::CODE);
+    out.node(NodeType::Object, n::SKIPPED_DESCRIPTOR, 72);
+    out.edge(Internal, n::MAP, META_MAP);
+    out.node(NodeType::Object, n::SLOPPY_FUNCTION_MAP, 72);
+    out.edge(Internal, n::MAP, META_MAP);
+    for _ in 0..BUILTIN_COUNT {
+        out.node(NodeType::Code, n::BUILTIN_HANDLE, 88);
+        out.edge(Internal, n::MAP, map::CODE);
+    }
+}
+
+fn walk_palette<S: Sink>(out: &mut S) {
+    for _ in 0..HIDDEN_MAPS {
+        out.node(NodeType::Hidden, n::SYSTEM_MAP, 72);
+        out.edge(Internal, n::MAP, META_MAP);
+    }
+    for _ in 0..ODDBALLS {
+        out.node(NodeType::Hidden, n::SYSTEM_ODDBALL, 48);
+        out.edge(Internal, n::MAP, map::ODDBALL);
+    }
+    for name in [n::SHARED_FUNCTION_INFO, n::BUILTIN_HANDLE, n::SYSTEM_SCOPE_INFO] {
+        out.node(NodeType::Code, name, 56);
+        out.edge(Internal, n::MAP, map::CODE);
+    }
+    for i in 0..n::NUMERALS {
+        // V8 shows the value of a number as a string without size that exists only in the snapshot.
+        out.node(NodeType::String, n::FIRST_NUMERAL + i, 0);
+    }
+    for i in 0..n::COMMON_TEXTS {
+        out.node(NodeType::String, n::FIRST_COMMON + i, COMMON_SIZE);
+        out.edge(Internal, n::MAP, map::STRING);
+    }
+    for (class, name) in CLASSES.iter().enumerate() {
+        walk_class(class as u64, *name, out);
+    }
+}
+
+fn walk_class<S: Sink>(class: u64, name: u64, out: &mut S) {
+    out.node(NodeType::Closure, name, 64);
+    out.edge(Property, n::PROTOTYPE, prototype_of(class));
+    out.edge(Internal, n::SHARED, FUNCTION_INFO);
+    out.edge(Internal, n::CONTEXT, NATIVE_CONTEXT);
+    out.edge(Internal, n::CODE, FUNCTION_CODE);
+    instance_of(class::C_FUNCTION, out);
+    out.location(1, 10 + class, 4);
+
+    out.node(NodeType::ObjectShape, n::SYSTEM_MAP, 72);
+    out.edge(Internal, n::PROTOTYPE, prototype_of(class));
+    out.edge(Internal, n::CONSTRUCTOR, constructor_of(class));
+    out.edge(Internal, n::MAP, META_MAP);
+
+    out.node(NodeType::Object, n::C_OBJECT, PROTOTYPE_SIZE);
+    out.edge(Property, n::CONSTRUCTOR, constructor_of(class));
+    instance_of(class::C_OBJECT, out);
+}
+
+/// What is known of the shared nodes themselves; the blocks' answers must have been added before.
+pub fn facts(shards: u64, out: &mut Answers) {
+    let system = HIDDEN_MAPS * 72 + ODDBALLS * 48;
+    let builtins = BUILTIN_COUNT * 88;
+    let primordials = 32 + array_size(5);
+    out.class(",(system)", HIDDEN_MAPS + ODDBALLS + 1, system + 2264, system + 2264 + 72, 2);
+    out.class(",(compiled code)", 3 + 1 + BUILTIN_COUNT, 3 * 56 + 24 + builtins, 3 * 56 + 24 + builtins, 3);
+    out.class(",(string)", n::COMMON_TEXTS, n::COMMON_TEXTS * COMMON_SIZE, n::COMMON_TEXTS * COMMON_SIZE, 3);
+    out.class(",Function", CLASS_COUNT, CLASS_COUNT * 64, CLASS_COUNT * 64, 2);
+    // The global object has a map and a prototype itself, which are therefore nearer than the others.
+    out.class(",(object shape)", CLASS_COUNT, CLASS_COUNT * 72, CLASS_COUNT * 72, 2);
+    out.prototypes(CLASS_COUNT, PROTOTYPE_SIZE, 2);
+    out.class(",Primordials", 1, primordials, primordials + 24 + 72, 2);
+    out.class_unset(",SkippedDescriptor", 1, 72, 72);
+    out.class_unset(",SloppyFunctionMap", 1, 72, 72);
+    // Every other array hangs from the registry, so it alone counts; its block sum is complete by now.
+    let registry_size = 32 + array_size(shards);
+    let registry = registry_size + out.in_registry();
+    out.class(",Array", 1, registry_size, registry, 2);
+    let window = out.window(",Window / https://example.test", 40, builtins);
+
+    let known = |ordinal, shallow, retained, distance, dominator| Fact {
+        ordinal,
+        shallow,
+        retained,
+        distance: Some(distance),
+        dominator,
+    };
+    let beyond = crate::answers::BEYOND;
+    let total = out.total_bytes();
+    let documents = out.in_documents();
+    for fact in [
+        known(ROOT, 0, total, beyond, ROOT),
+        known(GC_ROOTS, 0, builtins, beyond + 1, ROOT),
+        known(BUILTINS_ROOT, 0, builtins, beyond + 2, GC_ROOTS),
+        known(FIRST_BUILTIN, 88, 88, beyond + 3, BUILTINS_ROOT),
+        known(DOCUMENT_TREES, 0, documents, 1, ROOT),
+        known(GLOBAL, 40, window, 1, ROOT),
+        known(NATIVE_CONTEXT, 2264, 2264 + 72, 2, GLOBAL),
+        known(PRIMORDIALS, primordials, primordials + 24 + 72, 2, GLOBAL),
+        known(REGISTRY, registry_size, registry, 2, GLOBAL),
+        known(DESCRIPTORS, 0, 24 + 72, 3, PRIMORDIALS),
+        known(DESCRIPTOR_FOLLOWED, 24, 24, 4, DESCRIPTORS),
+        Fact { ordinal: DESCRIPTOR_SKIPPED, shallow: 72, retained: 72, distance: None, dominator: DESCRIPTORS },
+        Fact { ordinal: SLOPPY_MAP, shallow: 72, retained: 72, distance: None, dominator: NATIVE_CONTEXT },
+        known(REGISTRY_ELEMENTS, 0, 0, 3, REGISTRY),
+        known(META_MAP, 72, 72, 3, GLOBAL),
+        known(map::STRING, 72, 72, 3, GLOBAL),
+        known(FIRST_ODDBALL, 48, 48, 3, GLOBAL),
+        known(common(0), COMMON_SIZE, COMMON_SIZE, 3, GLOBAL),
+        known(numeral(0), 0, 0, 3, GLOBAL),
+        known(constructor_of(0), 64, 64, 2, GLOBAL),
+        known(map_of(5), 72, 72, 3, GLOBAL),
+        known(prototype_of(5), PROTOTYPE_SIZE, PROTOTYPE_SIZE, 3, GLOBAL),
+    ] {
+        out.checkpoint(fact);
+    }
+}

@@ -1,0 +1,79 @@
+//! The one description of the graph, and who listens to it.
+//!
+//! A block *walks*: it names each of its nodes in file order and, after each node, that node's edges. The passes over
+//! the file are listeners that keep what their section needs and ignore the rest, so nodes, edges and locations cannot
+//! disagree: they come from the same lines of code.
+
+/// Node types in the order of the file's own table (see [`NODE_TYPES`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names are V8's")]
+pub enum NodeType {
+    Hidden,
+    Array,
+    String,
+    Object,
+    Code,
+    Closure,
+    RegExp,
+    Number,
+    Native,
+    Synthetic,
+    ConsString,
+    SlicedString,
+    Symbol,
+    BigInt,
+    ObjectShape,
+}
+
+/// The node type names, as the header lists them.
+pub const NODE_TYPES: [&str; 16] = [
+    "hidden",
+    "array",
+    "string",
+    "object",
+    "code",
+    "closure",
+    "regexp",
+    "number",
+    "native",
+    "synthetic",
+    "concatenated string",
+    "sliced string",
+    "symbol",
+    "bigint",
+    "object shape",
+    "wasm object",
+];
+
+/// Edge types in the order of the file's own table (see [`EDGE_TYPES`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names are V8's")]
+pub enum EdgeType {
+    Context,
+    Element,
+    Property,
+    Internal,
+    Hidden,
+    Shortcut,
+    Weak,
+}
+
+/// The edge type names, as the header lists them.
+pub const EDGE_TYPES: [&str; 7] = ["context", "element", "property", "internal", "hidden", "shortcut", "weak"];
+
+/// Listens to a walk.
+pub trait Sink {
+    /// The next node. Its ordinal is one more than the last one's.
+    fn node(&mut self, kind: NodeType, name: u64, self_size: u64);
+
+    /// An edge of the last node; `name` is a string index, but a number for element and hidden edges.
+    fn edge(&mut self, kind: EdgeType, name: u64, to: u64);
+
+    /// Whether the last node is attached (1) or detached (2); most nodes do not know and say nothing.
+    fn detachedness(&mut self, _state: u64) {}
+
+    /// Where the last node's constructor or function was declared.
+    fn location(&mut self, _script: u64, _line: u64, _column: u64) {}
+}

@@ -1,0 +1,99 @@
+//! Compares the oracle with DevTools' own output, node for node and class for class.
+//!
+//! `cargo run --release --example check_golden -- FILE.heapsnapshot...`
+//!
+//! Beside each file must lie `FILE.devtools.tsv` and `FILE.devtools.tsv.classes`, as the DevTools
+//! harness among the benchmark's peers writes them. Prints the differences and fails if there are any.
+
+#![allow(clippy::print_stdout, reason = "this program prints")]
+
+mod dominators;
+mod read;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use heaplake_oracle::truth::truth_with;
+use heaplake_oracle::{OracleString, Truth, truth};
+
+/// Up to this many nodes, dominators are found by deletion too and must be the same.
+const DELETABLE: usize = 300;
+
+/// Differences of one file that are printed; all are counted.
+const SHOWN: usize = 10;
+
+fn main() -> ExitCode {
+    let mut files = 0;
+    let mut differing = 0;
+    for path in std::env::args().skip(1) {
+        let differences = check(Path::new(&path));
+        files += 1;
+        differing += usize::from(!differences.is_empty());
+        for difference in differences.iter().take(SHOWN) {
+            println!("{path}: {difference}");
+        }
+        if differences.len() > SHOWN {
+            println!("{path}: {} differences in all", differences.len());
+        }
+    }
+    println!("{files} files, {differing} differ");
+    if differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// All differences between a file's truth and its goldens.
+fn check(path: &Path) -> Vec<String> {
+    let snapshot = read::snapshot(&std::fs::read(path).expect("the snapshot can be read"));
+    let found = truth_with(&snapshot, dominators::dominators);
+    let mut differences = Vec::new();
+    if snapshot.nodes.len() <= DELETABLE && found != truth(&snapshot) {
+        differences.push("the two ways to find dominators disagree".to_owned());
+    }
+    let golden = path.with_extension("devtools.tsv");
+    let rows = std::fs::read_to_string(&golden).expect("the nodes' goldens can be read");
+    check_nodes(&found, &rows, &mut differences);
+    let rows = std::fs::read_to_string(golden.with_extension("tsv.classes")).expect("the classes' goldens can be read");
+    check_classes(&found, &rows, &mut differences);
+    differences
+}
+
+fn check_nodes(truth: &Truth, golden: &str, differences: &mut Vec<String>) {
+    let rows: Vec<&str> = golden.lines().skip(1).collect();
+    if rows.len() != truth.nodes.len() {
+        differences.push(format!("{} nodes, golden {}", truth.nodes.len(), rows.len()));
+    }
+    for (ordinal, (node, row)) in truth.nodes.iter().zip(rows).enumerate() {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let mine = [
+            ("shallow", node.shallow.to_string(), cells[4]),
+            ("retained", node.retained.to_string(), cells[5]),
+            ("distance", node.distance.unwrap_or(-5).to_string(), cells[6]),
+            ("dominator", node.dominator.to_string(), cells[7]),
+            ("class key", read::escaped(&node.class_key, 60), cells[8]),
+            ("detachedness", node.detachedness.to_string(), cells[9]),
+        ];
+        for (what, mine, golden) in mine {
+            if mine != golden {
+                differences.push(format!("node {ordinal}: {what} {mine}, golden {golden}"));
+            }
+        }
+    }
+}
+
+fn check_classes(truth: &Truth, golden: &str, differences: &mut Vec<String>) {
+    let quoted = |text: &OracleString| format!("\"{}\"", read::escaped(text, usize::MAX));
+    let row = |row: &heaplake_oracle::ClassRow| {
+        let distance = row.distance.unwrap_or(-5);
+        format!("{}\t{}\t{}\t{}\t{distance}", quoted(&row.name), row.count, row.shallow, row.retained)
+    };
+    let mine: BTreeMap<String, String> = truth.classes.iter().map(|(key, value)| (quoted(key), row(value))).collect();
+    let mut golden: BTreeMap<&str, &str> = golden.lines().skip(1).filter_map(|line| line.split_once('\t')).collect();
+    for (key, mine) in &mine {
+        match golden.remove(key.as_str()) {
+            Some(golden) if golden == mine => {}
+            Some(golden) => differences.push(format!("class {key}: {mine}, golden {golden}")),
+            None => differences.push(format!("class {key}: not in the golden")),
+        }
+    }
+    differences.extend(golden.keys().map(|key| format!("class {key}: in the golden only")));
+}

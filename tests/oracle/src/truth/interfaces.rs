@@ -1,0 +1,138 @@
+//! The interfaces that DevTools infers for plain objects, such as `{x, y}`.
+
+use crate::model::Snapshot;
+use crate::text::{OracleString, units};
+
+/// An interface's name may have this many units, its first property not counted.
+const LONGEST_NAME: usize = 120;
+
+/// A list of properties that objects have.
+struct Interface {
+    name: OracleString,
+    properties: Vec<OracleString>,
+    /// How many objects have just this list, in this order.
+    count: usize,
+}
+
+/// The plain objects that have an interface, with its name.
+pub(super) fn assign(snapshot: &Snapshot) -> Vec<(usize, OracleString)> {
+    let objects = plain_objects(snapshot);
+    let interfaces = infer(snapshot, &objects);
+    let mut assigned = Vec::new();
+    for object in objects {
+        if let Some(interface) = best_match(snapshot, &interfaces, object) {
+            assigned.push((object, interface.name.clone()));
+        }
+    }
+    assigned
+}
+
+/// Nodes of type `object` that are called `Object`. DevTools begins with the root: where the root
+/// is the last node, only it can have an interface.
+fn plain_objects(snapshot: &Snapshot) -> Vec<usize> {
+    let is_plain = |&v: &usize| snapshot.node_type(v) == "object" && *snapshot.node_name(v) == "Object";
+    (snapshot.root()..snapshot.nodes.len()).filter(is_plain).collect()
+}
+
+/// The interfaces, most popular first, of equals the one that was seen first.
+///
+/// Each object proposes one. Those are kept that at least two objects proposed, and at least a
+/// thousandth of all plain objects.
+fn infer(snapshot: &Snapshot, objects: &[usize]) -> Vec<Interface> {
+    let mut found: Vec<Interface> = Vec::new();
+    for &object in objects {
+        let (name, properties) = proposal(snapshot, object);
+        if properties.is_empty() {
+            continue;
+        }
+        // Known by name: with nameless properties two lists may share one, and the first stays.
+        match found.iter_mut().find(|interface| interface.name == name) {
+            Some(interface) => interface.count += 1,
+            None => found.push(Interface { name, properties, count: 1 }),
+        }
+    }
+    found.retain(|interface| interface.count >= 2 && interface.count * 1000 >= objects.len());
+    found.sort_by_key(|interface| std::cmp::Reverse(interface.count)); // stable
+    found
+}
+
+/// The interface that an object proposes: its properties in order, without `__proto__`, up to the
+/// first that would make the name too long.
+fn proposal(snapshot: &Snapshot, object: usize) -> (OracleString, Vec<OracleString>) {
+    let mut name = OracleString::from("{");
+    let mut properties = Vec::new();
+    for property in properties_of(snapshot, object).filter(|name| **name != "__proto__") {
+        let shown = quoted_if_odd(property);
+        let is_first = name.units().len() == 1;
+        if !is_first && name.units().len() + shown.units().len() > LONGEST_NAME {
+            break;
+        }
+        if !is_first {
+            name.push_str(", ");
+        }
+        name.push(&shown);
+        properties.push(property.clone());
+    }
+    name.push_str("}");
+    (name, properties)
+}
+
+/// Of the interfaces whose properties the object has all of (as often as the interface lists them,
+/// in any order), the one with the most properties; of several the first, which is the most popular.
+fn best_match<'a>(snapshot: &Snapshot, interfaces: &'a [Interface], object: usize) -> Option<&'a Interface> {
+    let properties: Vec<&OracleString> = properties_of(snapshot, object).collect();
+    let mut best: Option<&Interface> = None;
+    for interface in interfaces.iter().filter(|i| has_all(&properties, &i.properties)) {
+        if best.is_none_or(|best| interface.properties.len() > best.properties.len()) {
+            best = Some(interface);
+        }
+    }
+    best
+}
+
+/// Whether the first list holds the second, both taken as multisets.
+fn has_all(properties: &[&OracleString], wanted: &[OracleString]) -> bool {
+    let mut left = properties.to_vec();
+    wanted.iter().all(|wanted| {
+        let place = left.iter().position(|property| *property == wanted);
+        place.map(|place| left.swap_remove(place)).is_some()
+    })
+}
+
+/// The names of an object's property edges.
+fn properties_of(snapshot: &Snapshot, object: usize) -> impl Iterator<Item = &OracleString> {
+    let edges = snapshot.nodes[object].edges.iter();
+    let properties = edges.filter(|edge| snapshot.edge_type(edge) == "property");
+    properties.map(|edge| snapshot.edge_name(edge).expect("property edges have names"))
+}
+
+/// Names with commas, quotation marks or braces would confuse, so they stand there as JSON.
+fn quoted_if_odd(name: &OracleString) -> OracleString {
+    let odd = units(",'\"{}");
+    match name.units().iter().any(|unit| odd.contains(unit)) {
+        true => json_string(name),
+        false => name.clone(),
+    }
+}
+
+/// A string as JavaScript's `JSON.stringify` writes it: lone surrogates as escapes, other letters as
+/// they are.
+fn json_string(text: &OracleString) -> OracleString {
+    let mut json = OracleString::from("\"");
+    for c in char::decode_utf16(text.units().iter().copied()) {
+        match c {
+            Ok('"') => json.push_str("\\\""),
+            Ok('\\') => json.push_str("\\\\"),
+            Ok('\u{8}') => json.push_str("\\b"),
+            Ok('\u{c}') => json.push_str("\\f"),
+            Ok('\n') => json.push_str("\\n"),
+            Ok('\r') => json.push_str("\\r"),
+            Ok('\t') => json.push_str("\\t"),
+            Ok(control @ ..'\u{20}') => json.push_str(&format!("\\u{:04x}", control as u32)),
+            Ok(c) => json.push_str(c.encode_utf8(&mut [0; 4])),
+            Err(lone) => json.push_str(&format!("\\u{:04x}", lone.unpaired_surrogate())),
+        }
+    }
+    json.push_str("\"");
+    json
+}

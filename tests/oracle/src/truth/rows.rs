@@ -1,0 +1,55 @@
+//! Class rows: the summary that DevTools opens with.
+
+use std::collections::BTreeMap;
+
+use super::{NodeTruth, dominated};
+use crate::text::OracleString;
+
+/// The nodes of one class key whose shallow size is not zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassRow {
+    /// Class name.
+    pub name: OracleString,
+    /// Number of nodes.
+    pub count: u64,
+    /// Sum of their shallow sizes.
+    pub shallow: u64,
+    /// What they retain together, every byte counted once (DevTools' `maxRet`).
+    pub retained: u64,
+    /// The largest retained size among them.
+    pub max_retained: u64,
+    /// The least distance; `None` as soon as one node has none, for DevTools takes that as -5.
+    pub distance: Option<i32>,
+}
+
+/// One row per class key that has a node of non-zero size. The retained size of a node is added
+/// unless it is inside that of another node of the row: one that dominates it.
+pub(super) fn class_rows(nodes: &[NodeTruth]) -> BTreeMap<OracleString, ClassRow> {
+    let mut rows: BTreeMap<OracleString, ClassRow> = BTreeMap::new();
+    for (v, node) in nodes.iter().enumerate().filter(|(_, node)| node.shallow != 0) {
+        let new = ClassRow {
+            name: node.class_name.clone(),
+            count: 0,
+            shallow: 0,
+            retained: 0,
+            max_retained: 0,
+            distance: node.distance,
+        };
+        let row = rows.entry(node.class_key.clone()).or_insert(new);
+        row.count += 1;
+        row.shallow += node.shallow;
+        row.max_retained = row.max_retained.max(node.retained);
+        // The order of options puts None below all distances, as -5 is.
+        row.distance = row.distance.min(node.distance);
+        if !is_inside_own_class(nodes, v) {
+            row.retained += node.retained;
+        }
+    }
+    rows
+}
+
+/// Whether a strict dominator of the node is of the same class key and of non-zero size.
+fn is_inside_own_class(nodes: &[NodeTruth], node: usize) -> bool {
+    dominated::ancestors(node, |v| nodes[v].dominator)
+        .any(|above| nodes[above].shallow != 0 && nodes[above].class_key == nodes[node].class_key)
+}

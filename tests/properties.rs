@@ -1,0 +1,136 @@
+//! Thousands of small adversarial snapshots, each through the whole pipeline, against the naive oracle.
+
+mod support;
+
+use heaplake::analyze::{Request, analyze};
+use heaplake::progress::Mode;
+use heaplake_ingest::source::Input;
+use heaplake_oracle::strategies;
+use heaplake_oracle::truth::truth;
+use heaplake_oracle::{Layout, Snapshot};
+use heaplake_schemas::run::Options;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use support::Table;
+
+/// Analyses a snapshot file in-process; the folder of its run.
+fn run(folder: &Path, bytes: &[u8], threads: usize) -> PathBuf {
+    let input = folder.join("input.heapsnapshot");
+    fs::write(&input, bytes).unwrap();
+    let request = Request {
+        input: Input::File(input),
+        lake: folder.join("lake"),
+        release: "none".to_owned(),
+        snapshot: Some("it".to_owned()),
+        options: Options { edges: true, ..Options::default() },
+        memory: 96 << 20,
+        threads,
+        scratch: None,
+        force: true,
+    };
+    match analyze(&request, Mode::Quiet, &AtomicBool::new(false)) {
+        Ok(outcome) => outcome.place,
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+/// Everything that the tables say, against the truth.
+fn check(snapshot: &Snapshot, run: &Path) {
+    let truth = truth(snapshot);
+    let nodes = Table::read(run, "nodes.parquet");
+    assert_eq!(nodes.rows(), truth.nodes.len());
+    let ids = |values: Vec<Option<u32>>| values.into_iter().map(|value| value.unwrap() as usize).collect::<Vec<_>>();
+    let sizes = |column: &str| nodes.u64s(column).into_iter().map(Option::unwrap).collect::<Vec<_>>();
+    let all = |of: fn(&heaplake_oracle::NodeTruth) -> u64| truth.nodes.iter().map(of).collect::<Vec<_>>();
+    let texts = |of: fn(&heaplake_oracle::NodeTruth) -> &heaplake_oracle::OracleString| {
+        truth.nodes.iter().map(|node| Some(of(node).to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes("shallow_bytes"), all(|node| node.shallow), "shallow");
+    assert_eq!(ids(nodes.u32s("dominator")), truth.nodes.iter().map(|node| node.dominator).collect::<Vec<_>>());
+    assert_eq!(sizes("retained_bytes"), all(|node| node.retained), "retained");
+    assert_eq!(nodes.i32s("distance"), truth.nodes.iter().map(|node| node.distance).collect::<Vec<_>>(), "distance");
+    assert_eq!(ids(nodes.u32s("retainer_count")), truth.nodes.iter().map(|n| n.retainer_count).collect::<Vec<_>>());
+    let states: Vec<u8> = nodes.u8s("detachedness").into_iter().map(Option::unwrap).collect();
+    assert_eq!(states, truth.nodes.iter().map(|node| node.detachedness).collect::<Vec<_>>(), "detachedness");
+    assert_eq!(nodes.texts("name"), texts(|node| &node.name), "names");
+    assert_eq!(nodes.texts("class"), texts(|node| &node.class_name), "class names");
+    if nodes.u64s("retained_native_bytes").iter().all(Option::is_some) {
+        assert_eq!(sizes("retained_native_bytes"), all(|node| node.retained_native), "native");
+    }
+
+    let edges = Table::read(run, "edges.parquet");
+    let essential: Vec<Option<bool>> = truth.essential.iter().flatten().map(|&essential| Some(essential)).collect();
+    assert_eq!(edges.bools("essential"), essential, "essential edges");
+    let targets: Vec<usize> = snapshot.nodes.iter().flat_map(|node| node.edges.iter().map(|edge| edge.to)).collect();
+    assert_eq!(ids(edges.u32s("to")), targets, "targets");
+    check_classes(&truth, run);
+}
+
+type Row = (String, [u64; 4], Option<i32>);
+
+fn check_classes(truth: &heaplake_oracle::Truth, run: &Path) {
+    let classes = Table::read(run, "classes.parquet");
+    let theirs: BTreeMap<String, Row> = truth
+        .classes
+        .iter()
+        .map(|(key, row)| {
+            let numbers = [row.count, row.shallow, row.retained, row.max_retained];
+            (key.to_string(), (row.name.to_string(), numbers, row.distance))
+        })
+        .collect();
+    let numbers = ["count", "shallow_bytes", "retained_bytes", "max_retained_bytes"].map(|column| classes.u64s(column));
+    let (names, distances) = (classes.texts("class"), classes.i32s("distance"));
+    let ours: BTreeMap<String, Row> = classes
+        .texts("class_key")
+        .into_iter()
+        .enumerate()
+        .map(|(row, key)| {
+            let numbers = std::array::from_fn(|i| numbers[i][row].unwrap());
+            (key.unwrap(), (names[row].clone().unwrap(), numbers, distances[row]))
+        })
+        .collect();
+    assert_eq!(ours, theirs, "classes");
+    let retained = &numbers[2];
+    assert!(retained.is_sorted_by(|a, b| a >= b), "classes are sorted by retained size");
+}
+
+/// The tables that must not depend on anything but input and options.
+fn bytes(run: &Path) -> Vec<Vec<u8>> {
+    ["nodes.parquet", "edges.parquet", "classes.parquet"].map(|file| fs::read(run.join(file)).unwrap()).to_vec()
+}
+
+fn shape() -> heaplake_oracle::Shape {
+    heaplake_oracle::Shape { max_nodes: 40, max_links_per_node: 4, collisions: true, root_last: true }
+}
+
+/// Cases of a test: few by default, more where HEAPLAKE_CASES says so (`make test-long`).
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(default);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(2500))]
+    #[test]
+    fn tables_equal_the_oracle(snapshot in strategies::snapshots(shape()), layout in strategies::layouts()) {
+        let folder = support::fast_folder();
+        let place = run(folder.path(), &snapshot.to_json(&layout), 2);
+        check(&snapshot, &place);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+    #[test]
+    fn threads_and_layout_change_no_byte(snapshot in strategies::snapshots(shape())) {
+        let folder = support::fast_folder();
+        let file = snapshot.to_json(&Layout::default());
+        let expected = bytes(&run(folder.path(), &file, 1));
+        for threads in [2, 7] {
+            prop_assert_eq!(&bytes(&run(folder.path(), &file, threads)), &expected);
+        }
+    }
+}

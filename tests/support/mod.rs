@@ -1,0 +1,167 @@
+//! A lake in a temporary folder, the real binary, and tables read back.
+
+#![allow(dead_code)] // every test file uses its own part
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{ArrowPrimitiveType, Int32Type, UInt32Type, UInt64Type};
+use assert_cmd::Command;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Folder of the committed snapshots and their golden answers.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v8")
+}
+
+/// A committed file, decompressed.
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = fixtures().join(format!("{name}.zst"));
+    let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    zstd::Decoder::new(file).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// A folder in memory where the system has one: thousands of small runs need no disk.
+pub fn fast_folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
+}
+
+/// The binary.
+pub fn heaplake() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_heaplake"))
+}
+
+/// A lake of its own for one test.
+pub struct Lake {
+    folder: TempDir,
+}
+
+impl Lake {
+    /// An empty lake.
+    pub fn new() -> Self {
+        Self { folder: fast_folder() }
+    }
+
+    /// The folder that holds the lake and the test's own files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The lake itself.
+    pub fn path(&self) -> PathBuf {
+        self.folder().join("lake")
+    }
+
+    /// Writes an input file beside the lake.
+    pub fn input(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// `heaplake analyze INPUT --out LAKE --quiet`, to be given further options.
+    pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
+        let mut command = heaplake();
+        command.arg("analyze").arg(input.as_ref()).arg("--out").arg(self.path()).arg("--quiet");
+        command
+    }
+
+    /// The folders of all runs, sorted.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut runs: Vec<PathBuf> =
+            list(self.path()).flat_map(list).filter(|path| path.join("run.json").exists()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// The only run.
+    pub fn run(&self) -> PathBuf {
+        let mut runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.remove(0)
+    }
+
+    /// Everything below the lake that is not part of a run: must be empty after any command.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let runs = self.runs();
+        let mut left = Vec::new();
+        walk(&self.path(), &mut |path| {
+            if !runs.iter().any(|run| path.starts_with(run)) {
+                left.push(path.to_owned());
+            }
+        });
+        left
+    }
+}
+
+fn walk(folder: &Path, each: &mut dyn FnMut(&Path)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            walk(&entry.path(), each);
+        } else {
+            each(&entry.path());
+        }
+    }
+}
+
+/// A table of a run, read whole.
+pub struct Table(pub RecordBatch);
+
+impl Table {
+    /// Reads `RUN/FILE`.
+    pub fn read(run: &Path, file: &str) -> Self {
+        let file = File::open(run.join(file)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let schema = reader.schema().clone();
+        let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+        Self(concat_batches(&schema, &batches).unwrap())
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn column<P: ArrowPrimitiveType>(&self, name: &str) -> Vec<Option<P::Native>> {
+        self.0.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")).as_primitive::<P>().iter().collect()
+    }
+
+    /// A column of sizes or counts.
+    pub fn u64s(&self, name: &str) -> Vec<Option<u64>> {
+        self.column::<UInt64Type>(name)
+    }
+
+    /// A column of ordinals.
+    pub fn u32s(&self, name: &str) -> Vec<Option<u32>> {
+        self.column::<UInt32Type>(name)
+    }
+
+    /// A column of distances.
+    pub fn i32s(&self, name: &str) -> Vec<Option<i32>> {
+        self.column::<Int32Type>(name)
+    }
+
+    /// A column of small numbers.
+    pub fn u8s(&self, name: &str) -> Vec<Option<u8>> {
+        self.column::<arrow::datatypes::UInt8Type>(name)
+    }
+
+    /// A column of flags.
+    pub fn bools(&self, name: &str) -> Vec<Option<bool>> {
+        self.0.column_by_name(name).unwrap().as_boolean().iter().collect()
+    }
+
+    /// A column of texts.
+    pub fn texts(&self, name: &str) -> Vec<Option<String>> {
+        let column = self.0.column_by_name(name).unwrap();
+        assert_eq!(column.data_type(), &arrow::datatypes::DataType::Utf8);
+        column.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
+    }
+}
