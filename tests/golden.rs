@@ -3,6 +3,8 @@
 //! Snapshots of Node 20 and 24 (plain, with allocation tracking, with captured numbers, with odd names) and of Chromium
 //! (windows, detached trees, contexts without user roots). benches/peers makes more of both.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may fail loudly
+
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
 //! Thousands of small adversarial snapshots, each through the whole pipeline, against the naive oracle.
 
+#![allow(clippy::unwrap_used)] // helpers of tests may fail loudly
+
 mod support;
 
 use heaplake::analyze::{Request, analyze};

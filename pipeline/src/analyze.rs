@@ -1,7 +1,7 @@
 //! One input through all stages, into the lake.
 
 use crate::inputs;
-use crate::memory::peak_rss;
+use crate::memory::{self, peak_rss};
 use crate::plan;
 use crate::progress::{Display, Mode};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers};
@@ -18,6 +18,7 @@ use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use heaplake_summarise::{classes as class_rows, largest};
 use std::fs::{self, File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -108,6 +109,7 @@ impl Failure {
 /// [`Failure`]; then the lake is as it was.
 pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Failure> {
     let started = Instant::now();
+    memory::reset_peak();
     if !request.force
         && let Some(outcome) = standing(request)?
     {
@@ -121,8 +123,9 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
         progress: &display,
         cancel,
     };
-    let clock = Clock { display: &display, last: Instant::now(), stages: Vec::new() };
-    Work { request, scratch: &workplace.scratch, context: &context, clock, started }.run()
+    let scratch = &workplace.scratch;
+    let clock = Clock { display: &display, scratch, last: Instant::now(), stages: Vec::new(), scratch_bytes: 0 };
+    Work { request, scratch, context: &context, clock, started }.run()
 }
 
 /// The run that this input has in the lake already, if it was made with the same options.
@@ -136,7 +139,13 @@ fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
     // Only a run on a file of the same size makes it worth while to read the input for its hash.
     let mut hash = None;
     for place in candidates {
-        let Some(run) = commit::read(&place)?.filter(|run| run.input_bytes == bytes) else { continue };
+        let Some(run) = commit::read(&place)? else { continue };
+        if run.input_bytes != bytes {
+            if request.snapshot.is_some() {
+                return Err(Failure::Taken { place, difference: "its input".to_owned() });
+            }
+            continue;
+        }
         let hash = match &hash {
             Some(hash) => hash,
             None => hash.insert(source::identify(&request.input)?.hash),
@@ -178,6 +187,8 @@ fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome,
 struct Workplace {
     scratch: Scratch,
     lock: PathBuf,
+    /// Whether the folder around it was made by heaplake, which then removes it when it is empty.
+    own_root: bool,
     _locked: File,
 }
 
@@ -187,16 +198,31 @@ const SCRATCH: &str = ".heaplake-scratch";
 impl Workplace {
     fn take(request: &Request) -> Result<Self, Failure> {
         let root = request.scratch.clone().unwrap_or_else(|| request.lake.join(SCRATCH));
+        let own_root = request.scratch.is_none() || !root.exists();
         fs::create_dir_all(&root).map_err(|error| StageError::io(&root, "create", error))?;
         let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
         let lock = root.join(format!("{name}.lock"));
-        let locked = File::create(&lock).map_err(|error| StageError::io(&lock, "create", error))?;
-        match locked.try_lock() {
+        let locked = lock_file(&lock)?;
+        Ok(Self { scratch: Scratch::create(&root.join(name))?, lock, own_root, _locked: locked })
+    }
+}
+
+/// Makes and locks a file.
+fn lock_file(path: &Path) -> Result<File, Failure> {
+    loop {
+        let file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
+        match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Failure::Busy { lock }),
-            Err(TryLockError::Error(error)) => return Err(StageError::io(&lock, "lock", error).into()),
+            Err(TryLockError::WouldBlock) => return Err(Failure::Busy { lock: path.to_owned() }),
+            Err(TryLockError::Error(error)) => return Err(StageError::io(path, "lock", error).into()),
         }
-        Ok(Self { scratch: Scratch::create(&root.join(name))?, lock, _locked: locked })
+        // Its last holder may have removed the file between the two steps; then somebody else may lock a new one.
+        let same = |other: fs::Metadata| {
+            file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (other.dev(), other.ino()))
+        };
+        if fs::metadata(path).is_ok_and(same) {
+            return Ok(file);
+        }
     }
 }
 
@@ -205,8 +231,10 @@ impl Drop for Workplace {
         // What cannot be removed is only space; the outcome of the run does not depend on it.
         let _ = fs::remove_dir_all(self.scratch.folder());
         let _ = fs::remove_file(&self.lock);
-        // Goes only if nobody else works there.
-        let _ = self.lock.parent().map(fs::remove_dir);
+        if self.own_root {
+            // Goes only if nobody else works there.
+            let _ = self.lock.parent().map(fs::remove_dir);
+        }
     }
 }
 
@@ -224,8 +252,11 @@ fn identity(request: &Request) -> u64 {
 /// Times the stages.
 struct Clock<'a> {
     display: &'a Display,
+    scratch: &'a Scratch,
     last: Instant,
     stages: Vec<StageTime>,
+    /// Most bytes of scratch that were in use after a stage, or in it.
+    scratch_bytes: u64,
 }
 
 impl Clock<'_> {
@@ -233,6 +264,7 @@ impl Clock<'_> {
         let seconds = self.last.elapsed().as_secs_f64();
         self.last = Instant::now();
         self.display.finished(stage.name, stats, seconds);
+        self.scratch_bytes = self.scratch_bytes.max(self.scratch.size() + stats.spilled_bytes);
         self.stages.push(StageTime { name: stage.name, seconds, stats });
     }
 }
@@ -249,7 +281,7 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(mut self) -> Result<Outcome, Failure> {
         let Self { request, scratch, context, .. } = self;
-        let admission = |nodes, edges| plan::admit(request.memory, nodes, edges);
+        let admission = |nodes| plan::admit(request.memory, nodes, request.options.edges);
         let clock = &mut self.clock;
         let facts = v8::run(&request.input, scratch, context, &admission, &mut |stage, stats| {
             clock.finished(stage, stats);
@@ -323,7 +355,7 @@ impl Work<'_> {
                 objects,
                 wall_seconds: started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
-                scratch_bytes: scratch.size(),
+                scratch_bytes: clock.scratch_bytes,
             },
         };
         run.tables.push(snapshot::run(facts, &run, &totals, &clock.stages, new.folder())?);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
 #[derive(Debug, Parser)]
 #[command(name = "heaplake", version, about, long_about = None, arg_required_else_help = true)]
+#[command(after_help = "Example:\n  heaplake analyze Heap.heapsnapshot --out lake\n\nMore: heaplake analyze --help")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

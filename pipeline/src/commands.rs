@@ -61,8 +61,10 @@ fn run_analyze(options: &Analyze) -> u8 {
         tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
     // A second subscriber in one process (tests) changes nothing.
     let _ = subscriber.with_ansi(false).try_init();
-    if options.snapshot.is_some() && options.inputs.len() > 1 {
-        return complain("--snapshot names one snapshot, but several inputs are given", "leave --snapshot out", USAGE);
+    let inputs = inputs::resolve(&options.inputs);
+    if options.snapshot.is_some() && inputs.len() > 1 {
+        let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
+        return complain(&cause, "leave --snapshot out", USAGE);
     }
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
     if memory < budget::SMALLEST {
@@ -80,7 +82,7 @@ fn run_analyze(options: &Analyze) -> u8 {
 
     let mut code = 0;
     let mut reports = Vec::new();
-    for input in inputs::resolve(&options.inputs) {
+    for input in inputs {
         let (name, result) = match input {
             Err((name, why)) => {
                 let failure =
@@ -96,7 +98,7 @@ fn run_analyze(options: &Analyze) -> u8 {
         match result {
             Ok(outcome) => {
                 if !options.quiet && !options.json {
-                    present(&outcome);
+                    present(&name, &outcome);
                 }
                 reports.push(committed(name, outcome));
             }
@@ -144,11 +146,10 @@ fn explain(input: &str, failure: &Failure) -> (String, String, u8) {
     (cause.replace(['\n', '\r'], " "), failure.advice(), code)
 }
 
-fn present(outcome: &Outcome) {
+fn present(input: &str, outcome: &Outcome) {
     let place = outcome.place.display();
     if outcome.unchanged {
-        let text =
-            format!("{}: in the lake already, nothing to do ({place}); --force replaces it\n", outcome.run.source);
+        let text = format!("{input}: in the lake already, nothing to do ({place}); --force replaces it\n");
         print(text.as_bytes());
     } else {
         print(summary::text(&outcome.run, &outcome.place).as_bytes());

@@ -2,8 +2,7 @@
 
 use heaplake_ingest::source::Input;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Endings of the files that a folder is searched for.
 const ENDINGS: [&str; 3] = [".heapsnapshot", ".heapsnapshot.gz", ".heapsnapshot.zst"];
@@ -34,14 +33,16 @@ fn one(name: &str) -> Vec<Result<Input, Unusable>> {
     }
     if path.is_dir() {
         let mut found = Vec::new();
-        return match search(path, &mut found) {
-            Err(error) => unusable(&format!("cannot search the folder: {error}")),
-            Ok(()) if found.is_empty() => unusable("the folder holds no .heapsnapshot, .gz or .zst of one"),
-            Ok(()) => {
-                found.sort();
-                found.into_iter().map(|path| Ok(Input::File(path))).collect()
-            }
-        };
+        search(path, &mut found);
+        if found.is_empty() {
+            return unusable("the folder holds no .heapsnapshot, .gz or .zst of one");
+        }
+        // By path, whether it can be used or not.
+        found.sort_by_key(|input| match input {
+            Ok(input) => input.name(),
+            Err((path, _)) => path.clone(),
+        });
+        return found;
     }
     if !path.exists() && name.contains(['*', '?', '[']) {
         return match glob::glob(name) {
@@ -57,21 +58,26 @@ fn one(name: &str) -> Vec<Result<Input, Unusable>> {
     vec![Ok(Input::File(path.to_owned()))]
 }
 
-fn search(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
+/// Collects the snapshots below a folder, and the folders that cannot be read.
+fn search(folder: &Path, found: &mut Vec<Result<Input, Unusable>>) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            found.push(Err((folder.display().to_string(), format!("cannot search the folder: {error}"))));
+            return;
+        }
+    };
+    for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let kind = entry.file_type()?;
         if name.starts_with('.') {
             continue;
         }
-        if kind.is_dir() {
-            search(&entry.path(), found)?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            search(&entry.path(), found);
         } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-            found.push(entry.path());
+            found.push(Ok(Input::File(entry.path())));
         }
     }
-    Ok(())
 }
 
 /// A readable name for an input: its file name without endings, with only letters, digits, dots, dashes and

@@ -72,10 +72,15 @@ fn cgroup_limits() -> Vec<u64> {
     limits
 }
 
-/// Most memory that the process had at once, bytes, where the system tells.
+/// Most memory that the process had at once since [`reset_peak`], bytes, where the system tells.
 #[must_use]
 pub fn peak_rss() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
+}
+
+/// Forgets the peak so far, so that each of several inputs gets its own. Where the system cannot, it stays that of all.
+pub fn reset_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 /// A `Name:   12345 kB` line of a file under `/proc`, in bytes.

@@ -39,9 +39,8 @@ fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nLargest classes by retained size\n")?;
     writeln!(out, "  {:>12} {:>12} {:>12}  class", "retained", "shallow", "count")?;
     for class in &summary.classes {
-        let row = &class.row;
-        let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
-        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", count(row.count), shorten(&class.class, 80))?;
+        let (retained, shallow) = (size(class.retained_bytes), size(class.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", count(class.count), shorten(&class.class, 80))?;
     }
     writeln!(out, "\nLargest objects by retained size, under their dominators\n")?;
     writeln!(out, "  {:>12} {:>12} {:>12}  object", "retained", "shallow", "node")?;
@@ -53,7 +52,8 @@ fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     }
     writeln!(out, "\nTables in {}\n", place.display())?;
     for Table { file, rows, bytes } in &run.tables {
-        writeln!(out, "  {:>12} {:>12} rows  {file}", size(*bytes), count(*rows))?;
+        let unit = if *rows == 1 { "row" } else { "rows" };
+        writeln!(out, "  {:>12} {:>12} {unit:<4}  {file}", size(*bytes), count(*rows))?;
     }
     let peak = summary.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", peak memory {}", size(bytes)));
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))

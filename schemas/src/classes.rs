@@ -41,10 +41,13 @@ pub fn schema() -> SchemaRef {
 }
 
 /// One row, as the stage that computes classes hands it on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct ClassRow {
     /// Row of the class table.
     pub class_id: u32,
+    /// Least distance; [`NO_DISTANCE`](crate::scratch::NO_DISTANCE) when a member has none.
+    pub distance: i32,
     /// Nodes of non-zero shallow size.
     pub count: u64,
     /// Sum of their sizes as the file states them, bytes.
@@ -57,6 +60,4 @@ pub struct ClassRow {
     pub retained_bytes: u64,
     /// Largest retained size of one member, bytes.
     pub max_retained_bytes: u64,
-    /// Least distance; nothing when a member has none.
-    pub distance: Option<i32>,
 }

@@ -1,6 +1,5 @@
 //! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
 
-use crate::classes::ClassRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -87,14 +86,19 @@ pub struct Summary {
     pub scratch_bytes: u64,
 }
 
-/// A class row with its name.
+/// A class in brief.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedClass {
+    /// Row of `nodes.class_id`.
+    pub class_id: u32,
     /// Display name.
     pub class: String,
-    /// The row.
-    #[serde(flatten)]
-    pub row: ClassRow,
+    /// Nodes of non-zero shallow size.
+    pub count: u64,
+    /// Their shallow sizes.
+    pub shallow_bytes: u64,
+    /// Their retained size, nothing counted twice.
+    pub retained_bytes: u64,
 }
 
 /// An object that retains much, and the dominators above it.

@@ -5,6 +5,7 @@
 //! the *holding* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
 //! Nothing here is public: the contract with users is the Parquet tables.
 
+use crate::classes::ClassRow;
 use crate::ids::{ClassId, NodeId, Preorder, StringId};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -118,6 +119,11 @@ columns! {
     /// Last object id assigned by then.
     SAMPLE_LAST_ID: u64 = "sample.last_id";
 
+    /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
+    DISTANCE_SEED: NodeId = "distance.seed";
+
+    /// Rows of classes, by retained size, largest first.
+    CLASS_ROW: ClassRow = "class.row";
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name";
 
@@ -170,8 +176,6 @@ pub const CLASS_KEYS: StringColumns =
 pub mod documents {
     /// [`Facts`](super::Facts).
     pub const FACTS: &str = "facts.json";
-    /// A list of [`ClassRow`](crate::classes::ClassRow)s, by retained size, largest first.
-    pub const CLASS_ROWS: &str = "class_rows.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
 }
@@ -197,12 +201,12 @@ pub struct EdgeKind {
 }
 
 /// A set of nodes from which the search for distances starts, all at the same distance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistanceSeed {
-    /// Distance of these nodes.
+    /// Distance of these nodes. They take it even when an earlier seed's search reached them.
     pub distance: i32,
-    /// The nodes, in the order of the input. They take the distance even when an earlier seed's search reached them.
-    pub nodes: Vec<NodeId>,
+    /// How many of [`DISTANCE_SEED`] they are, in the order of the input.
+    pub count: u64,
 }
 
 /// What a reader learned about the input as a whole; beside the columns, all that later stages know of a format.

@@ -1,15 +1,20 @@
 //! A lake in a temporary folder, the real binary, and tables read back.
 
-#![allow(dead_code)] // every test file uses its own part
+#![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{ArrowPrimitiveType, Int32Type, UInt32Type, UInt64Type};
 use assert_cmd::Command;
+use heaplake::analyze::{Failure, Outcome, Request};
+use heaplake::progress::Mode;
+use heaplake_ingest::source::Input;
+use heaplake_schemas::run::Options;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Folder of the committed snapshots and their golden answers.
@@ -35,6 +40,34 @@ pub fn fast_folder() -> TempDir {
 /// The binary.
 pub fn heaplake() -> Command {
     Command::new(env!("CARGO_BIN_EXE_heaplake"))
+}
+
+/// Runs a command that must fail with this exit code and say nothing but a line of cause and one of advice; gives both.
+pub fn complaint(command: &mut Command, code: i32) -> (String, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    let [cause, advice] = lines[..] else { panic!("not two lines:\n{text}") };
+    let cause = cause.strip_prefix("heaplake: ").unwrap_or_else(|| panic!("{text}"));
+    let advice = advice.strip_prefix("  -> ").unwrap_or_else(|| panic!("{text}"));
+    assert!(!cause.contains("panicked") && !cause.is_empty() && !advice.is_empty(), "{text}");
+    (cause.to_owned(), advice.to_owned())
+}
+
+/// The bytes as gzip.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The bytes as a zstd frame with a checksum.
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// A lake of its own for one test.
@@ -70,6 +103,29 @@ impl Lake {
         let mut command = heaplake();
         command.arg("analyze").arg(input.as_ref()).arg("--out").arg(self.path()).arg("--quiet");
         command
+    }
+
+    /// Analyses a file in this process, which is faster than a process of its own; with 96 MiB, and edges too.
+    pub fn analyze_here(&self, input: impl AsRef<Path>) -> Result<Outcome, Failure> {
+        let request = Request {
+            input: Input::File(input.as_ref().to_owned()),
+            lake: self.path(),
+            release: "none".to_owned(),
+            snapshot: Some("it".to_owned()),
+            options: Options { edges: true, ..Options::default() },
+            memory: 96 << 20,
+            threads: 2,
+            scratch: None,
+            force: true,
+        };
+        heaplake::analyze::analyze(&request, Mode::Quiet, &AtomicBool::new(false))
+    }
+
+    /// Asserts that nothing is in the lake: no run, no part of one, no scratch, no empty folder.
+    pub fn assert_empty(&self) {
+        let left: Vec<PathBuf> =
+            fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{left:?} {:?}", self.leftovers());
     }
 
     /// The folders of all runs, sorted.

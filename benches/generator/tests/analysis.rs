@@ -1,5 +1,7 @@
 //! The planted answers against a slow, plain analysis of the file as it was written.
 
+#![allow(clippy::unwrap_used)] // tests may fail loudly
+
 mod support;
 
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -3,6 +3,8 @@
 //! Edges have distinct labels, so what is reachable from a node can be numbered in one way only. Two nodes are identical
 //! exactly if their numbered graphs are equal as texts.
 
+#![allow(clippy::unwrap_used)] // tests may fail loudly
+
 mod support;
 
 use std::collections::{HashMap, HashSet};

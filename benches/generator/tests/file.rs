@@ -1,5 +1,7 @@
 //! The file itself: repeatable, well-formed, and as big as planned.
 
+#![allow(clippy::unwrap_used)] // tests may fail loudly
+
 mod support;
 
 use std::collections::HashSet;

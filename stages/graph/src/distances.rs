@@ -3,10 +3,12 @@
 //! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. A seed's
 //!   nodes take its distance; the search goes on from there over nodes that have none yet. Of two paired edges (a weak
 //!   map's) the one met first is passed over, as long as its target has no distance, and the other is followed.
-//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, the seeds.
+//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`.
 //! * Writes: `node.distance`.
-//! * Resident memory: 8 bytes per node and 4 to 8 per node of the widest level; 1 bit per pair.
-//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reading moves forward. Where
+//! * Resident memory: 8 bytes per node and 5 per edge where the budget allows, paged where not; one byte per four nodes
+//!   for the levels; 9 bytes per pair.
+//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reading moves forward. A
+//!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. Where
 //!   a pair has more than two edges or more than one target, which no runtime writes, the order within a level would
 //!   show: then nodes are taken in order of discovery.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
@@ -14,95 +16,192 @@
 //! * Determinism: one thread; see above for the order.
 //! * Reference: Chrome DevTools, distances.
 
+use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Bitset, BudgetVec, ColumnMap, ColumnWriter, Context, Offsets, Scratch, StageError, StageInfo, Stats,
+    Array, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError,
+    StageInfo, Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, edge_flags};
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "distances", version: 1, bytes_per_node: 16, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "distances",
+    version: 1,
+    bytes_per_node: 8,
+    bytes_per_edge: 5,
+    least_bits_per_node: 2,
+    least_fixed: 8 << 20,
+    scratch_per_node: 4,
+    scratch_per_edge: 0,
+    passes: "each node's edges once, level by level",
+};
+
+/// A level of more than one in so many nodes is not listed.
+const WIDE: usize = 64;
+
+/// A level of fewer nodes is always listed.
+const NARROW: usize = 1 << 16;
 
 /// Measures the distances.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(seeds: &[DistanceSeed], scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let offsets = Offsets::load(&context.budget, "distances: offsets", scratch, columns::NODE_EDGE_COUNT)?;
-    context.progress.begin(STAGE.name, offsets.groups() as u64);
-    let to = ColumnMap::open(scratch, columns::EDGE_TO, None)?;
-    let mut search = Search {
-        pairs: Pairs::open(&to, scratch, context)?,
-        to,
-        flags: ColumnMap::open(scratch, columns::EDGE_FLAGS, None)?,
-        distance: context.budget.filled("distances", offsets.groups(), NO_DISTANCE)?,
-        level: context.budget.growing("distances: level"),
-        next: context.budget.growing("distances: next level"),
-        offsets,
+    let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
+    context.progress.begin(STAGE.name, nodes);
+    let pairs = Pairs::open(scratch, context)?;
+    let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
+    // The lists come first, so that the arrays do not take their memory.
+    let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
+    let (to_bytes, flag_bytes) = (column_bytes(scratch, columns::EDGE_TO), column_bytes(scratch, columns::EDGE_FLAGS));
+    let sizes = [nodes * 4, Offsets::bytes(nodes), flag_bytes, to_bytes];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut distance = room.array(nodes as usize, NO_DISTANCE)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
+    let flags = room.lookup(columns::EDGE_FLAGS)?;
+    let to = room.lookup(columns::EDGE_TO)?;
+    drop(listed);
+    let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
+    let levels = Levels { level: list(), next: list(), pairs };
+    let reached = match (&mut distance, offsets.resident(), flags, to) {
+        (Array::Resident(distance), Ok(offsets), Lookup::Mapped(flags), Lookup::Mapped(to)) => {
+            search(seeds, distance, offsets, flags, to, levels, scratch, context)?
+        }
+        (distance, Ok(offsets), flags, to) => search(seeds, distance, offsets, flags, to, levels, scratch, context)?,
+        (distance, Err(offsets), flags, to) => search(seeds, distance, offsets, flags, to, levels, scratch, context)?,
     };
-    for seed in seeds {
-        search.run(seed, context)?;
-    }
-    let mut column = ColumnWriter::create(scratch, columns::NODE_DISTANCE)?;
-    column.extend(&search.distance)?;
-    column.finish()?;
+    distance.write_to(scratch, columns::NODE_DISTANCE)?;
     context.progress.end();
-    let rows = search.distance.iter().filter(|&&distance| distance != NO_DISTANCE).count() as u64;
-    Ok(Stats { rows, spilled_bytes: 0 })
+    Ok(Stats { rows: reached, spilled_bytes: room.spilled_bytes() })
 }
 
-struct Search {
-    offsets: Offsets,
-    to: ColumnMap<NodeId>,
-    flags: ColumnMap<u8>,
+/// What the search keeps besides the large arrays.
+struct Levels {
+    level: List,
+    next: List,
     pairs: Pairs,
-    distance: BudgetVec<i32>,
-    level: BudgetVec<NodeId>,
-    next: BudgetVec<NodeId>,
 }
 
-impl Search {
-    fn run(&mut self, seed: &DistanceSeed, context: &Context<'_>) -> Result<(), StageError> {
-        for &node in &seed.nodes {
-            self.distance[node.index()] = seed.distance;
-            // A node that is listed twice is expanded twice, as in DevTools: its paired edges meet themselves.
-            self.level.push(node)?;
+#[allow(clippy::too_many_arguments)] // the arrays cannot be bundled: which types they have differs
+/// The searches from all seeds; the number of nodes that got a distance.
+fn search<D: Store<i32>, O: Fetch<u32>, F: Fetch<u8>, E: Fetch<NodeId>>(
+    seeds: &[DistanceSeed],
+    distance: &mut D,
+    offsets: Offsets<O>,
+    flags: F,
+    to: E,
+    levels: Levels,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let Levels { level, next, pairs } = levels;
+    let mut search = Search { offsets, to, flags, pairs, distance, level, next, reached: 0 };
+    let mut nodes = ColumnReader::open(scratch, columns::DISTANCE_SEED)?;
+    seeds.iter().try_for_each(|seed| search.run(seed, &mut nodes, context))?;
+    Ok(search.reached)
+}
+
+/// The nodes of a level, as long as they are not too many.
+struct List {
+    nodes: BudgetVec<NodeId>,
+    most: usize,
+    /// Whether there are more, so that the list is incomplete.
+    wide: bool,
+}
+
+impl List {
+    #[inline]
+    fn push(&mut self, node: NodeId) -> Result<(), StageError> {
+        self.wide |= self.nodes.len() >= self.most;
+        if self.wide { Ok(()) } else { self.nodes.push(node) }
+    }
+
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.wide = false;
+    }
+}
+
+struct Search<'a, D, O, F, E> {
+    offsets: Offsets<O>,
+    to: E,
+    flags: F,
+    pairs: Pairs,
+    distance: &'a mut D,
+    level: List,
+    next: List,
+    reached: u64,
+}
+
+impl<D: Store<i32>, O: Fetch<u32>, F: Fetch<u8>, E: Fetch<NodeId>> Search<'_, D, O, F, E> {
+    fn run(
+        &mut self,
+        seed: &DistanceSeed,
+        nodes: &mut ColumnReader<NodeId>,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
+        self.level.clear();
+        for _ in 0..seed.count {
+            let node = nodes.next()?;
+            self.reached += u64::from(self.distance.get(node.index())? == NO_DISTANCE);
+            self.distance.set(node.index(), seed.distance)?;
+            // Listed however many there are: a node that is a seed twice is expanded twice, as in DevTools, and its
+            // paired edges meet themselves.
+            self.level.nodes.push(node)?;
         }
         let mut distance = seed.distance;
-        let mut waiting = 0;
-        while !self.level.is_empty() {
-            waiting += self.level.len() as u64;
-            if waiting >= 1 << 16 {
-                context.step(std::mem::take(&mut waiting))?;
-            }
-            if !self.pairs.ambiguous {
-                self.level.sort_unstable();
-            }
-            distance += 1;
-            self.expand(distance)?;
+        while self.level.wide || !self.level.nodes.is_empty() {
+            self.expand_level(distance, context)?;
             std::mem::swap(&mut self.level, &mut self.next);
             self.next.clear();
+            distance += 1;
         }
         Ok(())
     }
 
-    /// Gives everything new behind the nodes of a level this distance.
-    fn expand(&mut self, distance: i32) -> Result<(), StageError> {
-        for node in self.level.iter() {
-            for edge in self.offsets.range(node.index()) {
-                let flags = self.flags[edge];
-                if flags & edge_flags::FOLLOWED == 0 {
-                    continue;
+    /// Gives everything new behind the nodes of this distance the next one.
+    fn expand_level(&mut self, distance: i32, context: &Context<'_>) -> Result<(), StageError> {
+        if self.level.wide {
+            for node in 0..self.distance.count() {
+                if self.distance.get(node)? == distance {
+                    self.expand(NodeId(node as u32), distance + 1)?;
                 }
-                let target = self.to[edge];
-                let known = &mut self.distance[target.index()];
-                if *known != NO_DISTANCE || (flags & edge_flags::PAIRED != 0 && self.pairs.is_first(edge as u64)) {
-                    continue;
+                if node.is_multiple_of(1 << 16) {
+                    context.check()?;
                 }
-                *known = distance;
-                self.next.push(target)?;
             }
+        } else {
+            if !self.pairs.ambiguous {
+                self.level.nodes.sort_unstable();
+            }
+            for i in 0..self.level.nodes.len() {
+                self.expand(self.level.nodes[i], distance + 1)?;
+                if i % (1 << 16) == (1 << 16) - 1 {
+                    context.step(1 << 16)?;
+                }
+            }
+            context.step((self.level.nodes.len() % (1 << 16)) as u64)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn expand(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        for edge in self.offsets.range(node.index())? {
+            let flags = self.flags.get(edge)?;
+            if flags & edge_flags::FOLLOWED == 0 {
+                continue;
+            }
+            let target = self.to.get(edge)?;
+            if self.distance.get(target.index())? != NO_DISTANCE
+                || (flags & edge_flags::PAIRED != 0 && self.pairs.is_first(edge as u64))
+            {
+                continue;
+            }
+            self.distance.set(target.index(), distance)?;
+            self.reached += 1;
+            self.next.push(target)?;
         }
         Ok(())
     }
@@ -119,14 +218,18 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn open(to: &[NodeId], scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        let mut position = 0;
         let edges = ColumnMap::open(scratch, columns::PAIRED_EDGE, None)?;
         let pairs = ColumnMap::open(scratch, columns::PAIRED_PAIR, None)?;
         let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
         let mut seen = context.budget.filled("distances: pairs", count, (NodeId::NONE, 0u8))?;
         let mut ambiguous = false;
         for (&edge, &pair) in edges.iter().zip(pairs.iter()) {
-            let ((target, times), this) = (&mut seen[pair as usize], to[edge as usize]);
+            to.skip(edge - position)?;
+            position = edge + 1;
+            let ((target, times), this) = (&mut seen[pair as usize], to.next()?);
             ambiguous |= *times >= 2 || (*times == 1 && *target != this);
             (*target, *times) = (this, times.saturating_add(1));
         }

@@ -5,7 +5,8 @@
 //!   semidominator in the tree built so far.
 //! * Reads: `preorder.parent`, `retainers.{degree,from}`, all front to back.
 //! * Writes: `preorder.dominator`.
-//! * Resident memory: 12 bytes per node (ancestor, label, dominator), 4 more for the stack of a compression at worst.
+//! * Resident memory: 12 bytes per node (ancestor, label, dominator) where the budget allows, paged where not; 1 MiB for
+//!   the path of a compression.
 //! * Passes over disk: one over the retainers.
 //! * Worst case: O(m log n). The climb of the second step alone could be quadratic; its steps are counted, and past
 //!   [`PATIENCE`] per node it goes on over jump pointers (Myers, "An Applicative Random-Access Stack", IPL 17(5), 1983),
@@ -15,13 +16,22 @@
 //! * Determinism: dominators are unique.
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
 
-use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{Array, ColumnReader, Context, Room, Scratch, Stack, StageError, StageInfo, Stats, Store};
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "dominators", version: 1, bytes_per_node: 16, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "dominators",
+    version: 1,
+    bytes_per_node: 12,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 4,
+    scratch_per_edge: 0,
+    passes: "retainers once, parents twice",
+};
 
 /// Steps per node that the plain climb may take on the whole.
 const PATIENCE: u64 = 16;
@@ -31,135 +41,147 @@ const PATIENCE: u64 = 16;
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let mut parents = ColumnReader::open(scratch, columns::PREORDER_PARENT)?;
-    let nodes = parents.remaining() as usize;
-    context.progress.begin(STAGE.name, 2 * nodes as u64);
-    let mut ancestor = context.budget.zeroed::<u32>("dominators: ancestors", nodes)?;
-    parents.read_into(bytemuck_ids(&mut ancestor))?;
-    let mut label = context.budget.zeroed::<u32>("dominators: labels", nodes)?;
-    let mut dominator = context.budget.zeroed::<u32>("dominators", nodes)?;
-    semidominators(&mut ancestor, &mut label, &mut dominator, scratch, context)?;
-    // The first step is over; its arrays are free for the second.
-    let (jump, depth) = (ancestor, label);
-    nearest_common_ancestors(&mut dominator, jump, depth, PATIENCE, scratch, context)?;
-    let mut column = ColumnWriter::create(scratch, columns::PREORDER_DOMINATOR)?;
-    column.extend(bytemuck_ids(&mut dominator))?;
-    column.finish()?;
-    context.progress.end();
-    Ok(Stats { rows: nodes as u64, spilled_bytes: 0 })
+    run_with(PATIENCE, scratch, context)
 }
 
-/// The same memory as ids; the loops below compare and index plain numbers.
-fn bytemuck_ids(numbers: &mut [u32]) -> &mut [Preorder] {
-    bytemuck::cast_slice_mut(numbers)
+/// As [`run`], with another number of steps per node before the climb goes over jump pointers.
+pub(crate) fn run_with(patience: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let nodes = ColumnReader::open(scratch, columns::PREORDER_PARENT)?.remaining();
+    context.progress.begin(STAGE.name, 2 * nodes);
+    let path = Stack::new(&context.budget, scratch, "dominators.path")?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 3]);
+    let ancestor = room.load(columns::PREORDER_PARENT)?;
+    let label = room.array(nodes as usize, Preorder(0))?;
+    let mut dominator = room.array(nodes as usize, Preorder(0))?;
+    match (ancestor, label, &mut dominator) {
+        (Array::Resident(ancestor), Array::Resident(label), Array::Resident(dominator)) => {
+            both_steps(Forest { ancestor, label, path }, dominator, patience, scratch, context)?;
+        }
+        (ancestor, label, dominator) => {
+            both_steps(Forest { ancestor, label, path }, dominator, patience, scratch, context)?;
+        }
+    }
+    dominator.write_to(scratch, columns::PREORDER_DOMINATOR)?;
+    context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
+}
+
+fn both_steps<A: Store<Preorder>>(
+    mut forest: Forest<A>,
+    dominator: &mut impl Store<Preorder>,
+    patience: u64,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    semidominators(&mut forest, dominator, scratch, context)?;
+    // The first step is over; its arrays are free for the second.
+    let Forest { ancestor: jump, label: depth, .. } = forest;
+    nearest_common_ancestors(dominator, Jumps { jump, depth }, patience, scratch, context)
+}
+
+/// The nodes that are linked so far, each with what is known of its way up.
+struct Forest<A> {
+    /// The parent, or a node further up once the way was shortened.
+    ancestor: A,
+    /// The least semidominator on the way up to, but without, the ancestor.
+    label: A,
+    path: Stack<Preorder>,
 }
 
 /// First step: leaves each node's semidominator in `semi`.
 ///
-/// `ancestor` holds the parents and is shortened by compression; `label[v]` is the least semidominator known on the way
-/// from `v` up to, but without, `ancestor[v]`. Nodes below the one at hand are not linked yet and stand for themselves.
-fn semidominators(
-    ancestor: &mut [u32],
-    label: &mut [u32],
-    semi: &mut [u32],
+/// Nodes below the one at hand are not linked yet and stand for themselves.
+fn semidominators<A: Store<Preorder>>(
+    forest: &mut Forest<A>,
+    semi: &mut impl Store<Preorder>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let mut degrees = ColumnReader::open(scratch, columns::RETAINERS_DEGREE)?;
     let mut retainers = ColumnReader::open(scratch, columns::RETAINERS_FROM)?;
-    let mut path = context.budget.growing::<u32>("dominators: compression");
-    for node in (1..ancestor.len() as u32).rev() {
+    for node in (1..semi.count() as u32).rev().map(Preorder) {
         let mut least = node;
         let mut left = degrees.next()? as usize;
         while left > 0 {
             let group = retainers.next_slice(left)?;
             left -= group.len();
-            for &Preorder(retainer) in group {
-                let candidate = if retainer <= node {
-                    retainer
-                } else {
-                    compress(retainer, node, ancestor, label, &mut path)?;
-                    label[retainer as usize]
-                };
+            for &retainer in group {
+                let candidate = if retainer <= node { retainer } else { forest.evaluate(retainer, node)? };
                 least = least.min(candidate);
             }
         }
-        semi[node as usize] = least;
-        label[node as usize] = least;
-        if node.is_multiple_of(1 << 16) {
+        semi.set(node.index(), least)?;
+        forest.label.set(node.index(), least)?;
+        if node.0.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
         }
     }
     Ok(())
 }
 
-/// Hangs `node` and everything on its way up directly under the first node at or below `unlinked`, keeping the least
-/// labels.
-#[inline]
-fn compress(
-    node: u32,
-    unlinked: u32,
-    ancestor: &mut [u32],
-    label: &mut [u32],
-    path: &mut BudgetVec<u32>,
-) -> Result<(), StageError> {
-    let mut top = node;
-    let mut above = ancestor[top as usize];
-    if above <= unlinked {
-        return Ok(());
+impl<A: Store<Preorder>> Forest<A> {
+    /// The least semidominator on the way from `node` up to the first node at or below `unlinked`. Everything on the way
+    /// then hangs directly under that.
+    #[inline]
+    fn evaluate(&mut self, node: Preorder, unlinked: Preorder) -> Result<Preorder, StageError> {
+        let above = self.ancestor.get(node.index())?;
+        if above > unlinked {
+            self.compress(node, above, unlinked)?;
+        }
+        Ok(self.label.get(node.index())?)
     }
-    while above > unlinked {
-        path.push(top)?;
-        top = above;
-        above = ancestor[top as usize];
+
+    fn compress(&mut self, node: Preorder, above: Preorder, unlinked: Preorder) -> Result<(), StageError> {
+        let (mut top, mut above) = (node, above);
+        while above > unlinked {
+            self.path.push(top)?;
+            top = above;
+            above = self.ancestor.get(top.index())?;
+        }
+        // The topmost one hangs under an unlinked node already; the others learn from it.
+        let mut least = self.label.get(top.index())?;
+        while let Some(below) = self.path.pop()? {
+            least = least.min(self.label.get(below.index())?);
+            self.label.set(below.index(), least)?;
+            self.ancestor.set(below.index(), above)?;
+        }
+        Ok(())
     }
-    // `top` hangs under an unlinked node already; the rest of the way learns from it.
-    let root = above;
-    let mut least = label[top as usize];
-    while let Some(below) = path.pop() {
-        least = least.min(label[below as usize]);
-        label[below as usize] = least;
-        ancestor[below as usize] = root;
-    }
-    Ok(())
 }
 
 /// Second step: turns semidominators into dominators, in place, from position 1 up.
-fn nearest_common_ancestors(
-    dominator: &mut [u32],
-    jump: BudgetVec<u32>,
-    depth: BudgetVec<u32>,
+fn nearest_common_ancestors<A: Store<Preorder>>(
+    dominator: &mut impl Store<Preorder>,
+    mut jumps: Jumps<A>,
     patience: u64,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let mut parents = ColumnReader::open(scratch, columns::PREORDER_PARENT)?;
-    if dominator.is_empty() {
+    if dominator.count() == 0 {
         return Ok(());
     }
     parents.next()?;
-    let limit = patience * dominator.len() as u64;
+    let limit = patience * dominator.count() as u64;
     let mut steps = 0u64;
-    let mut jumps: Option<Jumps> = None;
-    let mut free = Some((jump, depth));
-    for node in 1..dominator.len() as u32 {
-        let semi = dominator[node as usize];
-        let mut candidate = parents.next()?.0;
-        match &jumps {
-            Some(jumps) => candidate = jumps.climb(candidate, semi, dominator),
-            None => {
-                while candidate > semi {
-                    candidate = dominator[candidate as usize];
-                    steps += 1;
-                }
+    let mut jumping = false;
+    for node in 1..dominator.count() as u32 {
+        let semi = dominator.get(node as usize)?;
+        let mut candidate = parents.next()?;
+        if jumping {
+            candidate = jumps.climb(candidate, semi, dominator)?;
+            jumps.add(node, candidate)?;
+        } else {
+            while candidate > semi {
+                candidate = dominator.get(candidate.index())?;
+                steps += 1;
             }
         }
-        dominator[node as usize] = candidate;
-        if let Some(jumps) = &mut jumps {
-            jumps.add(node, candidate);
-        } else if steps > limit {
+        dominator.set(node as usize, candidate)?;
+        if !jumping && steps > limit {
             // The tree is deep and the climbs are long: build the pointers for what is there, and go on with them.
-            jumps = free.take().map(|(jump, depth)| Jumps::new(jump, depth, &dominator[..=node as usize]));
+            jumps.build(dominator, node)?;
+            jumping = true;
         }
         if node.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
@@ -169,36 +191,41 @@ fn nearest_common_ancestors(
 }
 
 /// Jump pointers over the dominator tree built so far: a climb takes O(log n) steps.
-struct Jumps {
-    jump: BudgetVec<u32>,
-    depth: BudgetVec<u32>,
+struct Jumps<A> {
+    jump: A,
+    /// Depth in the tree, in the memory of what were labels.
+    depth: A,
 }
 
-impl Jumps {
-    fn new(mut jump: BudgetVec<u32>, mut depth: BudgetVec<u32>, dominator: &[u32]) -> Self {
-        (jump[0], depth[0]) = (0, 0);
-        let mut jumps = Self { jump, depth };
-        for node in 1..dominator.len() as u32 {
-            jumps.add(node, dominator[node as usize]);
-        }
-        jumps
+impl<A: Store<Preorder>> Jumps<A> {
+    /// Makes the pointers of all nodes up to `last`.
+    fn build(&mut self, dominator: &mut impl Store<Preorder>, last: u32) -> Result<(), StageError> {
+        self.jump.set(0, Preorder(0))?;
+        self.depth.set(0, Preorder(0))?;
+        (1..=last).try_for_each(|node| self.add(node, dominator.get(node as usize)?))
     }
 
-    fn add(&mut self, node: u32, dominator: u32) {
-        let Self { jump, depth } = self;
-        let far = jump[dominator as usize];
-        let same_length =
-            depth[dominator as usize] - depth[far as usize] == depth[far as usize] - depth[jump[far as usize] as usize];
-        jump[node as usize] = if same_length { jump[far as usize] } else { dominator };
-        depth[node as usize] = depth[dominator as usize] + 1;
+    fn add(&mut self, node: u32, dominator: Preorder) -> Result<(), StageError> {
+        let far = self.jump.get(dominator.index())?;
+        let further = self.jump.get(far.index())?;
+        let [near_depth, far_depth, further_depth] =
+            [self.depth.get(dominator.index())?.0, self.depth.get(far.index())?.0, self.depth.get(further.index())?.0];
+        let same_length = near_depth - far_depth == far_depth - further_depth;
+        self.jump.set(node as usize, if same_length { further } else { dominator })?;
+        Ok(self.depth.set(node as usize, Preorder(near_depth + 1))?)
     }
 
     /// The first node on the way from `node` to the root whose number is at most `limit`.
-    fn climb(&self, mut node: u32, limit: u32, dominator: &[u32]) -> u32 {
+    fn climb(
+        &mut self,
+        mut node: Preorder,
+        limit: Preorder,
+        dominator: &mut impl Store<Preorder>,
+    ) -> Result<Preorder, StageError> {
         while node > limit {
-            let far = self.jump[node as usize];
-            node = if far > limit { far } else { dominator[node as usize] };
+            let far = self.jump.get(node.index())?;
+            node = if far > limit { far } else { dominator.get(node.index())? };
         }
-        node
+        Ok(node)
     }
 }

@@ -14,6 +14,9 @@ pub mod preorder;
 pub mod retained;
 pub mod retainers;
 
+#[cfg(test)]
+mod properties;
+
 use heaplake_kit::StageInfo;
 
 /// The stages of this crate, in order.

@@ -5,23 +5,38 @@
 //!   reachable from unheld cycles has no number.
 //! * Reads: `holds.{degree,to,orphan}`.
 //! * Writes: `preorder.{node,parent}`, `node.preorder`.
-//! * Resident memory: 8 bytes per node, and 8 per level of the search, at most 16 bytes per node in all; the holding
-//!   edges, 4 bytes each, are mapped and touched at random.
-//! * Passes over disk: each node's edges once, in order of discovery.
-//! * Worst case: one list through all nodes, which makes the stack as long as the list; linear time always.
+//! * Resident memory: 8 bytes per node and 4 per holding edge where the budget allows, paged where not; 1 MiB of stack.
+//! * Passes over disk: each node's edges once, in order of discovery; long paths go to disk and back.
+//! * Worst case: linear time; one list through all nodes makes the stack as long as the list, mostly on disk.
 //! * Fails when: the budget is too small.
 //! * Determinism: the order is a function of the input; one thread.
 //! * Reference: Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM J. Comput. 1(2), 1972.
 
-use heaplake_kit::{ColumnMap, ColumnReader, ColumnWriter, Context, Offsets, Scratch, StageError, StageInfo, Stats};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::array::column_bytes;
+use heaplake_kit::{
+    Array, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo,
+    Stats, Store,
+};
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "preorder", version: 1, bytes_per_node: 16, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "preorder",
+    version: 1,
+    bytes_per_node: 8,
+    bytes_per_edge: 4,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 12,
+    scratch_per_edge: 0,
+    passes: "each node's edges once, in depth-first order",
+};
 
 /// A node on the path from the root to where the search is.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Level {
     node: NodeId,
     /// Its edges that the search has been along.
@@ -33,65 +48,81 @@ struct Level {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(root: NodeId, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let offsets = Offsets::load(&context.budget, "preorder: offsets", scratch, columns::HOLDS_DEGREE)?;
-    context.progress.begin(STAGE.name, offsets.groups() as u64);
-    let mut search = Search {
-        to: ColumnMap::open(scratch, columns::HOLDS_TO, None)?,
-        numbers: context.budget.filled("preorder: numbers", offsets.groups(), Preorder::NONE)?,
-        path: context.budget.growing("preorder: path"),
-        nodes: ColumnWriter::create(scratch, columns::PREORDER_NODE)?,
-        parents: ColumnWriter::create(scratch, columns::PREORDER_PARENT)?,
-        count: 0,
-        context,
-        offsets,
+    let nodes = ColumnReader::open(scratch, columns::HOLDS_DEGREE)?.remaining();
+    context.progress.begin(STAGE.name, nodes);
+    let path = Stack::new(&context.budget, scratch, "preorder.path")?;
+    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::HOLDS_TO)];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut numbers = room.array(nodes as usize, Preorder::NONE)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::HOLDS_DEGREE)?;
+    let to = room.lookup(columns::HOLDS_TO)?;
+    let count = match (&mut numbers, offsets.resident(), to) {
+        (Array::Resident(numbers), Ok(offsets), Lookup::Mapped(to)) => {
+            search(root, numbers, offsets, to, path, scratch, context)?
+        }
+        (numbers, Ok(offsets), to) => search(root, numbers, offsets, to, path, scratch, context)?,
+        (numbers, Err(offsets), to) => search(root, numbers, offsets, to, path, scratch, context)?,
     };
+    numbers.write_to(scratch, columns::NODE_PREORDER)?;
+    context.progress.end();
+    Ok(Stats { rows: u64::from(count), spilled_bytes: room.spilled_bytes() })
+}
+
+/// The whole search; the number of nodes that it reached.
+fn search<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>>(
+    root: NodeId,
+    numbers: &mut N,
+    offsets: Offsets<O>,
+    to: E,
+    path: Stack<Level>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u32, StageError> {
+    let nodes = ColumnWriter::create(scratch, columns::PREORDER_NODE)?;
+    let parents = ColumnWriter::create(scratch, columns::PREORDER_PARENT)?;
+    let mut search = Search { offsets, to, numbers, path, nodes, parents, count: 0, context };
     search.visit(root, Preorder(0))?;
     let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
     while orphans.remaining() > 0 {
-        let orphan = orphans.next()?;
-        // Nothing holds it, so nothing can have led to it.
-        search.visit(orphan, Preorder(0))?;
+        // Nothing holds an orphan, so nothing can have led to it.
+        search.visit(orphans.next()?, Preorder(0))?;
     }
     search.nodes.finish()?;
     search.parents.finish()?;
-    let mut numbers = ColumnWriter::create(scratch, columns::NODE_PREORDER)?;
-    numbers.extend(&search.numbers)?;
-    numbers.finish()?;
-    context.progress.end();
-    Ok(Stats { rows: u64::from(search.count), spilled_bytes: 0 })
+    Ok(search.count)
 }
 
-struct Search<'a> {
-    offsets: Offsets,
-    to: ColumnMap<NodeId>,
-    numbers: heaplake_kit::BudgetVec<Preorder>,
-    path: heaplake_kit::BudgetVec<Level>,
+struct Search<'a, N, O, E> {
+    offsets: Offsets<O>,
+    to: E,
+    numbers: &'a mut N,
+    path: Stack<Level>,
     nodes: ColumnWriter<NodeId>,
     parents: ColumnWriter<Preorder>,
     count: u32,
     context: &'a Context<'a>,
 }
 
-impl Search<'_> {
+impl<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, N, O, E> {
     /// Numbers a node and everything new that it reaches.
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
         self.discover(start, parent)?;
         let mut level = Level { node: start, seen: 0 };
         loop {
-            let edges = self.offsets.range(level.node.index());
+            let edges = self.offsets.range(level.node.index())?;
             let mut next = edges.start + level.seen as usize;
             let mut down = None;
             while next < edges.end {
-                let target = self.to[next];
+                let target = self.to.get(next)?;
                 next += 1;
-                if self.numbers[target.index()].is_none() {
+                if self.numbers.get(target.index())?.is_none() {
                     down = Some(target);
                     break;
                 }
             }
             match down {
                 Some(target) => {
-                    let parent = self.numbers[level.node.index()];
+                    let parent = self.numbers.get(level.node.index())?;
                     self.discover(target, parent)?;
                     // A node whose edges are used up needs no return.
                     if next < edges.end {
@@ -100,7 +131,7 @@ impl Search<'_> {
                     }
                     level = Level { node: target, seen: 0 };
                 }
-                None => match self.path.pop() {
+                None => match self.path.pop()? {
                     Some(above) => level = above,
                     None => return Ok(()),
                 },
@@ -110,7 +141,7 @@ impl Search<'_> {
 
     #[inline]
     fn discover(&mut self, node: NodeId, parent: Preorder) -> Result<(), StageError> {
-        self.numbers[node.index()] = Preorder(self.count);
+        self.numbers.set(node.index(), Preorder(self.count))?;
         self.count += 1;
         self.nodes.push(node)?;
         self.parents.push(parent)?;

@@ -4,91 +4,122 @@
 //!   the dominator tree. Nodes that the search did not reach hang under the root and count for it.
 //! * Reads: `preorder.{node,dominator}`, `node.shallow` and, where there is one, `node.native`.
 //! * Writes: `node.{dominator,retained}` and, where there are native sizes, `node.retained_native`.
-//! * Resident memory: 20 bytes per node (dominators 4, nodes by preorder 4 and their dominators' positions 4, sums 8).
-//! * Passes over disk: one over each column; one more over the tree for native sizes.
+//! * Resident memory: 12 bytes per node (dominators 4, sums 8) where the budget allows, paged where not.
+//! * Passes over disk: two over the preorder, once forwards and once backwards for each kind of size.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum leaves 64 bits.
 //! * Determinism: sums of integers; one thread.
 //! * Reference: Chrome DevTools and Eclipse MAT, retained sizes.
 
-use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{
+    Array, ColumnReader, Context, Fetch, Lookup, ReverseReader, Room, Scratch, StageError, StageInfo, Stats, Store,
+};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "retained", version: 1, bytes_per_node: 20, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "retained",
+    version: 1,
+    bytes_per_node: 12,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 4 << 20,
+    scratch_per_node: 12,
+    scratch_per_edge: 0,
+    passes: "preorder forwards and backwards",
+};
 
 /// Sums the sizes up.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
 pub fn run(root: NodeId, has_native: bool, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let nodes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?.remaining() as usize;
-    context.progress.begin(STAGE.name, nodes as u64);
-    let tree = Tree::load(root, nodes, scratch, context)?;
-    let mut column = ColumnWriter::create(scratch, columns::NODE_DOMINATOR)?;
-    column.extend(&tree.dominator)?;
-    column.finish()?;
-    tree.sum(columns::NODE_SHALLOW, columns::NODE_RETAINED, scratch, context)?;
-    if has_native {
-        tree.sum(columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, scratch, context)?;
-    }
-    context.progress.end();
-    Ok(Stats { rows: nodes as u64, spilled_bytes: 0 })
-}
-
-/// The dominator tree in node space.
-struct Tree {
-    root: NodeId,
-    /// Nodes in preorder.
-    order: ColumnMap<NodeId>,
-    /// Immediate dominator of every node.
-    dominator: BudgetVec<NodeId>,
-}
-
-impl Tree {
-    fn load(root: NodeId, nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining();
-        let reservation = context.budget.reserve("retained sizes: preorder", reached * 4)?;
-        let order = ColumnMap::open(scratch, columns::PREORDER_NODE, Some(reservation))?;
-        let mut dominator = context.budget.filled("retained sizes: dominators", nodes, root)?;
-        let mut positions = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-        for &node in order.iter() {
-            dominator[node.index()] = order[positions.next()?.index()];
-        }
-        Ok(Self { root, order, dominator })
-    }
-
-    /// Adds every node's size to all its dominators.
-    fn sum(
-        &self,
-        sizes: Column<u64>,
-        sums: Column<u64>,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<(), StageError> {
-        let mut sum = context.budget.zeroed::<u64>("retained sizes", self.dominator.len())?;
-        ColumnReader::open(scratch, sizes)?.read_into(&mut sum)?;
-        let mut add = |node: NodeId, dominator: NodeId| {
-            let size = sum[node.index()];
-            let total = &mut sum[dominator.index()];
-            *total = total.checked_add(size).ok_or(StageError::Overflow("a retained size"))?;
-            Ok::<(), StageError>(())
+    let nodes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?.remaining();
+    context.progress.begin(STAGE.name, 2 * nodes);
+    let spilled_bytes = dominators(root, nodes, scratch, context)?
+        + sum(root, columns::NODE_SHALLOW, columns::NODE_RETAINED, scratch, context)?
+        + if has_native {
+            sum(root, columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, scratch, context)?
+        } else {
+            0
         };
-        // Later positions first: when a node is added to its dominator, its own sum is complete.
-        for &node in self.order.iter().skip(1).rev() {
-            add(node, self.dominator[node.index()])?;
+    context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes })
+}
+
+/// Brings the dominators from preorder space into node space.
+fn dominators(root: NodeId, nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes * 4]);
+    let mut dominator = room.array(nodes as usize, root)?;
+    let mut node_at = room.lookup(columns::PREORDER_NODE)?;
+    let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
+    let mut positions = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    while order.remaining() > 0 {
+        dominator.set(order.next()?.index(), node_at.get(positions.next()?.index())?)?;
+        if order.remaining().is_multiple_of(1 << 16) {
+            context.step(1 << 16)?;
         }
-        if self.order.len() < self.dominator.len() {
-            let numbers = ColumnMap::open(scratch, columns::NODE_PREORDER, None)?;
-            for (node, _) in numbers.iter().enumerate().filter(|(_, number)| number.is_none()) {
-                add(NodeId(node as u32), self.root)?;
+    }
+    dominator.write_to(scratch, columns::NODE_DOMINATOR)?;
+    Ok(room.spilled_bytes())
+}
+
+/// Adds every node's size to all its dominators.
+fn sum(
+    root: NodeId,
+    sizes: Column<u64>,
+    sums: Column<u64>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let nodes = ColumnReader::open(scratch, sizes)?.remaining();
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
+    let mut sum = room.load(sizes)?;
+    let mut dominator = room.lookup(columns::NODE_DOMINATOR)?;
+    match (&mut sum, &mut dominator) {
+        (Array::Resident(sum), Lookup::Mapped(dominator)) => add_all(root, sum, dominator, scratch, context)?,
+        (sum, dominator) => add_all(root, sum, dominator, scratch, context)?,
+    }
+    sum.write_to(scratch, sums)?;
+    Ok(room.spilled_bytes())
+}
+
+fn add_all(
+    root: NodeId,
+    sum: &mut impl Store<u64>,
+    dominator: &mut impl Fetch<NodeId>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    // Later positions first: when a node is added to its dominator, its own sum is complete.
+    let mut order = ReverseReader::open(scratch, columns::PREORDER_NODE)?;
+    let reached = order.remaining();
+    while order.remaining() > 1 {
+        let node = order.next()?.index();
+        add(sum, node, dominator.get(node)?)?;
+        if order.remaining().is_multiple_of(1 << 16) {
+            context.step(1 << 16)?;
+        }
+    }
+    if reached < sum.count() as u64 {
+        let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+        for node in 0..sum.count() {
+            if numbers.next()?.is_none() {
+                add(sum, node, root)?;
             }
         }
-        context.check()?;
-        let mut column = ColumnWriter::create(scratch, sums)?;
-        column.extend(&sum)?;
-        column.finish().map(drop)
     }
+    Ok(())
+}
+
+#[inline]
+fn add(sum: &mut impl Store<u64>, node: usize, dominator: NodeId) -> Result<(), StageError> {
+    let size = sum.get(node)?;
+    let total = sum.change(dominator.index(), |total| {
+        let added = total.checked_add(size);
+        *total = added.unwrap_or(*total);
+        added
+    })?;
+    total.map(drop).ok_or(StageError::Overflow("a retained size"))
 }

@@ -5,7 +5,7 @@
 //! * Reads: `holds.{degree,to,orphan}`, `node.preorder`.
 //! * Writes: `retainers.{degree,from}`, from the last preorder position down to position 1, each group in the order of
 //!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
-//! * Resident memory: 4 bytes per node, and a [`PairSpill`].
+//! * Resident memory: 4 bytes per node where the budget allows, paged where not; and a [`PairSpill`].
 //! * Passes over disk: one over the edges; the pairs written once and read twice (8 bytes each); the groups once.
 //! * Worst case: linear; one node with very many holders is streamed, not held.
 //! * Fails when: the budget is too small, or the disk is full.
@@ -13,8 +13,7 @@
 //! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
 
 use heaplake_kit::spill::PairSpill;
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::ids::Preorder;
+use heaplake_kit::{ColumnReader, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::scratch as columns;
 
 /// What the plan knows of this stage.
@@ -23,7 +22,11 @@ pub const STAGE: StageInfo = StageInfo {
     version: 1,
     bytes_per_node: 4,
     bytes_per_edge: 0,
-    bytes_fixed: PairSpill::MOST_BYTES + (4 << 20),
+    least_bits_per_node: 0,
+    least_fixed: PairSpill::MOST_BYTES + (4 << 20),
+    scratch_per_node: 4,
+    scratch_per_edge: 4,
+    passes: "edges once; pairs written once, read twice",
 };
 
 /// Turns the graph round.
@@ -38,20 +41,19 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
     let pairs = edges + orphans.remaining();
-    let mut numbers = context.budget.zeroed::<Preorder>("retainers: preorder", nodes)?;
-    ColumnReader::open(scratch, columns::NODE_PREORDER)?.read_into(&mut numbers)?;
-
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
+    let mut numbers = room.lookup(columns::NODE_PREORDER)?;
+    let mut sources = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
     let mut done = 0;
-    for node in 0..nodes {
-        let degree = degrees.next()?;
-        let from = numbers[node];
+    for _ in 0..nodes {
+        let (degree, from) = (degrees.next()?, sources.next()?);
         if from.is_none() {
             // Out of reach, so it holds nothing that counts.
             to.skip(u64::from(degree))?;
         } else {
             for _ in 0..degree {
-                spill.push(numbers[to.next()?.index()].0, from.0)?;
+                spill.push(numbers.get(to.next()?.index())?.0, from.0)?;
             }
         }
         done += u64::from(degree);
@@ -60,7 +62,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         }
     }
     while orphans.remaining() > 0 {
-        spill.push(numbers[orphans.next()?.index()].0, 0)?;
+        spill.push(numbers.get(orphans.next()?.index())?.0, 0)?;
     }
     drop(numbers);
     let spilled_bytes = spill.spilled_bytes();

@@ -141,10 +141,14 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// [`StageError::Input`] when no string comes, or one longer than `most` bytes.
     pub fn short_string(&mut self, most: usize) -> Result<Vec<u8>, StageError> {
-        struct Short(Vec<u8>);
+        /// The text, as long as it is short, and its whole length.
+        struct Short(Vec<u8>, usize, usize);
         impl StringSink for Short {
             fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
-                self.0.extend_from_slice(bytes);
+                self.1 += bytes.len();
+                if self.1 <= self.2 {
+                    self.0.extend_from_slice(bytes);
+                }
                 Ok(())
             }
             fn end(&mut self) -> Result<(), StageError> {
@@ -153,10 +157,10 @@ impl<'a> Scanner<'a> {
         }
         self.expect(b'"', "a string")?;
         let offset = self.offset();
-        let mut short = Short(Vec::new());
+        let mut short = Short(Vec::new(), 0, most);
         self.string_body(&mut short)?;
-        if short.0.len() > most {
-            return Err(self.error_at(offset, &format!("at most {most} bytes"), format!("{} bytes", short.0.len())));
+        if short.1 > most {
+            return Err(self.error_at(offset, &format!("at most {most} bytes"), format!("{} bytes", short.1)));
         }
         Ok(short.0)
     }
@@ -435,7 +439,7 @@ impl<'a> Scanner<'a> {
         self.base += self.block.len() as u64;
         self.context.step(self.block.len() as u64)?;
         self.position = 0;
-        let more = self.source.next_block(&mut self.block)?;
+        let more = self.source.next_block(&mut self.block, self.context)?;
         if !more {
             self.block.clear();
         }

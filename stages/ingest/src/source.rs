@@ -3,12 +3,13 @@
 //! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
 //! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
 
-use crossbeam::channel::{Receiver, Sender, bounded};
-use heaplake_kit::StageError;
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use heaplake_kit::{Context, InputError, StageError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Size of a block, bytes. The numbers of one block, eight bytes each, still lie in the second-level cache.
@@ -16,6 +17,12 @@ pub const BLOCK: usize = 256 << 10;
 
 /// Blocks between the reader and its consumer.
 const AHEAD: usize = 8;
+
+/// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What errors in compressed data advise.
+const HINT: &str = "the compressed file is damaged or incomplete: write or copy the snapshot again";
 
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +78,8 @@ pub struct Source {
     blocks: Receiver<Message>,
     used: Sender<Vec<u8>>,
     identity: Option<Identity>,
+    /// Bytes of content that were handed out.
+    handed_out: u64,
 }
 
 impl Source {
@@ -90,7 +99,7 @@ impl Source {
             };
             let _ = send.send(last);
         });
-        Ok(Self { name: input.name(), blocks, used, identity: None })
+        Ok(Self { name: input.name(), blocks, used, identity: None, handed_out: 0 })
     }
 
     /// How messages call the input.
@@ -108,13 +117,20 @@ impl Source {
     /// Replaces `block` by the next one; false at the end of the content.
     ///
     /// # Errors
-    /// [`StageError::Io`] when reading or decompressing failed.
-    pub fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, StageError> {
+    /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Cancelled`].
+    pub fn next_block(&mut self, block: &mut Vec<u8>, context: &Context<'_>) -> Result<bool, StageError> {
         if self.identity.is_some() {
             return Ok(false);
         }
-        match self.blocks.recv() {
+        let message = loop {
+            match self.blocks.recv_timeout(PATIENCE) {
+                Err(RecvTimeoutError::Timeout) => context.check()?,
+                other => break other,
+            }
+        };
+        match message {
             Ok(Message::Block(next)) => {
+                self.handed_out += next.len() as u64;
                 // The reader makes a new block when none came back in time.
                 let _ = self.used.try_send(std::mem::replace(block, next));
                 Ok(true)
@@ -124,7 +140,7 @@ impl Source {
                 Ok(false)
             }
             Ok(Message::Failed(error)) => Err(self.failed(error)),
-            Err(_) => Err(self.failed(io::Error::other("the reader thread stopped"))),
+            Err(_) => Err(self.unread(io::Error::other("the reader thread stopped"))),
         }
     }
 
@@ -135,6 +151,16 @@ impl Source {
     }
 
     fn failed(&self, error: io::Error) -> StageError {
+        // What the system does not know of is a decoder's complaint.
+        if error.raw_os_error().is_some() {
+            return self.unread(error);
+        }
+        let (file, found) = (self.name.clone(), error.to_string());
+        InputError { file, offset: self.handed_out, expected: "intact compressed data".to_owned(), found, hint: HINT }
+            .into()
+    }
+
+    fn unread(&self, error: io::Error) -> StageError {
         StageError::io(Path::new(&self.name), "read", error)
     }
 }
@@ -162,8 +188,12 @@ fn pump(reader: Box<dyn Read + Send>, send: &Sender<Message>, reuse: &Receiver<V
         block.resize(BLOCK, 0);
         let filled = fill(&mut content, &mut block)?;
         block.truncate(filled);
-        if filled == 0 || send.send(Message::Block(block)).is_err() {
+        if filled == 0 {
             return content.finish();
+        }
+        if send.send(Message::Block(block)).is_err() {
+            // Nobody listens any more, so the rest need not be read.
+            return Ok(Identity::default());
         }
     }
 }

@@ -175,6 +175,15 @@ impl<T> BudgetVec<T> {
         self.items.pop()
     }
 
+    /// Keeps the elements for which `keep`, given position and element, says so.
+    pub fn retain_mut(&mut self, mut keep: impl FnMut(usize, &mut T) -> bool) {
+        let mut position = 0;
+        self.items.retain_mut(|item| {
+            position += 1;
+            keep(position - 1, item)
+        });
+    }
+
     /// Empties the array; its memory stays reserved for reuse.
     pub fn clear(&mut self) {
         self.items.clear();

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 /// Bytes that a reader or writer buffers: large enough to hide system calls, small enough to stay in cache.
@@ -206,6 +207,65 @@ impl<T: Pod> ColumnReader<T> {
     }
 }
 
+/// Reads a column back to front through one buffer.
+pub struct ReverseReader<T> {
+    path: PathBuf,
+    file: File,
+    buffer: Vec<T>,
+    /// Elements in the buffer that are not handed out yet; the next is the last of them.
+    left: usize,
+    unread: u64,
+}
+
+impl<T: Pod> ReverseReader<T> {
+    /// Opens a column.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
+    pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        let path = scratch.path(column);
+        let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
+        let unread = elements::<T>(&path, &file)?;
+        let capacity = (BUFFER / size_of::<T>()).min(unread as usize);
+        Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], left: 0, unread })
+    }
+
+    /// Elements not yet handed out.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.unread + self.left as u64
+    }
+
+    /// The element before the one handed out last; first the column's last one.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] past the beginning.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // not an iterator: every element must be there
+    pub fn next(&mut self) -> Result<T, StageError> {
+        if self.left == 0 {
+            self.refill()?;
+        }
+        self.left -= 1;
+        Ok(self.buffer[self.left])
+    }
+
+    #[cold]
+    fn refill(&mut self) -> Result<(), StageError> {
+        if self.unread == 0 {
+            return Err(StageError::Scratch { path: self.path.clone(), problem: "it begins too late".to_owned() });
+        }
+        let count = self.buffer.len().min(self.unread as usize);
+        self.unread -= count as u64;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.buffer[..count]);
+        self.file
+            .read_exact_at(bytes, self.unread * size_of::<T>() as u64)
+            .map_err(|error| StageError::io(&self.path, "read", error))?;
+        self.left = count;
+        Ok(())
+    }
+}
+
 /// A column mapped into memory, for reading at random. Reads like a slice.
 ///
 /// The pages are the page cache's own: nothing is copied. Callers that count on the column staying resident hand in
@@ -286,6 +346,12 @@ mod tests {
         let mut rest = vec![0; 100_000];
         reader.read_into(&mut rest).unwrap();
         assert_eq!(rest, &numbers[100_000..]);
+        assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
+
+        let mut reader = ReverseReader::open(&scratch, NUMBERS).unwrap();
+        for &number in numbers.iter().rev() {
+            assert_eq!(reader.next().unwrap(), number);
+        }
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
     }
 

@@ -1,5 +1,6 @@
 //! What can go wrong in a stage, in words that name the place and the way out.
 
+use crate::budget::FIXED_OVERHEAD;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -113,7 +114,9 @@ impl StageError {
         match self {
             Self::Input(error) => error.hint.to_owned(),
             Self::Budget { limit, free, wanted, .. } => {
-                format!("raise --memory to at least {}", mebibytes(limit - free + wanted))
+                // What the user gives is this budget and the fixed buffers outside it.
+                let needed = (limit - free).saturating_add(*wanted).saturating_add(FIXED_OVERHEAD);
+                format!("raise --memory to at least {}", mebibytes(needed))
             }
             Self::Plan { suffices, .. } => format!("raise --memory to at least {}", mebibytes(*suffices)),
             Self::Io { .. } if self.is_resource() => {

@@ -1,11 +1,11 @@
 //! How heaplake keeps bytes.
 //!
 //! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
-//! typed [`column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`Offsets`] for grouped columns,
+//! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`Offsets`] for grouped columns,
 //! a [`spill::PairSpill`] that brings pairs into order without holding them in memory, [`strings`] tables, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`column`], each use with its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`], each use with its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -34,6 +34,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("scratch columns are little-endian and read without conversion");
 
+pub mod array;
 pub mod bitset;
 pub mod budget;
 #[allow(unsafe_code)]
@@ -42,14 +43,17 @@ pub mod error;
 pub mod offsets;
 pub mod scratch;
 pub mod spill;
+pub mod stack;
 pub mod stage;
 pub mod strings;
 
+pub use array::{Array, Fetch, Lookup, Room, Store};
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
-pub use column::{ColumnMap, ColumnReader, ColumnWriter};
+pub use column::{ColumnMap, ColumnReader, ColumnWriter, ReverseReader};
 pub use error::{InputError, StageError};
 pub use offsets::Offsets;
 pub use scratch::Scratch;
+pub use stack::Stack;
 pub use stage::{Context, Progress, StageInfo, Stats};
 pub use strings::{StringTable, StringWriter};

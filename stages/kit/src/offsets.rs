@@ -1,6 +1,7 @@
 //! Where each group of a grouped column begins, in four bytes per group.
 
-use crate::{Budget, BudgetVec, ColumnReader, Scratch, StageError};
+use crate::array::{Fault, Fetch, Store};
+use crate::{Array, Budget, BudgetVec, ColumnReader, Room, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::ops::Range;
 
@@ -10,31 +11,43 @@ const BLOCK_BITS: u32 = 12;
 /// Start positions of the groups of a column (the edges of each node), from the column of group sizes.
 ///
 /// A plain array of 64-bit starts would take 8 bytes a node; this one takes 4, plus 8 for every 4,096 nodes.
-pub struct Offsets {
+pub struct Offsets<A = Array<u32>> {
     bases: BudgetVec<u64>,
-    relative: BudgetVec<u32>,
+    relative: A,
 }
 
 impl Offsets {
-    /// Sums up `sizes`. One sequential read.
+    /// Bytes that the array of offsets of so many groups takes, for [`Room::plan`].
+    #[must_use]
+    pub fn bytes(groups: u64) -> u64 {
+        4 * (groups + 1)
+    }
+
+    /// Sums up `sizes`, into the next array of `room`. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
     /// elements or more.
-    pub fn load(budget: &Budget, who: &'static str, scratch: &Scratch, sizes: Column<u32>) -> Result<Self, StageError> {
+    pub fn load(
+        room: &mut Room<'_>,
+        budget: &Budget,
+        scratch: &Scratch,
+        sizes: Column<u32>,
+    ) -> Result<Self, StageError> {
         let mut reader = ColumnReader::open(scratch, sizes)?;
         let groups = reader.remaining() as usize;
-        let mut bases = budget.zeroed(who, (groups >> BLOCK_BITS) + 1)?;
-        let mut relative = budget.zeroed(who, groups + 1)?;
+        let mut relative = room.array(groups + 1, 0)?;
+        let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
         let mut start = 0u64;
         for group in 0..=groups {
             if group & ((1 << BLOCK_BITS) - 1) == 0 {
                 bases[group >> BLOCK_BITS] = start;
             }
-            relative[group] = u32::try_from(start - bases[group >> BLOCK_BITS]).map_err(|_| StageError::Scratch {
+            let offset = u32::try_from(start - bases[group >> BLOCK_BITS]).map_err(|_| StageError::Scratch {
                 path: scratch.path(sizes),
                 problem: format!("the groups around {group} hold 2^32 elements or more"),
             })?;
+            relative.set(group, offset)?;
             if group < groups {
                 start += u64::from(reader.next()?);
             }
@@ -42,24 +55,41 @@ impl Offsets {
         Ok(Self { bases, relative })
     }
 
+    /// The same with a plain array, where that is resident.
+    ///
+    /// # Errors
+    /// Gives itself back where the array is paged.
+    pub fn resident(self) -> Result<Offsets<BudgetVec<u32>>, Self> {
+        match self.relative {
+            Array::Resident(relative) => Ok(Offsets { bases: self.bases, relative }),
+            relative @ Array::Paged(_) => Err(Self { bases: self.bases, relative }),
+        }
+    }
+}
+
+impl<A: Fetch<u32>> Offsets<A> {
     /// Position of the first element of `group`; for the number of groups itself, the number of elements.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when the array is paged and cannot be read.
     #[inline]
-    #[must_use]
-    pub fn start(&self, group: usize) -> usize {
-        (self.bases[group >> BLOCK_BITS] + u64::from(self.relative[group])) as usize
+    pub fn start(&mut self, group: usize) -> Result<usize, Fault> {
+        Ok((self.bases[group >> BLOCK_BITS] + u64::from(self.relative.get(group)?)) as usize)
     }
 
     /// Positions of the elements of `group`.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
     #[inline]
-    #[must_use]
-    pub fn range(&self, group: usize) -> Range<usize> {
-        self.start(group)..self.start(group + 1)
+    pub fn range(&mut self, group: usize) -> Result<Range<usize>, Fault> {
+        Ok(self.start(group)?..self.start(group + 1)?)
     }
 
     /// Number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {
-        self.relative.len() - 1
+        self.relative.count() - 1
     }
 }
 
@@ -76,12 +106,14 @@ mod tests {
         let mut writer = ColumnWriter::create(&scratch, SIZES).unwrap();
         (0..20_000u32).for_each(|i| writer.push(i % 7 + u32::from(i == 9000) * 4_000_000_000).unwrap());
         writer.finish().unwrap();
-        let offsets = Offsets::load(&Budget::new(1 << 20), "test", &scratch, SIZES).unwrap();
+        let budget = Budget::new(1 << 20);
+        let mut room = Room::plan(&budget, &scratch, "test", &[Offsets::bytes(20_000)]);
+        let mut offsets = Offsets::load(&mut room, &budget, &scratch, SIZES).unwrap();
         let mut start = 0usize;
         for i in 0..20_000usize {
-            assert_eq!(offsets.start(i), start);
+            assert_eq!(offsets.start(i).unwrap(), start);
             start += i % 7 + usize::from(i == 9000) * 4_000_000_000;
-            assert_eq!(offsets.range(i).end, start);
+            assert_eq!(offsets.range(i).unwrap().end, start);
         }
         assert_eq!(offsets.groups(), 20_000);
     }

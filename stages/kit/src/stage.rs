@@ -4,27 +4,52 @@ use crate::{Budget, StageError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a stage tells the plan about itself.
+///
+/// A stage is fast when all its arrays are resident (`bytes_*`), and works, paging, from `least_fixed` on, with
+/// `least_bits_per_node` more for every node.
 #[derive(Clone, Copy, Debug)]
 pub struct StageInfo {
     /// Name in progress bars, logs and the `snapshot` table.
     pub name: &'static str,
     /// Raised whenever the stage's output changes, so that old scratch is not reused.
     pub version: u32,
-    /// Resident bytes per node.
+    /// Bytes per node of the arrays that it likes to have resident.
     pub bytes_per_node: u64,
-    /// Resident bytes per edge.
+    /// The same per edge.
     pub bytes_per_edge: u64,
-    /// Resident bytes whatever the input.
-    pub bytes_fixed: u64,
+    /// Bits per node that must be resident.
+    pub least_bits_per_node: u64,
+    /// Bytes that must be resident whatever the input.
+    pub least_fixed: u64,
+    /// Bytes per node that it leaves in scratch.
+    pub scratch_per_node: u64,
+    /// Bytes per edge that it leaves in scratch.
+    pub scratch_per_edge: u64,
+    /// What it goes through, in words.
+    pub passes: &'static str,
 }
 
 impl StageInfo {
-    /// Bytes of budget that the stage needs for an input of this size.
+    /// Bytes of budget below which the stage cannot work on an input of this size.
+    #[must_use]
+    pub fn least_bytes(&self, nodes: u64) -> u64 {
+        self.least_fixed.saturating_add(self.least_bits_per_node.saturating_mul(nodes) / 8)
+    }
+
+    /// Bytes of budget from which on the stage pages nothing.
     #[must_use]
     pub fn resident_bytes(&self, nodes: u64, edges: u64) -> u64 {
         let (by_nodes, by_edges) =
             (self.bytes_per_node.saturating_mul(nodes), self.bytes_per_edge.saturating_mul(edges));
-        self.bytes_fixed.saturating_add(by_nodes).saturating_add(by_edges)
+        self.least_bytes(nodes).saturating_add(by_nodes).saturating_add(by_edges)
+    }
+
+    /// Bytes that the stage leaves in scratch.
+    #[must_use]
+    pub fn scratch_bytes(&self, nodes: u64, edges: u64) -> u64 {
+        let (by_nodes, by_edges) =
+            (self.scratch_per_node.saturating_mul(nodes), self.scratch_per_edge.saturating_mul(edges));
+        by_nodes.saturating_add(by_edges)
     }
 }
 

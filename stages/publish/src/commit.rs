@@ -78,24 +78,25 @@ impl NewRun {
         if self.place.exists() {
             // Exchanging is one step; where a file system cannot, the old run steps aside first.
             match renameat_with(CWD, &self.folder, CWD, &self.place, RenameFlags::EXCHANGE) {
-                Ok(()) => {
-                    self.committed = true;
-                    remove(&self.folder)?;
-                }
+                // From here on the run stands; an old one that cannot be removed is hidden, and only space.
+                Ok(()) => drop(remove(&self.folder)),
                 Err(_) => {
                     let aside = self.folder.with_extension("old");
                     remove(&aside)?;
                     fs::rename(&self.place, &aside).map_err(io_at(&self.place, "rename"))?;
-                    fs::rename(&self.folder, &self.place).map_err(io_at(&self.folder, "rename"))?;
-                    self.committed = true;
-                    remove(&aside)?;
+                    if let Err(error) = fs::rename(&self.folder, &self.place) {
+                        fs::rename(&aside, &self.place).map_err(io_at(&aside, "rename"))?;
+                        return Err(StageError::io(&self.folder, "rename", error));
+                    }
+                    drop(remove(&aside));
                 }
             }
         } else {
             fs::rename(&self.folder, &self.place).map_err(io_at(&self.folder, "rename"))?;
-            self.committed = true;
         }
-        self.place.parent().map_or(Ok(()), sync)
+        self.committed = true;
+        // The names of the run and of its release.
+        self.place.ancestors().skip(1).take(2).try_for_each(sync)
     }
 }
 

@@ -11,7 +11,7 @@
 //! * Reference: the contract of [`heaplake_schemas::edges`].
 
 use crate::table::{self, BATCH, Table, WRITER_BYTES};
-use arrow::array::{BooleanArray, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, StringArray, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::edges::{FILE, schema};
@@ -21,8 +21,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "edges", version: 1, bytes_per_node: 0, bytes_per_edge: 0, bytes_fixed: WRITER_BYTES };
+pub const STAGE: StageInfo = StageInfo {
+    name: "edges",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: WRITER_BYTES,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "edge columns once",
+};
 
 /// Writes the table.
 ///
@@ -52,14 +61,15 @@ pub fn run(
         let kind_of = |row: usize| &facts.edge_kinds[kind[row] as usize];
         let named = (0..rows).map(|row| Some(name[row]).filter(|_| !kind_of(row).indexed));
         let indexes = (0..rows).map(|row| Some(name[row]).filter(|_| kind_of(row).indexed));
-        table.write(vec![
+        let columns: [ArrayRef; 6] = [
             Arc::new(UInt32Array::from(sources.next(rows)?)),
             table::numbers::<_, UInt32Type>(&mut targets, rows)?,
             Arc::new(StringArray::from_iter_values((0..rows).map(|row| kind_of(row).name.as_str()))),
-            Arc::new(table::texts(&strings, named)),
+            Arc::new(UInt32Array::from_iter(named)),
             Arc::new(UInt32Array::from_iter(indexes)),
             Arc::new(BooleanArray::from_iter(flag.iter().map(|&flag| Some(flag & edge_flags::HOLDS != 0)))),
-        ])?;
+        ];
+        table.write_with_texts(&columns, &[("name", &strings)])?;
         context.step(rows as u64)?;
     }
     let table = table.finish()?;

@@ -24,8 +24,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "nodes", version: 1, bytes_per_node: 0, bytes_per_edge: 0, bytes_fixed: WRITER_BYTES };
+pub const STAGE: StageInfo = StageInfo {
+    name: "nodes",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: WRITER_BYTES,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "node columns once",
+};
 
 /// Sums over all nodes; sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +68,8 @@ pub fn run(
     let mut next = 0;
     while next < facts.node_count {
         let count = (facts.node_count - next).min(BATCH as u64) as usize;
-        table.write(rows.batch(next as u32, count)?)?;
+        let columns = rows.batch(next as u32, count)?;
+        table.write_with_texts(&columns, &[("class", &rows.strings), ("name", &rows.strings)])?;
         next += count as u64;
         context.step(count as u64)?;
     }
@@ -122,7 +132,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The next rows, from node `first` on, in the order of the schema.
+    /// The next rows, from node `first` on, in the order of the schema; positions of strings in place of texts.
     fn batch(&mut self, first: u32, rows: usize) -> Result<Vec<ArrayRef>, StageError> {
         let classes = read(&mut self.class, rows)?;
         let names = read(&mut self.name, rows)?;
@@ -131,18 +141,16 @@ impl<'a> Rows<'a> {
         let detached = read(&mut self.detached, rows)?;
         let reachable = self.reachable(rows)?;
         self.add_up(&shallow, native.as_deref(), &reachable, &detached)?;
-        let class_names = classes.iter().map(|class| self.class_names[class.index()].get());
-        let class_names = table::texts(&self.strings, class_names);
+        let class_names = UInt32Array::from_iter(classes.iter().map(|class| self.class_names[class.index()].get()));
         let place = self.locations.batch(first, rows)?;
         let distance = read(&mut self.distance, rows)?;
-        let own_names = table::texts(&self.strings, names.iter().map(|name| name.get()));
         Ok(vec![
             Arc::new(UInt32Array::from_iter_values(first..first + rows as u32)),
             table::numbers::<_, UInt64Type>(&mut self.id, rows)?,
             self.kinds(rows)?,
             Arc::new(class_names),
             Arc::new(UInt32Array::from_iter_values(classes.iter().map(|class| class.0))),
-            Arc::new(own_names),
+            Arc::new(UInt32Array::from_iter(names.iter().map(|name| name.get()))),
             table::numbers::<_, UInt64Type>(&mut self.self_bytes, rows)?,
             Arc::new(UInt64Array::from(shallow)),
             optional(native, rows),

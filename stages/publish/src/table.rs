@@ -4,8 +4,8 @@
 //! sizes), texts use a dictionary; zstd level 1, since level 3 gains next to nothing; statistics on; row groups of about
 //! a million rows. Nothing in a file depends on time, threads or paths.
 
-use arrow::array::{ArrayRef, PrimitiveArray, RecordBatch, StringArray, StringBuilder};
-use arrow::datatypes::{ArrowPrimitiveType, DataType, SchemaRef};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch, StringArray, StringBuilder};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, SchemaRef, UInt32Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, StageError, StringTable};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, metadata};
@@ -24,6 +24,12 @@ use std::sync::Arc;
 pub const BATCH: usize = 1 << 16;
 
 const ROW_GROUP: usize = 1 << 20;
+
+/// Bytes that a row group may take while it is written: with long texts it ends before it has its million rows.
+const ROW_GROUP_BYTES: usize = 32 << 20;
+
+/// Bytes of text after which rows are handed on: one long string may be the name of many of them.
+const TEXT_BYTES: usize = 4 << 20;
 
 /// Bytes of memory that a writer of any table needs, at most.
 pub const WRITER_BYTES: u64 = 48 << 20;
@@ -58,7 +64,52 @@ impl Table {
         let batch = RecordBatch::try_new(self.schema.clone(), columns)
             .map_err(|error| failed(&self.path, ParquetError::ArrowError(error.to_string())))?;
         self.rows += batch.num_rows() as u64;
-        self.writer.write(&batch).map_err(|error| failed(&self.path, error))
+        self.writer.write(&batch).map_err(|error| failed(&self.path, error))?;
+        if self.writer.in_progress_size() > ROW_GROUP_BYTES {
+            self.writer.flush().map_err(|error| failed(&self.path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Appends rows. Columns that are named in `texts` hold positions in a string table; the texts themselves are made
+    /// here, [`TEXT_BYTES`] and one string of each column at a time.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn write_with_texts(&mut self, columns: &[ArrayRef], texts: &[(&str, &StringTable)]) -> Result<(), StageError> {
+        let rows = columns.first().map_or(0, Array::len);
+        let strings: Vec<Option<&StringTable>> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| texts.iter().find(|(name, _)| name == field.name()).map(|(_, strings)| *strings))
+            .collect();
+        let position = |column: &ArrayRef, row: usize| {
+            let positions = column.as_primitive::<UInt32Type>();
+            (!positions.is_null(row)).then(|| positions.value(row))
+        };
+        let mut first = 0;
+        while first < rows {
+            let mut end = first;
+            let mut bytes = 0;
+            while end < rows && bytes <= TEXT_BYTES {
+                for (column, strings) in columns.iter().zip(&strings) {
+                    if let Some(strings) = strings
+                        && let Some(position) = position(column, end)
+                    {
+                        bytes += strings.get(position as usize).len();
+                    }
+                }
+                end += 1;
+            }
+            let piece = columns.iter().zip(&strings).map(|(column, strings)| match strings {
+                Some(strings) => Arc::new(self::texts(strings, (first..end).map(|row| position(column, row)))),
+                None => column.slice(first, end - first),
+            });
+            self.write(piece.collect())?;
+            first = end;
+        }
+        Ok(())
     }
 
     /// Ends the file and brings it to disk.

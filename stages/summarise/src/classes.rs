@@ -3,9 +3,9 @@
 //! * Computes: per class, over its nodes of non-zero shallow size: count, sums of sizes, least distance, largest
 //!   retained size, and the sum of retained sizes over those nodes that no other one of them dominates.
 //! * Reads: `preorder.{node,dominator}`, `node.{class,self,shallow,native,retained,distance,preorder}`.
-//! * Writes: the document of class rows.
-//! * Resident memory: 16 bytes per node (subtree sizes, free places, and by place the nodes and their sizes), then 8;
-//!   some 100 bytes per class.
+//! * Writes: `class.row`.
+//! * Resident memory: 16 bytes per node (subtree sizes, free places, and by place the nodes and their sizes), then 20
+//!   (class, shallow and retained size), where the budget allows, paged where not; some 150 bytes per class.
 //! * Passes over disk: two over the tree, one over the node columns in order, one at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum leaves 64 bits.
@@ -14,21 +14,36 @@
 //!   classes on the path; here every subtree is an interval of the tree's preorder, so one number per class, the end of
 //!   its outermost open interval, says the same without a stack.
 
-use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use bytemuck::Zeroable;
+use heaplake_kit::{
+    ColumnReader, ColumnWriter, Context, Fetch, ReverseReader, Room, Scratch, StageError, StageInfo, Stats, Store,
+};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "class rows", version: 1, bytes_per_node: 16, bytes_per_edge: 0, bytes_fixed: 8 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "class rows",
+    version: 1,
+    bytes_per_node: 20,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "dominator tree twice, node columns twice",
+};
+
+/// Nodes in the order of the dominator tree's own preorder, between the two halves of this stage.
+const NODE_BY_PLACE: Column<NodeId> = Column::new("tree.node");
+/// Sizes of their subtrees, in nodes.
+const SIZE_BY_PLACE: Column<u32> = Column::new("tree.size");
 
 /// A class on the way to its row.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Tally {
     row: ClassRow,
-    /// Whether a member has no distance.
-    astray: bool,
     /// End, in the tree's preorder, of the subtree of a member that is counted already.
     covered: u32,
 }
@@ -41,24 +56,25 @@ struct Tally {
 pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let classes = facts.class_count as usize;
-    let _tallies = context.budget.reserve("class rows", (classes * size_of::<Tally>()) as u64)?;
-    let mut tallies = vec![Tally::default(); classes];
+    let mut tallies = context.budget.filled("class rows", classes, Tally::new())?;
     add_up(facts, &mut tallies, scratch, context)?;
-    retained(facts, &mut tallies, scratch, context)?;
-    let mut rows: Vec<ClassRow> = tallies
-        .into_iter()
-        .enumerate()
-        .filter(|(_, tally)| tally.row.count > 0)
-        .map(|(class, tally)| ClassRow {
-            class_id: class as u32,
-            distance: tally.row.distance.filter(|_| !tally.astray),
-            ..tally.row
-        })
-        .collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.retained_bytes), row.class_id));
-    scratch.write_document(documents::CLASS_ROWS, &rows)?;
+    let spilled_bytes = retained(facts, &mut tallies, scratch, context)?;
+    tallies.retain_mut(|class, tally| {
+        tally.row.class_id = class as u32;
+        tally.row.count > 0
+    });
+    tallies.sort_unstable_by_key(|tally| (std::cmp::Reverse(tally.row.retained_bytes), tally.row.class_id));
+    let mut column = ColumnWriter::create(scratch, columns::CLASS_ROW)?;
+    tallies.iter().try_for_each(|tally| column.push(tally.row))?;
+    let rows = column.finish()?;
     context.progress.end();
-    Ok(Stats { rows: rows.len() as u64, spilled_bytes: 0 })
+    Ok(Stats { rows, spilled_bytes })
+}
+
+impl Tally {
+    fn new() -> Self {
+        Self { row: ClassRow { distance: i32::MAX, ..ClassRow::zeroed() }, covered: 0 }
+    }
 }
 
 /// Sums over all members.
@@ -82,9 +98,8 @@ fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Con
                 *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of a class"))?;
             }
             row.max_retained_bytes = row.max_retained_bytes.max(held);
-            // DevTools' mark for "no distance" is below every distance and so wins; here that is no distance at all.
-            tally.astray |= far == NO_DISTANCE;
-            row.distance = Some(row.distance.map_or(far, |least| least.min(far)));
+            // As in DevTools, the mark for "no distance" is below every distance and wins.
+            row.distance = row.distance.min(far);
         }
         if node % (1 << 16) == 0 && node > 0 {
             context.step(1 << 16)?;
@@ -93,69 +108,87 @@ fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Con
     Ok(())
 }
 
-/// Retained sizes of members that no other member dominates.
-fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-    let (by_place, sizes) = lay_out(scratch, context)?;
-    let class = ColumnMap::open(scratch, columns::NODE_CLASS, None)?;
-    let shallow = ColumnMap::open(scratch, columns::NODE_SHALLOW, None)?;
-    let retained = ColumnMap::open(scratch, columns::NODE_RETAINED, None)?;
-    let mut add = |node: NodeId, place: u32, size: u32| {
-        let tally = &mut tallies[class[node.index()].index()];
-        if shallow[node.index()] > 0 && place >= tally.covered {
+/// Retained sizes of members that no other member dominates. Gives the bytes that were spilled.
+fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
+    let mut spilled = lay_out(scratch, context)?;
+    let sizes = [facts.node_count * 4, facts.node_count * 8, facts.node_count * 8];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut class = room.lookup(columns::NODE_CLASS)?;
+    let mut shallow = room.lookup(columns::NODE_SHALLOW)?;
+    let mut retained = room.lookup(columns::NODE_RETAINED)?;
+    let root_class = class.get(facts.root.index())?;
+    let root_covers = shallow.get(facts.root.index())? > 0;
+    let mut add = |node: NodeId, place: u32, size: u32, reached: bool| {
+        let class = class.get(node.index())?;
+        let tally = &mut tallies[class.index()];
+        let covered = if reached { place < tally.covered } else { root_covers && class == root_class };
+        if !covered && shallow.get(node.index())? > 0 {
             tally.covered = place + size;
             let sum = &mut tally.row.retained_bytes;
-            *sum = sum.checked_add(retained[node.index()]).ok_or(StageError::Overflow("the size of a class"))?;
+            let more = retained.get(node.index())?;
+            *sum = sum.checked_add(more).ok_or(StageError::Overflow("the size of a class"))?;
         }
         Ok::<(), StageError>(())
     };
-    for (place, (&node, &size)) in by_place.iter().zip(sizes.iter()).enumerate() {
-        add(node, place as u32, size)?;
-        if place % (1 << 16) == 0 && place > 0 {
+    let mut by_place = ColumnReader::open(scratch, NODE_BY_PLACE)?;
+    let mut size_by_place = ColumnReader::open(scratch, SIZE_BY_PLACE)?;
+    let reached = by_place.remaining();
+    for place in 0..reached as u32 {
+        add(by_place.next()?, place, size_by_place.next()?, true)?;
+        if place.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
         }
     }
-    // Nodes out of reach are leaves under the root: behind all others, each for itself.
-    if (by_place.len() as u64) < facts.node_count {
-        let root_class = class[facts.root.index()];
-        let root_covers = shallow[facts.root.index()] > 0;
-        let numbers = ColumnMap::open(scratch, columns::NODE_PREORDER, None)?;
-        for (node, _) in numbers.iter().enumerate().filter(|(_, number)| number.is_none()) {
-            if !(root_covers && class[node] == root_class) {
-                add(NodeId(node as u32), by_place.len() as u32, 0)?;
+    // Nodes out of reach are leaves under the root, each for itself.
+    if reached < facts.node_count {
+        let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+        for node in 0..facts.node_count as u32 {
+            if numbers.next()?.is_none() {
+                add(NodeId(node), reached as u32, 0, false)?;
             }
         }
     }
-    Ok(())
+    spilled += room.spilled_bytes();
+    scratch.discard(NODE_BY_PLACE);
+    scratch.discard(SIZE_BY_PLACE);
+    Ok(spilled)
 }
 
-/// The dominator tree in a preorder of its own: nodes by place, and the size of the subtree at each place.
+/// Lays the dominator tree out in a preorder of its own: nodes by place, and the size of the subtree at each place.
+/// Gives the bytes that were spilled.
 ///
 /// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
 /// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
-fn lay_out(scratch: &Scratch, context: &Context<'_>) -> Result<(BudgetVec<NodeId>, BudgetVec<u32>), StageError> {
-    let dominator = ColumnMap::open(scratch, columns::PREORDER_DOMINATOR, None)?;
-    let nodes = dominator.len();
-    let mut size = context.budget.filled("class rows: subtree sizes", nodes, 1u32)?;
-    for position in (1..nodes).rev() {
-        size[dominator[position].index()] += size[position];
+fn lay_out(scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
+    let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let nodes = backwards.remaining();
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
+    let mut size = room.array::<u32>(nodes as usize, 1)?;
+    for position in (1..nodes as usize).rev() {
+        let below = size.get(position)?;
+        size.change(backwards.next()?.index(), |size| *size += below)?;
     }
     // The next free place inside the interval of each node; first the place of the node itself.
-    let mut free = context.budget.zeroed::<u32>("class rows: places", nodes)?;
-    let mut by_place = context.budget.zeroed::<NodeId>("class rows: nodes by place", nodes)?;
-    let mut size_by_place = context.budget.zeroed::<u32>("class rows: sizes by place", nodes)?;
+    let mut free = room.array::<u32>(nodes as usize, 0)?;
+    let mut by_place = room.array(nodes as usize, NodeId(0))?;
+    let mut size_by_place = room.array::<u32>(nodes as usize, 0)?;
+    let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
-    for position in 0..nodes {
+    for position in 0..nodes as usize {
+        let (dominator, size) = (dominators.next()?, size.get(position)?);
         let place = if position == 0 {
             0
         } else {
-            let next = &mut free[dominator[position].index()];
-            let place = *next;
-            *next += size[position];
-            place
+            free.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
         };
-        free[position] = place + 1;
-        by_place[place as usize] = order.next()?;
-        size_by_place[place as usize] = size[position];
+        free.set(position, place + 1)?;
+        by_place.set(place as usize, order.next()?)?;
+        size_by_place.set(place as usize, size)?;
+        if position.is_multiple_of(1 << 16) {
+            context.check()?;
+        }
     }
-    Ok((by_place, size_by_place))
+    by_place.write_to(scratch, NODE_BY_PLACE)?;
+    size_by_place.write_to(scratch, SIZE_BY_PLACE)?;
+    Ok(room.spilled_bytes())
 }

@@ -18,8 +18,17 @@ use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::cmp::Reverse;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "largest", version: 1, bytes_per_node: 0, bytes_per_edge: 0, bytes_fixed: 4 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "largest",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 4 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "retained sizes once",
+};
 
 /// Objects that are kept.
 pub const COUNT: usize = 10;
@@ -46,6 +55,9 @@ fn winners(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Ve
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
     for node in 0..facts.node_count as u32 {
+        if node.is_multiple_of(1 << 20) {
+            context.step(1 << 20)?;
+        }
         let entry = (Reverse(retained.next()?), NodeId(node));
         let kind = kinds.next()?;
         if best.len() == COUNT && entry >= best[COUNT - 1] {
@@ -55,9 +67,6 @@ fn winners(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Ve
             let at = best.partition_point(|other| *other < entry);
             best.insert(at, entry);
             best.truncate(COUNT);
-        }
-        if node.is_multiple_of(1 << 20) {
-            context.step(1 << 20)?;
         }
     }
     Ok(best.into_iter().map(|(_, node)| node).collect())

@@ -1,4 +1,6 @@
 //! Reads a small snapshot back with a JSON parser: no code is shared with the writer.
+
+#![allow(clippy::unwrap_used)] // tests may fail loudly
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use heaplake_generator::file;

@@ -1,7 +1,7 @@
 //! Stage `classes`: what every node is called, and which nodes belong together.
 //!
 //! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first space;
-//!   plain objects get the [`interfaces`] that fit them. Objects with a source location are one class per place and
+//!   plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class per place and
 //!   name, all other nodes one class per name. Unlike DevTools, whose table of classes loses rows when a node's own
 //!   name equals one that DevTools makes up, names are compared by content throughout.
 //! * Reads: `node.{kind,name,edge_count}`, `edge.{kind,name}`, `location.*`, strings.
@@ -25,8 +25,17 @@ use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "classes", version: 1, bytes_per_node: 1, bytes_per_edge: 0, bytes_fixed: 16 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "classes",
+    version: 1,
+    bytes_per_node: 1,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 16 << 20,
+    scratch_per_node: 4,
+    scratch_per_edge: 0,
+    passes: "nodes twice, edges of plain objects twice",
+};
 
 /// Bytes that a class takes in the maps below.
 const CLASS_BYTES: u64 = 64;

@@ -5,7 +5,8 @@
 //!   without the field, native nodes named `Detached …` are detached, and nothing spreads.
 //! * Reads: `node.{kind,name,detached,edge_count}`, `edge.{kind,to}`.
 //! * Writes: `node.{detached,name}` anew; new names in the string table.
-//! * Resident memory: 10 bytes per node where any state is known, else none.
+//! * Resident memory: where any state is known, 6 bytes per node and 5 per edge where the budget allows, paged where
+//!   not, 1 bit per node, and 1 MiB of stack; else none.
 //! * Passes over disk: one over the nodes; edges of native nodes at random.
 //! * Worst case: linear in nodes and edges.
 //! * Fails when: the budget is too small.
@@ -14,17 +15,27 @@
 
 use super::Snapshot;
 use super::{intern, names};
+use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Offsets, Scratch, StageError, StageInfo, Stats,
-    StringTable,
+    Bitset, ColumnReader, ColumnWriter, Context, Fetch, Offsets, Room, Scratch, Stack, StageError, StageInfo, Stats,
+    Store, StringTable,
 };
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use rustc_hash::FxHashMap;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "detached", version: 1, bytes_per_node: 10, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "detached",
+    version: 1,
+    bytes_per_node: 6,
+    bytes_per_edge: 5,
+    least_bits_per_node: 1,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "nodes once; edges of native nodes at random",
+};
 
 const UNKNOWN: u8 = 0;
 const ATTACHED: u8 = 1;
@@ -40,12 +51,8 @@ pub fn run(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
     if snapshot.header.node.detachedness.is_none() {
         from_names(snapshot, scratch)?;
     } else if any_state(scratch)? {
-        let mut states = read_states(nodes as usize, scratch, context)?;
-        let renamed = spread(snapshot, &mut states, scratch, context)?;
+        let renamed = spread(snapshot, scratch, context)?;
         rename(&renamed, scratch)?;
-        let mut column = ColumnWriter::create(scratch, columns::NODE_DETACHED)?;
-        column.extend(&states)?;
-        column.finish()?;
     }
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: 0 })
@@ -76,45 +83,42 @@ fn any_state(scratch: &Scratch) -> Result<bool, StageError> {
     Ok(false)
 }
 
-fn read_states(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u8>, StageError> {
-    let mut states = context.budget.zeroed("detachedness", nodes)?;
-    ColumnReader::open(scratch, columns::NODE_DETACHED)?.read_into(&mut states)?;
-    Ok(states)
-}
-
-/// Spreads the states in place and gives the nodes that are detached, ascending.
-fn spread(
-    snapshot: &Snapshot,
-    states: &mut BudgetVec<u8>,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<Bitset, StageError> {
+/// Spreads the states and gives the nodes that are detached.
+fn spread(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Bitset, StageError> {
     let header = &snapshot.header;
-    let offsets = Offsets::load(&context.budget, "detachedness: offsets", scratch, columns::NODE_EDGE_COUNT)?;
-    let kind = ColumnMap::open(scratch, columns::NODE_KIND, None)?;
-    let edge_kind = ColumnMap::open(scratch, columns::EDGE_KIND, None)?;
-    let to = ColumnMap::open(scratch, columns::EDGE_TO, None)?;
+    let nodes = header.node_count;
+    let mut renamed = Bitset::new(&context.budget, "detachedness: renamed", nodes as usize)?;
+    let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "detached.open")?;
+    let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
+    let sizes = [nodes, nodes, Offsets::bytes(nodes), kind_bytes, to_bytes];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut states = room.load(columns::NODE_DETACHED)?;
+    let mut kind = room.lookup(columns::NODE_KIND)?;
+    let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
+    let mut edge_kind = room.lookup(columns::EDGE_KIND)?;
+    let mut to = room.lookup(columns::EDGE_TO)?;
     let native = header.node_type("native");
     let silent: Vec<u8> =
         ["hidden", "invisible", "weak"].into_iter().filter_map(|name| header.edge_type(name)).collect();
-    let mut renamed = Bitset::new(&context.budget, "detachedness: renamed", states.len())?;
-    let mut open = context.budget.growing::<u32>("detachedness: open nodes");
-    let is_native = |node: usize| Some(kind[node]) == native;
     // Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for anew,
     // because spreading adds to them only what is spread already.
     for state in [ATTACHED, DETACHED] {
-        for start in 0..states.len() {
-            if states[start] != state || !is_native(start) || (state == DETACHED && !renamed.insert(start)) {
+        for start in 0..nodes as usize {
+            let spreads = states.get(start)? == state && Some(kind.get(start)?) == native;
+            if !spreads || (state == DETACHED && !renamed.insert(start)) {
                 continue;
             }
             open.push(start as u32)?;
-            while let Some(node) = open.pop() {
-                for edge in offsets.range(node as usize) {
-                    let target = to[edge].index();
-                    if states[target] != UNKNOWN || !is_native(target) || silent.contains(&edge_kind[edge]) {
+            while let Some(node) = open.pop()? {
+                for edge in offsets.range(node as usize)? {
+                    let target = to.get(edge)?.index();
+                    if states.get(target)? != UNKNOWN
+                        || Some(kind.get(target)?) != native
+                        || silent.contains(&edge_kind.get(edge)?)
+                    {
                         continue;
                     }
-                    states[target] = state;
+                    states.set(target, state)?;
                     if state == DETACHED {
                         renamed.insert(target);
                     }
@@ -124,6 +128,7 @@ fn spread(
             context.check()?;
         }
     }
+    states.write_to(scratch, columns::NODE_DETACHED)?;
     Ok(renamed)
 }
 

@@ -103,7 +103,7 @@ impl Header {
     /// The first [`Problem`].
     pub fn parse(text: &[u8]) -> Result<Self, Problem> {
         let raw: Raw = serde_json::from_slice(text)
-            .map_err(|error| ("a snapshot object as V8 writes it".to_owned(), error.to_string()))?;
+            .map_err(|error| ("a snapshot object as V8 writes it".to_owned(), brief(&error.to_string())))?;
         let meta = present(raw.meta, "snapshot.meta")?;
         let node_fields = present(meta.node_fields, "snapshot.meta.node_fields")?;
         let edge_fields = present(meta.edge_fields, "snapshot.meta.edge_fields")?;
@@ -169,12 +169,18 @@ fn present<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
 
 fn field(fields: &[String], list: &str, name: &str) -> Result<usize, Problem> {
     position(fields, name)
-        .ok_or_else(|| (format!("\"{name}\" among snapshot.meta.{list}"), format!("only {}", fields.join(", "))))
+        .ok_or_else(|| (format!("\"{name}\" among snapshot.meta.{list}"), brief(&format!("only {fields:?}"))))
+}
+
+/// What was found, short enough for a message.
+fn brief(text: &str) -> String {
+    const MOST: usize = 200;
+    if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }
 }
 
 fn count(value: Option<Value>, name: &str) -> Result<u64, Problem> {
     let value = present(value, name)?;
-    value.as_u64().ok_or_else(|| (format!("{name} to be an unsigned integer"), value.to_string()))
+    value.as_u64().ok_or_else(|| (format!("{name} to be an unsigned integer"), brief(&value.to_string())))
 }
 
 /// The names of an enumerated field: the list that stands at the field's position among the types.

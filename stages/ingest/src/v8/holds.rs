@@ -3,9 +3,9 @@
 //! * Computes: the holding ("essential") edges; for every edge whether distances follow it; in-degrees; the nodes that
 //!   nothing holds; where distances start.
 //! * Reads: `node.{kind,name,id,edge_count}`, `edge.{kind,name,to}`, the names of weak-map entries.
-//! * Writes: `edge.flags`, `paired.*`, `holds.{degree,to,orphan}`, `node.retainer_count`.
-//! * Resident memory: 4 bytes per node (in-degrees) and 2 bits; with pages, [`super::pages`] before that; 20 bytes per
-//!   weak-map entry name.
+//! * Writes: `edge.flags`, `paired.*`, `holds.{degree,to,orphan}`, `node.retainer_count`, `distance.seed`.
+//! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
+//!   [`super::pages`] before that; some 64 bytes per weak-map entry name.
 //! * Passes over disk: one over nodes and edges.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -17,14 +17,26 @@
 use super::header::Header;
 use super::read::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
 use super::{Snapshot, names, pages};
-use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::{
+    Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Room, Scratch, StageError, StageInfo, Stats, Store,
+    StringTable,
+};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, STRINGS, edge_flags};
 use rustc_hash::FxHashMap;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "holds", version: 1, bytes_per_node: 9, bytes_per_edge: 0, bytes_fixed: 4 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "holds",
+    version: 1,
+    bytes_per_node: 4,
+    bytes_per_edge: 0,
+    least_bits_per_node: 2,
+    least_fixed: 8 << 20,
+    scratch_per_node: 8,
+    scratch_per_edge: 5,
+    passes: "nodes and edges once",
+};
 
 /// Distance of the root, and so the least of everything that only the runtime itself holds.
 const SYSTEM_DISTANCE: i32 = 100_000_000;
@@ -65,8 +77,9 @@ pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) ->
     let mut paired_edge = ColumnWriter::create(scratch, columns::PAIRED_EDGE)?;
     let mut paired_pair = ColumnWriter::create(scratch, columns::PAIRED_PAIR)?;
     let nodes = facts.node_count as usize;
-    let mut retainers = context.budget.zeroed::<u32>("in-degrees", nodes)?;
     let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
+    let mut retainers = room.array::<u32>(nodes, 0)?;
 
     let mut reported = 0;
     for node in 0..nodes {
@@ -110,7 +123,7 @@ pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) ->
                     }
                 }
             }
-            retainers[to.index()] += 1;
+            retainers.change(to.index(), |count| *count += 1)?;
             flags.push(flag)?;
         }
         degrees.push((holds.len() - degree_before) as u32)?;
@@ -125,14 +138,10 @@ pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) ->
     paired_edge.finish()?;
     paired_pair.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
-    let mut column = ColumnWriter::create(scratch, columns::NODE_RETAINER_COUNT)?;
-    column.extend(&retainers)?;
-    column.finish()?;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    counts.skip(header.root)?;
-    facts.root_count = u64::from(counts.next()?);
+    retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
+    facts.root_count = pages::RootEdges::open(header, scratch)?.count();
     context.progress.end();
-    Ok(Stats { rows: facts.edge_count, spilled_bytes: 0 })
+    Ok(Stats { rows: facts.edge_count, spilled_bytes: room.spilled_bytes() })
 }
 
 /// Nodes that no holding edge enters.
@@ -144,42 +153,28 @@ fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch
     orphans.finish().map(drop)
 }
 
-/// The user's roots at distance 1, then the root itself far away, or at 0 when there is no user root.
+/// The user's roots (the root's targets that are no synthetic nodes, and the document trees) at distance 1, then the
+/// root itself far away, or at 0 when there is no user root.
 fn distance_seeds(
     header: &Header,
     document_trees: StringId,
     scratch: &Scratch,
 ) -> Result<Vec<DistanceSeed>, StageError> {
-    let roots = user_roots(header, document_trees, scratch)?;
-    let distance = if roots.is_empty() { 0 } else { SYSTEM_DISTANCE };
-    let root = DistanceSeed { distance, nodes: vec![NodeId(header.root as u32)] };
-    Ok(vec![DistanceSeed { distance: 1, nodes: roots }, root])
-}
-
-/// Targets of the root's edges that are no synthetic nodes, or the document trees.
-pub(super) fn user_roots(
-    header: &Header,
-    document_trees: StringId,
-    scratch: &Scratch,
-) -> Result<Vec<NodeId>, StageError> {
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut first = 0;
-    for _ in 0..header.root {
-        first += u64::from(counts.next()?);
-    }
-    let mut edges = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    edges.skip(first)?;
-    let kind = heaplake_kit::ColumnMap::open(scratch, columns::NODE_KIND, None)?;
-    let name = heaplake_kit::ColumnMap::open(scratch, columns::NODE_NAME, None)?;
+    let kind = ColumnMap::open(scratch, columns::NODE_KIND, None)?;
+    let name = ColumnMap::open(scratch, columns::NODE_NAME, None)?;
     let synthetic = header.node_type("synthetic");
-    let mut roots = Vec::new();
-    for _ in 0..counts.next()? {
-        let target = edges.next()?;
-        if Some(kind[target.index()]) != synthetic || name[target.index()] == document_trees {
-            roots.push(target);
+    let mut seeds = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
+    let mut edges = pages::RootEdges::open(header, scratch)?;
+    while let Some((_, to)) = edges.next()? {
+        if Some(kind[to.index()]) != synthetic || name[to.index()] == document_trees {
+            seeds.push(to)?;
         }
     }
-    Ok(roots)
+    let count = seeds.len();
+    seeds.push(NodeId(header.root as u32))?;
+    seeds.finish()?;
+    let distance = if count == 0 { 0 } else { SYSTEM_DISTANCE };
+    Ok(vec![DistanceSeed { distance: 1, count }, DistanceSeed { distance, count: 1 }])
 }
 
 /// The integer that JavaScript's `parseInt` finds at the start of a text.

@@ -10,11 +10,14 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
 
-/// Property lists that are counted at once. Lists that stay have more than one in `CANDIDATES + 1` of all objects.
+/// Property lists that are counted at once. A list that more than one in `CANDIDATES` of all objects have always stays.
 const CANDIDATES: usize = 1 << 14;
 
 /// Different shapes of objects whose interface is remembered.
-const REMEMBERED: usize = 1 << 14;
+const REMEMBERED: usize = 1 << 13;
+
+/// Properties of a shape that is remembered, at most; larger ones are matched anew each time.
+const MOST_REMEMBERED: usize = 64;
 
 /// Length of an interface's name, in UTF-16 units, from which on no further property is added.
 const MOST_NAME: usize = 120;
@@ -248,7 +251,9 @@ impl Interfaces {
         if self.remembered.len() == REMEMBERED {
             self.remembered.clear();
         }
-        self.remembered.insert((&*properties).into(), name);
+        if properties.len() <= MOST_REMEMBERED {
+            self.remembered.insert((&*properties).into(), name);
+        }
         name
     }
 }

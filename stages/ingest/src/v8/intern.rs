@@ -22,8 +22,17 @@ use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
 use std::fs;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "intern", version: 1, bytes_per_node: 0, bytes_per_edge: 0, bytes_fixed: 8 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "intern",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "string hashes once for each slice that fits",
+};
 
 /// Makes the string ids canonical.
 ///

@@ -44,8 +44,8 @@ pub struct Snapshot {
     pub facts: Facts,
 }
 
-/// Asks whether an input of so many nodes and edges may be taken on; called once, before the bulk of it is read.
-pub type Admission<'a> = &'a dyn Fn(u64, u64) -> Result<(), StageError>;
+/// Asks whether an input of so many nodes may be taken on; called once, before the bulk of it is read.
+pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), StageError>;
 
 /// Runs after each stage of ingest.
 pub type Finished<'a> = &'a mut dyn FnMut(&'static StageInfo, Stats);

@@ -5,7 +5,8 @@
 //!   and that spreads as well.
 //! * Reads: `node.{kind,name,self,edge_count}`, `edge.{kind,to}`.
 //! * Writes: `node.shallow`.
-//! * Resident memory: 8 bytes per node and 8 per ownable node while owners spread; then 12 per node.
+//! * Resident memory: 8 bytes per node and 5 per edge while owners spread, then 12 per node, where the budget allows,
+//!   paged where not; 1 MiB of stack.
 //! * Passes over disk: one over the edges; those of ownable nodes again, at random.
 //! * Worst case: every ownable node is visited twice.
 //! * Fails when: the budget is too small, or sizes leave 64 bits.
@@ -14,15 +15,29 @@
 //!   roots, which show the heap as it is.
 
 use super::{Snapshot, names};
+use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::{
-    BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Offsets, Scratch, StageError, StageInfo, Stats,
+    Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo, Stats, Store,
 };
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, Column};
 use std::fs;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "owners", version: 1, bytes_per_node: 16, bytes_per_edge: 0, bytes_fixed: 2 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "owners",
+    version: 1,
+    bytes_per_node: 12,
+    bytes_per_edge: 5,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 8,
+    scratch_per_edge: 0,
+    passes: "edges once; edges of owned nodes at random",
+};
+
+/// Owner of each node, between the two halves of this stage.
+const OWNER: Column<u32> = Column::new("v8.owner");
 
 /// No owner found yet.
 const NOBODY: u32 = u32::MAX;
@@ -36,54 +51,104 @@ const MANY: u32 = u32::MAX - 1;
 pub fn run(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let facts = &snapshot.facts;
     context.progress.begin(STAGE.name, facts.edge_count);
-    if facts.distance_seeds.first().is_some_and(|seed| !seed.nodes.is_empty()) {
-        let owners = owners(snapshot, scratch, context)?;
-        hand_over(snapshot, &owners, scratch, context)?;
+    let mut spilled_bytes = 0;
+    if facts.distance_seeds.first().is_some_and(|seed| seed.count > 0) {
+        spilled_bytes += owners(snapshot, scratch, context)?;
+        spilled_bytes += hand_over(snapshot, scratch, context)?;
+        scratch.discard(OWNER);
     } else {
         let path = scratch.path(columns::NODE_SHALLOW);
         fs::copy(scratch.path(columns::NODE_SELF), &path).map_err(|error| StageError::io(&path, "write", error))?;
     }
     context.progress.end();
-    Ok(Stats { rows: facts.node_count, spilled_bytes: 0 })
+    Ok(Stats { rows: facts.node_count, spilled_bytes })
 }
 
-/// The owner of every node, [`NOBODY`] or [`MANY`]; nodes that cannot be owned own themselves.
-fn owners(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u32>, StageError> {
+/// Finds the owner of every node, [`NOBODY`] or [`MANY`]; nodes that cannot be owned own themselves. Gives the bytes
+/// that were spilled.
+fn owners(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let header = &snapshot.header;
-    let nodes = header.node_count as usize;
-    let mut owners = initial(snapshot, scratch, context)?;
-    let mut open = context.budget.growing::<u32>("owners: open nodes");
+    let nodes = header.node_count;
+    let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "owners.open")?;
+    let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
+    let sizes = [nodes * 4, Offsets::bytes(nodes), kind_bytes, to_bytes];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut owners = room.array::<u32>(nodes as usize, NOBODY)?;
+    match &mut owners {
+        Array::Resident(owners) => spread_all(snapshot, owners, &mut room, &mut open, scratch, context)?,
+        owners @ Array::Paged(_) => spread_all(snapshot, owners, &mut room, &mut open, scratch, context)?,
+    }
+    owners.write_to(scratch, OWNER)?;
+    Ok(room.spilled_bytes())
+}
+
+fn spread_all(
+    snapshot: &Snapshot,
+    owners: &mut impl Store<u32>,
+    room: &mut Room<'_>,
+    open: &mut Stack<u32>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let header = &snapshot.header;
     let weak = header.edge_type("weak").map_or(u16::MAX, u16::from);
+    initial(snapshot, owners, scratch)?;
 
     // What owns itself never changes, so its edges are needed only once, in order.
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
     let mut edge_kind = ColumnReader::open(scratch, columns::EDGE_KIND)?;
     let mut edge_to = ColumnReader::open(scratch, columns::EDGE_TO)?;
     let mut edges = 0;
-    for node in 0..nodes as u32 {
-        let count = counts.next()?;
-        let owns_itself = owners[node as usize] == node;
-        for _ in 0..count {
-            let (kind, to) = (u16::from(edge_kind.next()?), edge_to.next()?);
-            if owns_itself && kind != weak && spread(&mut owners, node, to.0) {
-                open.push(to.0)?;
+    for node in 0..header.node_count as u32 {
+        let count = u64::from(counts.next()?);
+        if owners.get(node as usize)? == node {
+            for _ in 0..count {
+                let (kind, to) = (u16::from(edge_kind.next()?), edge_to.next()?);
+                if kind != weak && spread(owners, node, to.0)? {
+                    open.push(to.0)?;
+                }
             }
+        } else {
+            edge_kind.skip(count)?;
+            edge_to.skip(count)?;
         }
-        edges += u64::from(count);
+        edges += count;
         if edges >= 1 << 18 {
             context.step(std::mem::take(&mut edges))?;
         }
     }
 
-    let offsets = Offsets::load(&context.budget, "owners: offsets", scratch, columns::NODE_EDGE_COUNT)?;
-    let edge_kind = ColumnMap::open(scratch, columns::EDGE_KIND, None)?;
-    let edge_to = ColumnMap::open(scratch, columns::EDGE_TO, None)?;
+    let offsets = Offsets::load(room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
+    let (edge_kind, edge_to) = (room.lookup(columns::EDGE_KIND)?, room.lookup(columns::EDGE_TO)?);
+    match (offsets.resident(), edge_kind, edge_to) {
+        (Ok(offsets), Lookup::Mapped(kind), Lookup::Mapped(to)) => {
+            spread_further(weak, owners, offsets, kind, to, open, context)
+        }
+        (Ok(offsets), kind, to) => spread_further(weak, owners, offsets, kind, to, open, context),
+        (Err(offsets), kind, to) => spread_further(weak, owners, offsets, kind, to, open, context),
+    }
+}
+
+/// Spreads owners from the nodes whose own has changed, until none changes any more.
+fn spread_further<O: Fetch<u32>>(
+    weak: u16,
+    owners: &mut impl Store<u32>,
+    mut offsets: Offsets<O>,
+    mut edge_kind: impl Fetch<u8>,
+    mut edge_to: impl Fetch<NodeId>,
+    open: &mut Stack<u32>,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
     let mut steps = 0u64;
-    while let Some(node) = open.pop() {
-        let owner = owners[node as usize];
-        for edge in offsets.range(node as usize) {
-            if u16::from(edge_kind[edge]) != weak && spread(&mut owners, owner, edge_to[edge].0) {
-                open.push(edge_to[edge].0)?;
+    while let Some(node) = open.pop()? {
+        let owner = owners.get(node as usize)?;
+        for edge in offsets.range(node as usize)? {
+            if u16::from(edge_kind.get(edge)?) == weak {
+                continue;
+            }
+            let target = edge_to.get(edge)?.0;
+            if spread(owners, owner, target)? {
+                open.push(target)?;
             }
         }
         steps += 1;
@@ -91,52 +156,53 @@ fn owners(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
             context.check()?;
         }
     }
-    Ok(owners)
+    Ok(())
 }
 
 /// Before anything spreads.
-fn initial(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u32>, StageError> {
+fn initial(snapshot: &Snapshot, owners: &mut impl Store<u32>, scratch: &Scratch) -> Result<(), StageError> {
     let header = &snapshot.header;
     let external_data = names::find(scratch, &["system / ExternalStringData"])?[0];
     let (hidden, array, native) = (header.node_type("hidden"), header.node_type("array"), header.node_type("native"));
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    let mut owners = context.budget.zeroed::<u32>("owners", header.node_count as usize)?;
-    for (node, owner) in owners.iter_mut().enumerate() {
+    for node in 0..owners.count() {
         let (kind, name) = (Some(kinds.next()?), names.next()?);
         let ownable = kind == hidden || kind == array || kind == native && name == external_data;
-        *owner = if ownable { NOBODY } else { node as u32 };
+        owners.set(node, if ownable { NOBODY } else { node as u32 })?;
     }
-    Ok(owners)
+    Ok(())
 }
 
 /// Tells `target` of an owner; says whether that was news to it.
 #[inline]
-fn spread(owners: &mut [u32], owner: u32, target: u32) -> bool {
-    let known = &mut owners[target as usize];
-    if *known == target || *known == owner || *known == MANY {
-        return false;
+fn spread(owners: &mut impl Store<u32>, owner: u32, target: u32) -> Result<bool, Fault> {
+    let known = owners.get(target as usize)?;
+    if known == target || known == owner || known == MANY {
+        return Ok(false);
     }
-    *known = if *known == NOBODY { owner } else { MANY };
-    true
+    owners.set(target as usize, if known == NOBODY { owner } else { MANY })?;
+    Ok(true)
 }
 
-/// Moves the sizes of what is owned to its owner, unless that is synthetic.
-fn hand_over(snapshot: &Snapshot, owners: &[u32], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+/// Moves the sizes of what is owned to its owner, unless that is synthetic. Gives the bytes that were spilled.
+fn hand_over(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let header = &snapshot.header;
     let synthetic = header.node_type("synthetic");
-    let kinds = ColumnMap::open(scratch, columns::NODE_KIND, None)?;
-    let mut sizes = context.budget.zeroed::<u64>("shallow sizes", owners.len())?;
-    ColumnReader::open(scratch, columns::NODE_SELF)?.read_into(&mut sizes)?;
-    for (node, &owner) in owners.iter().enumerate() {
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[header.node_count * 8, header.node_count]);
+    let mut sizes = room.load(columns::NODE_SELF)?;
+    let mut kinds = room.lookup(columns::NODE_KIND)?;
+    let mut owners = ColumnReader::open(scratch, OWNER)?;
+    for node in 0..sizes.count() {
+        let owner = owners.next()?;
         let is_owned = owner != NOBODY && owner != MANY && owner as usize != node;
-        if is_owned && Some(kinds[owner as usize]) != synthetic && u64::from(owner) != header.root {
-            let size = std::mem::take(&mut sizes[node]);
-            let sum = &mut sizes[owner as usize];
-            *sum = sum.checked_add(size).ok_or(StageError::Overflow("the shallow size of a node"))?;
+        if !is_owned || Some(kinds.get(owner as usize)?) == synthetic || u64::from(owner) == header.root {
+            continue;
         }
+        let size = sizes.change(node, std::mem::take)?;
+        let sum = sizes.get(owner as usize)?.checked_add(size);
+        sizes.set(owner as usize, sum.ok_or(StageError::Overflow("the shallow size of a node"))?)?;
     }
-    let mut column = ColumnWriter::create(scratch, columns::NODE_SHALLOW)?;
-    column.extend(&sizes)?;
-    column.finish().map(drop)
+    sizes.write_to(scratch, columns::NODE_SHALLOW)?;
+    Ok(room.spilled_bytes())
 }

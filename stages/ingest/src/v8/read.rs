@@ -27,8 +27,17 @@ use std::io::{BufWriter, Write};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo { name: "read", version: 1, bytes_per_node: 4, bytes_per_edge: 0, bytes_fixed: 4 << 20 };
+pub const STAGE: StageInfo = StageInfo {
+    name: "read",
+    version: 1,
+    bytes_per_node: 4,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 4 << 20,
+    scratch_per_node: 30,
+    scratch_per_edge: 9,
+    passes: "input once",
+};
 
 /// Strings that begin with `<` or `Detached <`: names of DOM elements, which classes cut at the first space.
 pub(super) const TAG_STRING: Column<StringId> = Column::new("v8.tag_string");
@@ -141,6 +150,8 @@ impl Reader<'_> {
                 self.strings = Some(sink.finish()?);
             }
             (_, None) => {
+                // The copy begins behind any white space, and so does the offset.
+                scanner.peek_token()?;
                 self.spooled.push((section, scanner.offset()));
                 self.spool(section, scanner)?;
             }
@@ -172,7 +183,7 @@ impl Reader<'_> {
             let expected = format!("snapshot.node_count of at most {MAX_NODES}");
             return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
         }
-        (self.admission)(header.node_count, header.edge_count)?;
+        (self.admission)(header.node_count)?;
         Ok(header)
     }
 

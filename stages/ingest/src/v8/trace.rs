@@ -1,6 +1,5 @@
 //! `trace_tree`: nested arrays of allocation sites, of any depth, into rows with a parent.
 
-use super::HINT;
 use super::header::{Header, position};
 use crate::json::Scanner;
 use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
@@ -37,7 +36,7 @@ pub fn read(
     let mut open = context.budget.growing::<u32>("trace tree: nesting");
     let mut values = vec![0u64; fields.len() - 1];
     let narrow = |scanner: &Scanner<'_>, value: u64| {
-        let found = format!("{value}, which is no 32-bit number ({HINT})");
+        let found = format!("{value}, which is no 32-bit number");
         u32::try_from(value).map_err(|_| scanner.error_at(scanner.offset(), "a trace node", found))
     };
     scanner.expect(b'[', "an array ([)")?;

@@ -1,0 +1,41 @@
+# Every habit of the project is a target. Each works from a clean checkout with nothing but a Rust toolchain and a C
+# compiler; a target that wants more says so.
+
+CARGO ?= cargo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check test test-long audit bench bench-peers clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: ## Analyse a real snapshot into ./lake and show how to read the tables
+	$(CARGO) build --release --locked -p heaplake
+	scripts/demo.sh $(CARGO) run --release --locked --quiet -p heaplake --
+
+check: ## Formatting, lints and documentation, warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" $(CARGO) doc --locked --workspace --no-deps --document-private-items
+
+test: ## All fast tests
+	$(CARGO) test --locked --workspace
+
+test-long: ## All tests in release mode, the long ones too, with many more random cases
+	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace -- --include-ignored
+
+audit: ## Licences, banned crates and sources of the dependencies (installs cargo-deny if missing)
+	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny --locked check licenses bans sources
+
+bench: ## Speed and memory on generated snapshots
+	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
+	benches/bench.sh
+
+bench-peers: ## The same snapshots through other programs (needs node and npm)
+	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
+	benches/peers/compare.sh
+
+clean: ## Remove what was built, and the demo's lake
+	$(CARGO) clean
+	rm -rf lake

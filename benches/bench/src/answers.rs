@@ -1,0 +1,148 @@
+//! The planted answers of a generated snapshot against the tables of a run.
+//!
+//! A benchmark that does not look at the result measures nothing. The tables may be larger than memory, so only the rows
+//! of the checkpoints are read, and of those only the columns that are compared.
+
+use anyhow::{Context, Result, ensure};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{Int32Type, UInt32Type, UInt64Type};
+use heaplake_schemas::{classes, nodes};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// How far a run agrees with what was planted.
+#[derive(Default)]
+pub struct Verdict {
+    /// Nodes and classes that were compared.
+    pub compared: usize,
+    /// What differs, in words.
+    pub wrong: Vec<String>,
+}
+
+impl Verdict {
+    fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: impl Fn() -> String, found: &T, planted: &T) {
+        self.compared += 1;
+        if found != planted {
+            self.wrong.push(format!("{}: found {found:?}, planted {planted:?}", what()));
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Planted {
+    checkpoints: Vec<Fact>,
+    classes: BTreeMap<String, ClassRow>,
+}
+
+/// Sizes and place of a node; of its own fields all are compared, so equality is what counts.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Fact {
+    ordinal: u64,
+    shallow_bytes: u64,
+    retained_bytes: u64,
+    distance: Option<i32>,
+    dominator: u32,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct ClassRow {
+    count: u64,
+    shallow_bytes: u64,
+    retained_bytes: u64,
+    distance: Option<i32>,
+}
+
+/// Compares the run in `folder` with the answers in a file.
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn check(folder: &Path, answers: &Path) -> Result<Verdict> {
+    let planted = fs::read(answers).with_context(|| answers.display().to_string())?;
+    let planted: Planted = serde_json::from_slice(&planted).with_context(|| answers.display().to_string())?;
+    let mut verdict = Verdict::default();
+    check_nodes(&folder.join(nodes::FILE), &planted.checkpoints, &mut verdict)?;
+    check_classes(&folder.join(classes::FILE), &planted.classes, &mut verdict)?;
+    Ok(verdict)
+}
+
+/// `facts` ascend by ordinal, which is a node's row too.
+fn check_nodes(path: &Path, facts: &[Fact], verdict: &mut Verdict) -> Result<()> {
+    let mut selection = Vec::new();
+    let mut next = 0;
+    for fact in facts {
+        selection.push(RowSelector::skip(usize::try_from(fact.ordinal)? - next));
+        selection.push(RowSelector::select(1));
+        next = usize::try_from(fact.ordinal)? + 1;
+    }
+    let columns = ["node", "shallow_bytes", "retained_bytes", "distance", "dominator"];
+    let mut facts_left = facts.iter();
+    for batch in read(path, &columns, Some(RowSelection::from(selection)))? {
+        let batch = batch?;
+        for (row, planted) in (0..batch.num_rows()).zip(facts_left.by_ref()) {
+            let found = Fact {
+                ordinal: column(&batch, "node")?.as_primitive::<UInt32Type>().value(row).into(),
+                shallow_bytes: column(&batch, "shallow_bytes")?.as_primitive::<UInt64Type>().value(row),
+                retained_bytes: column(&batch, "retained_bytes")?.as_primitive::<UInt64Type>().value(row),
+                distance: distance(&batch, row)?,
+                dominator: column(&batch, "dominator")?.as_primitive::<UInt32Type>().value(row),
+            };
+            verdict.compare(|| format!("node {}", planted.ordinal), &found, planted);
+        }
+    }
+    ensure!(facts_left.next().is_none(), "{} has fewer rows than were planted", path.display());
+    Ok(())
+}
+
+fn check_classes(path: &Path, planted: &BTreeMap<String, ClassRow>, verdict: &mut Verdict) -> Result<()> {
+    let mut found = BTreeMap::new();
+    let columns = ["class_key", "count", "shallow_bytes", "retained_bytes", "distance"];
+    for batch in read(path, &columns, None)? {
+        let batch = batch?;
+        let keys = column(&batch, "class_key")?.as_string::<i32>();
+        let size = |name| anyhow::Ok(column(&batch, name)?.as_primitive::<UInt64Type>());
+        let (counts, shallow, retained) = (size("count")?, size("shallow_bytes")?, size("retained_bytes")?);
+        for row in 0..batch.num_rows() {
+            let class = ClassRow {
+                count: counts.value(row),
+                shallow_bytes: shallow.value(row),
+                retained_bytes: retained.value(row),
+                distance: distance(&batch, row)?,
+            };
+            found.insert(keys.value(row).to_owned(), class);
+        }
+    }
+    for (key, row) in planted {
+        verdict.compare(|| format!("class {key}"), &found.get(key), &Some(row));
+    }
+    Ok(())
+}
+
+/// Batches of some columns and rows of a table.
+fn read(
+    path: &Path,
+    columns: &[&str],
+    selection: Option<RowSelection>,
+) -> Result<impl Iterator<Item = Result<RecordBatch, arrow::error::ArrowError>>> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+    let builder = builder.with_projection(mask);
+    Ok(match selection {
+        Some(selection) => builder.with_row_selection(selection),
+        None => builder,
+    }
+    .build()?)
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array> {
+    Ok(batch.column_by_name(name).with_context(|| format!("no column {name}"))?.as_ref())
+}
+
+fn distance(batch: &RecordBatch, row: usize) -> Result<Option<i32>> {
+    let distances = column(batch, "distance")?.as_primitive::<Int32Type>();
+    Ok(distances.is_valid(row).then(|| distances.value(row)))
+}

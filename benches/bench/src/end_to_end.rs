@@ -1,0 +1,182 @@
+//! Whole analyses: heaplake in three settings against the floor and, on request, other programs.
+
+use crate::contest::{self, Entry, Outcome, median};
+use crate::files::{self, Snapshot};
+use crate::goals::{self, Measured};
+use crate::machine;
+use crate::peers;
+use crate::report::{NONE, Section, megabytes, number, ratio};
+use anyhow::Result;
+use clap::Args;
+use heaplake::memory::Size;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Name of the rows for reading alone.
+pub const FLOOR: &str = "reading the file";
+/// Name of the rows that all others are held against.
+pub const ONE_THREAD: &str = "heaplake --threads 1";
+/// Name of the rows with two threads.
+pub const TWO_THREADS: &str = "heaplake --threads 2";
+/// Name of the rows with little memory.
+pub const SMALL_MEMORY: &str = "heaplake --memory 256MiB";
+
+/// Options of `end-to-end`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  heaplake-bench end-to-end --save
+  heaplake-bench end-to-end --peers --runs 5 --sizes 100MB production.heapsnapshot")]
+pub struct Options {
+    /// Real snapshots to measure too
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Sizes of generated snapshots; `--sizes ''` for none
+    #[arg(long, value_name = "SIZE,...", default_value = "100MB,600MB,800MB")]
+    sizes: String,
+    /// How often each program runs
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+    /// Measure the other programs too (install them with benches/peers/install.sh)
+    #[arg(long)]
+    peers: bool,
+    /// The engine's binary
+    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
+    heaplake: PathBuf,
+    /// Put the result into benches/RESULTS.md
+    #[arg(long)]
+    save: bool,
+}
+
+/// Measures, and reports.
+///
+/// # Errors
+/// When something cannot be run or written; a program that fails on a file is a result.
+pub fn run(options: &Options) -> Result<()> {
+    let snapshots = snapshots(options)?;
+    let name = if options.peers { "peers" } else { "end-to-end" };
+    let mut section = Section::new(name, &machine::describe(&options.heaplake)?);
+    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut results = Vec::new();
+    for snapshot in &snapshots {
+        eprintln!("{}", snapshot.name);
+        let outcomes = contest::hold(&entries(options, snapshot)?, options.runs.into(), None)?;
+        section.say(&format!("### {} ({} MB)", snapshot.name, megabytes(Some(snapshot.bytes as f64))));
+        costs(&mut section, &outcomes);
+        stages(&mut section, &outcomes);
+        results.push((snapshot, outcomes));
+    }
+    let measured: Vec<_> = results
+        .iter()
+        .map(|(snapshot, outcomes)| Measured { file: &snapshot.name, bytes: snapshot.bytes, outcomes })
+        .collect();
+    goals::report(&mut section, &measured);
+    section.end(options.save)
+}
+
+fn snapshots(options: &Options) -> Result<Vec<Snapshot>> {
+    files::work()?;
+    let sizes = options.sizes.split(',').filter(|size| !size.is_empty());
+    let generated = sizes.map(|size| Snapshot::generated(size.parse::<Size>().map_err(anyhow::Error::msg)?.0));
+    generated.chain(options.files.iter().map(|path| Snapshot::given(path))).collect()
+}
+
+fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
+    let floor = [env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
+    let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
+    // The names of these rows are what is asked of the engine.
+    for name in [ONE_THREAD, TWO_THREADS, SMALL_MEMORY] {
+        let extra: Vec<&str> = name.split(' ').skip(1).collect();
+        entries.push(analysis(&options.heaplake, snapshot, name, &extra)?);
+    }
+    if options.peers {
+        entries.extend(peers::entries(&snapshot.path)?);
+    }
+    Ok(entries)
+}
+
+/// An analysis into an empty lake.
+///
+/// # Errors
+/// When there is no place for the lake.
+pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]) -> Result<Entry> {
+    let lake = files::work()?.join("lake");
+    let command = [heaplake.as_os_str(), "analyze".as_ref(), snapshot.path.as_os_str(), "--out".as_ref()];
+    let command = command.into_iter().chain([lake.as_os_str()]).map(OsString::from);
+    let command = command.chain(extra.iter().map(OsString::from)).collect();
+    Ok(Entry { name: name.to_owned(), command, leaves: Some(lake) })
+}
+
+fn costs(section: &mut Section, outcomes: &[Outcome]) {
+    let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name);
+    let (ours, floor) = (of(ONE_THREAD), of(FLOOR));
+    let cpu = |outcome: Option<&Outcome>| outcome.and_then(Outcome::cpu);
+    let rss = |outcome: Option<&Outcome>| outcome.and_then(Outcome::rss);
+    let rows: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| {
+            let it = Some(outcome);
+            [
+                outcome.name.clone(),
+                number(outcome.cpu()),
+                number(outcome.wall()),
+                megabytes(outcome.rss()),
+                number(ratio(cpu(it), cpu(ours))),
+                number(ratio(cpu(it), cpu(floor))),
+                number(ratio(rss(it), rss(ours))),
+                number(ratio(rss(it), rss(floor))),
+            ]
+        })
+        .collect();
+    section.table(
+        ["program", "CPU s", "wall s", "RSS MB", "CPU / heaplake", "CPU / floor", "RSS / heaplake", "RSS / floor"],
+        &rows,
+    );
+    for outcome in outcomes {
+        if let Err(why) = &outcome.runs {
+            section.say(&format!("{}: no result ({why})", outcome.name));
+        }
+    }
+}
+
+/// A stage's line of the engine's log: `INPUT: STAGE: N rows in S s`.
+fn stage(line: &str) -> Option<(&str, u64, f64)> {
+    let mut parts = line.trim().rsplitn(3, ": ");
+    let (rows, rest) = parts.next()?.split_once(" rows in ")?;
+    let name = parts.next()?;
+    parts.next()?;
+    Some((name, rows.parse().ok()?, rest.strip_suffix(" s")?.parse().ok()?))
+}
+
+/// Median seconds of every stage, a column for each setting in which the engine ran.
+fn stages(section: &mut Section, outcomes: &[Outcome]) {
+    let settings = [ONE_THREAD, TWO_THREADS, SMALL_MEMORY].map(|name| {
+        let outcome = outcomes.iter().find(|outcome| outcome.name == name);
+        let runs = outcome.and_then(|outcome| outcome.runs.as_ref().ok()).map_or(&[][..], Vec::as_slice);
+        runs.iter().map(|run| run.log.lines().filter_map(stage).collect()).collect::<Vec<Vec<_>>>()
+    });
+    let Some(first) = settings.iter().flatten().next() else { return };
+    let rows: Vec<_> = first
+        .iter()
+        .map(|&(name, rows, _)| {
+            let [one, two, small] = settings.each_ref().map(|runs| {
+                let own = runs.iter().flatten().filter(|(other, ..)| *other == name);
+                let seconds: Vec<f64> = own.map(|(.., seconds)| *seconds).collect();
+                if seconds.is_empty() { NONE.to_owned() } else { format!("{:.2}", median(seconds)) }
+            });
+            [name.to_owned(), rows.to_string(), one, two, small]
+        })
+        .collect();
+    section.table(["stage", "rows", "s, --threads 1", "s, --threads 2", "s, --memory 256MiB"], &rows);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_lines() {
+        assert_eq!(stage("a: b.heapsnapshot: class rows: 106777 rows in 0.02 s"), Some(("class rows", 106_777, 0.02)));
+        assert_eq!(stage("heaplake: something else"), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! The stages from holding edges to dominators, on a random graph that is harder on the cache than a heap is.
+
+use super::{Bench, Options, Timed, clock};
+use crate::contest::median;
+use anyhow::Result;
+use heaplake_generator::rng::mix;
+use heaplake_graph::{dominators, preorder, retainers};
+use heaplake_kit::ColumnWriter;
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+
+const NODES: usize = 5_000_000;
+/// All that is resident fits; paging is not what is measured here.
+const MEMORY: u64 = 1 << 30;
+
+pub fn run(options: &Options) -> Result<Vec<Timed>> {
+    let nodes = options.amount(NODES) as u32;
+    let bench = Bench::new(MEMORY)?;
+    write(&bench, nodes)?;
+    let names = ["all three", "stage preorder", "stage retainers", "stage dominators"];
+    let mut times: [Vec<f64>; 4] = Default::default();
+    options.seconds(|| {
+        let context = bench.context();
+        let (first, done) = clock(|| preorder::run(NodeId(0), &bench.scratch, &context));
+        done?;
+        let (second, done) = clock(|| retainers::run(&bench.scratch, &context));
+        done?;
+        let (third, done) = clock(|| dominators::run(&bench.scratch, &context));
+        done?;
+        let all = first + second + third;
+        times.iter_mut().zip([all, first, second, third]).for_each(|(times, seconds)| times.push(seconds));
+        Ok(all)
+    })?;
+    let line = |(name, times): (_, Vec<f64>)| {
+        // The first run only warms up.
+        Timed { name, amount: f64::from(nodes), seconds: median(times[1..].to_vec()), own: None }
+    };
+    Ok(names.into_iter().zip(times).map(line).collect())
+}
+
+/// Writes the holding edges: a binary tree, so that everything is reached, and on average two edges more per node, most
+/// of them to neighbours and one in eight to anywhere.
+fn write(bench: &Bench, nodes: u32) -> Result<()> {
+    let mut degrees = ColumnWriter::create(&bench.scratch, columns::HOLDS_DEGREE)?;
+    let mut targets = ColumnWriter::create(&bench.scratch, columns::HOLDS_TO)?;
+    ColumnWriter::create(&bench.scratch, columns::HOLDS_ORPHAN)?.finish()?;
+    for node in 0..nodes {
+        let draw = |what: u64| mix(what, node.into());
+        let children = (1..=2).map(|i| u64::from(node) * 2 + i);
+        let others = (0..draw(0) % 5).map(|i| {
+            let to = draw(i + 1);
+            if to.is_multiple_of(8) { to >> 32 } else { u64::from(node) + (to >> 32) % 64 }
+        });
+        let mut degree = 0;
+        let wrapped = others.map(|to| to % u64::from(nodes)).filter(|&to| to != u64::from(node));
+        for to in children.filter(|&to| to < u64::from(nodes)).chain(wrapped) {
+            targets.push(NodeId(to as u32))?;
+            degree += 1;
+        }
+        degrees.push(degree)?;
+    }
+    degrees.finish()?;
+    targets.finish()?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! `heaplake-bench`: what an analysis costs, against floors, peers and its own goals.
+//!
+//! Absolute times of a shared machine say little, so everything that is compared is measured in one run, interleaved,
+//! and reported as medians and ratios. Processor time and peak memory are the system's own accounts of a child process
+//! ([`measure`]); nothing relies on what a program says about itself.
+//!
+//! There is no second mechanism for micro-benchmarks: [`kernels`] times the inner loops with a plain loop and medians, so
+//! that they get into the same report as the rest, beside the floors that they are held against.
+
+mod answers;
+mod contest;
+mod end_to_end;
+mod files;
+mod goals;
+mod group;
+mod kernels;
+mod machine;
+mod measure;
+mod peers;
+mod report;
+mod scale;
+mod well_formed;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Run it in the root of the repository.
+
+Examples:
+  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out /tmp/lake
+  heaplake-bench end-to-end --save
+  heaplake-bench end-to-end --peers --sizes 100MB production.heapsnapshot
+  heaplake-bench scale --sizes 1GB,10GB --memory 4GiB --cgroup 5GiB --save
+  heaplake-bench kernels --shrink 20";
+
+/// Measures heaplake: end to end, at scale, and its inner loops.
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a command and print what it cost as one JSON line; its standard output goes to standard error
+    Measure(measure::Options),
+    /// Whole analyses against the floor, the goals and, on request, other programs
+    EndToEnd(end_to_end::Options),
+    /// Files much larger than memory: time, memory, and whether the answers are right
+    Scale(scale::Options),
+    /// Inner loops against the best that is known for each
+    Kernels(kernels::Options),
+    /// Read a file once through a small buffer: the floor of every analysis
+    #[command(hide = true)]
+    Read(files::Read),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Measure(options) => return measure::main(&options),
+        Command::EndToEnd(options) => end_to_end::run(&options),
+        Command::Scale(options) => scale::run(&options),
+        Command::Kernels(options) => kernels::run(&options),
+        Command::Read(options) => files::read(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("heaplake-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

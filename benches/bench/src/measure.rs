@@ -1,0 +1,133 @@
+//! What one command costs, by the system's own accounts.
+//!
+//! `getrusage` knows the largest resident set among *all* children that a process has waited for, so a process can
+//! measure one child only. Therefore every measurement is a fresh process of this binary (`measure -- COMMAND`), and
+//! [`command`] starts one. It is small itself, which matters: a child's peak is never below that of the process that it
+//! was forked from.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, ExitCode, Stdio};
+use std::time::Instant;
+use std::{env, fs};
+
+/// Options of `measure`.
+#[derive(Args)]
+#[command(after_help = "Example:\n  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out /tmp/lake")]
+pub struct Options {
+    /// Folder of a memory cgroup to run the command in
+    #[arg(long, value_name = "FOLDER")]
+    group: Option<PathBuf>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What a command cost.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cost {
+    /// From start to end.
+    pub wall_seconds: f64,
+    /// Processor time in the program.
+    pub user_seconds: f64,
+    /// Processor time in the system on its behalf.
+    pub system_seconds: f64,
+    /// Both.
+    pub cpu_seconds: f64,
+    /// Largest resident set.
+    pub max_rss_bytes: u64,
+    /// As shells have it: 128 and the signal's number for a process that was killed.
+    pub exit_code: i32,
+}
+
+/// A command that ran, and what it said on standard error.
+pub struct Run {
+    /// What it cost.
+    pub cost: Cost,
+    /// Everything that it printed.
+    pub log: String,
+}
+
+/// The subcommand: exits like the command that it ran.
+pub fn main(options: &Options) -> ExitCode {
+    match here(options).and_then(|cost| {
+        writeln!(io::stdout(), "{}", serde_json::to_string(&cost)?)?;
+        Ok(cost.exit_code)
+    }) {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Err(error) => {
+            eprintln!("heaplake-bench measure: {error:#}");
+            ExitCode::from(127)
+        }
+    }
+}
+
+/// Runs the command as the only child that this process ever has.
+fn here(options: &Options) -> Result<Cost> {
+    if let Some(group) = &options.group {
+        // A child is born into its parent's group.
+        let file = group.join("cgroup.procs");
+        fs::write(&file, process::id().to_string()).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let (program, arguments) = options.command.split_first().context("no command")?;
+    let start = Instant::now();
+    let status = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(io::stderr())
+        .status()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    let wall_seconds = start.elapsed().as_secs_f64();
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    let (user_seconds, system_seconds) = (seconds(usage.user_time()), seconds(usage.system_time()));
+    Ok(Cost {
+        wall_seconds,
+        user_seconds,
+        system_seconds,
+        cpu_seconds: user_seconds + system_seconds,
+        // Linux counts in KiB.
+        max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+    })
+}
+
+/// Measures a command in a process of its own, inside a cgroup where one is given.
+///
+/// # Errors
+/// When it cannot be run at all; a command that fails is a result.
+pub fn command(group: Option<&Path>, command: &[OsString]) -> Result<Run> {
+    let mut own = Command::new(env::current_exe()?);
+    own.arg("measure");
+    if let Some(group) = group {
+        own.arg("--group").arg(group);
+    }
+    let output = own.arg("--").args(command).stdin(Stdio::null()).output()?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    match serde_json::from_slice(&output.stdout) {
+        Ok(cost) => Ok(Run { cost, log }),
+        Err(_) => bail!("no measurement: {}", log.trim()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_the_shell() {
+        let cost = |script: &str| {
+            here(&Options { group: None, command: ["sh", "-c", script].map(OsString::from).to_vec() }).unwrap()
+        };
+        assert_eq!(cost("exit 3").exit_code, 3);
+        assert_eq!(cost("kill -9 $$").exit_code, 137);
+        assert!(cost("true").max_rss_bytes > 0);
+    }
+}

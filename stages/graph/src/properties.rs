@@ -1,0 +1,173 @@
+//! The stages on thousands of random graphs, against deletion and plain queues.
+
+use crate::{distances, dominators, preorder, retained, retainers};
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch};
+use heaplake_oracle::graph::{self, Arc};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, NO_DISTANCE, edge_flags};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A scratch folder in memory, where the system has such, with the columns that the stages read.
+struct Bench {
+    _folder: tempfile::TempDir,
+    scratch: Scratch,
+    cancel: AtomicBool,
+    budget: Budget,
+}
+
+fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
+    let mut writer = ColumnWriter::create(scratch, column).unwrap();
+    values.into_iter().for_each(|value| writer.push(value).unwrap());
+    writer.finish().unwrap();
+}
+
+fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
+    ColumnMap::open(scratch, column, None).unwrap().to_vec()
+}
+
+/// Nodes other than the root that no edge from elsewhere enters.
+fn orphans(n: usize, edges: &[Arc]) -> Vec<u32> {
+    let mut held = vec![false; n];
+    edges.iter().filter(|(from, to)| from != to).for_each(|&(_, to)| held[to as usize] = true);
+    (1..n as u32).filter(|&node| !held[node as usize]).collect()
+}
+
+impl Bench {
+    fn new(n: usize, edges: &[Arc]) -> Self {
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let all = graph::successors(n, edges);
+        let holds = |node: usize| all[node].iter().copied().filter(move |&to| to as usize != node);
+        write(&scratch, columns::HOLDS_DEGREE, (0..n).map(|node| holds(node).count() as u32));
+        write(&scratch, columns::HOLDS_TO, (0..n).flat_map(holds).map(NodeId));
+        write(&scratch, columns::HOLDS_ORPHAN, orphans(n, edges).into_iter().map(NodeId));
+        write(&scratch, columns::NODE_EDGE_COUNT, all.iter().map(|targets| targets.len() as u32));
+        write(&scratch, columns::EDGE_TO, all.iter().flatten().copied().map(NodeId));
+        write(&scratch, columns::EDGE_FLAGS, edges.iter().map(|_| edge_flags::FOLLOWED));
+        write(&scratch, columns::PAIRED_EDGE, []);
+        write(&scratch, columns::PAIRED_PAIR, []);
+        write(&scratch, columns::DISTANCE_SEED, [NodeId(0)]);
+        write(&scratch, columns::NODE_SHALLOW, (0..n).map(size));
+        Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(64 << 20) }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
+    }
+
+    fn dominators(&self, patience: u64) {
+        let (scratch, context) = (&self.scratch, self.context());
+        preorder::run(NodeId(0), scratch, &context).unwrap();
+        retainers::run(scratch, &context).unwrap();
+        dominators::run_with(patience, scratch, &context).unwrap();
+        retained::run(NodeId(0), false, scratch, &context).unwrap();
+    }
+}
+
+/// Sizes that make sums tell apart which nodes went in.
+fn size(node: usize) -> u64 {
+    1 << (node % 40)
+}
+
+/// What deletion says, with orphans under the root, and what is out of reach as well.
+fn expected_dominators(n: usize, edges: &[Arc]) -> Vec<u32> {
+    let held: Vec<Arc> = edges.iter().copied().chain(orphans(n, edges).into_iter().map(|node| (0, node))).collect();
+    let dominators = graph::dominators_by_deletion(n, &held, 0);
+    dominators.into_iter().map(|dominator| dominator.unwrap_or(0)).collect()
+}
+
+fn expected_retained(dominators: &[u32]) -> Vec<u64> {
+    let mut sums = vec![0u64; dominators.len()];
+    for node in 0..dominators.len() {
+        let mut at = node;
+        sums[at] += size(node);
+        while at != 0 {
+            at = dominators[at] as usize;
+            sums[at] += size(node);
+        }
+    }
+    sums
+}
+
+#[test]
+fn dominators_and_retained_sizes_equal_deletion() {
+    for seed in 0..6000 {
+        let (n, edges) = graph::random_graph(seed, 30);
+        let bench = Bench::new(n, &edges);
+        // Both ways of the second step: the plain climb, and jump pointers from the first step on.
+        bench.dominators(if seed % 2 == 0 { 16 } else { 0 });
+        let dominators: Vec<u32> = read(&bench.scratch, columns::NODE_DOMINATOR).iter().map(|node| node.0).collect();
+        let expected = expected_dominators(n, &edges);
+        assert_eq!(dominators, expected, "seed {seed}: {edges:?}");
+        assert_eq!(read(&bench.scratch, columns::NODE_RETAINED), expected_retained(&expected), "seed {seed}");
+        assert_eq!(bench.budget.used(), 0, "all memory is given back");
+    }
+}
+
+#[test]
+fn distances_equal_a_plain_queue() {
+    for seed in 0..2000 {
+        let (n, edges) = graph::random_graph(seed, 60);
+        let bench = Bench::new(n, &edges);
+        let seeds = [DistanceSeed { distance: 0, count: 1 }];
+        distances::run(&seeds, &bench.scratch, &bench.context()).unwrap();
+        let expected: Vec<i32> = graph::distances(n, &edges, 0)
+            .into_iter()
+            .map(|distance| distance.map_or(NO_DISTANCE, |distance| distance as i32))
+            .collect();
+        assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), expected, "seed {seed}: {edges:?}");
+    }
+}
+
+/// A graph on which plain climbs add up to a square: down a list, then at its end many nodes one after the other that
+/// the root holds as well, so that each climbs the whole list.
+#[test]
+fn long_climbs_are_bounded() {
+    const LIST: u32 = 50_000;
+    const TAIL: u32 = 50_000;
+    // The list first, so that the search goes down it before it sees the root's other edges.
+    let mut edges: Vec<Arc> = vec![(0, 1)];
+    edges.extend((1..LIST).map(|node| (node, node + 1)));
+    edges.extend((LIST + 1..=LIST + TAIL).flat_map(|node| [(LIST, node), (0, node)]));
+    edges.sort_by_key(|&(from, _)| from);
+    let bench = Bench::new((LIST + TAIL) as usize + 1, &edges);
+    bench.dominators(16);
+    let dominators = read(&bench.scratch, columns::NODE_DOMINATOR);
+    for node in 1..=LIST + TAIL {
+        assert_eq!(dominators[node as usize].0, if node <= LIST { node - 1 } else { 0 }, "node {node}");
+    }
+}
+
+/// Columns that must not depend on the budget.
+fn results(bench: &Bench) -> (Vec<NodeId>, Vec<u64>, Vec<i32>) {
+    bench.dominators(16);
+    let seeds = [DistanceSeed { distance: 0, count: 1 }];
+    distances::run(&seeds, &bench.scratch, &bench.context()).unwrap();
+    let scratch = &bench.scratch;
+    (
+        read(scratch, columns::NODE_DOMINATOR),
+        read(scratch, columns::NODE_RETAINED),
+        read(scratch, columns::NODE_DISTANCE),
+    )
+}
+
+#[test]
+fn paging_changes_nothing() {
+    // Half a million nodes with near and far edges: 12 bytes a node are more than the small budget holds.
+    const NODES: u32 = 500_000;
+    let mut rng = heaplake_oracle::SplitMix64::new(11);
+    let mut edges: Vec<Arc> = Vec::new();
+    for node in 0..NODES - 1 {
+        edges.push((rng.below(node.min(2000) as usize + 1) as u32 + node.saturating_sub(2000), node + 1));
+        edges.push((node, rng.below(NODES as usize) as u32));
+    }
+    edges.sort_by_key(|&(from, _)| from);
+    let mut bench = Bench::new(NODES as usize, &edges);
+    let expected = results(&bench);
+    bench.budget = Budget::new(6 << 20);
+    assert_eq!(results(&bench), expected);
+    assert!(bench.budget.peak() <= 6 << 20);
+}

@@ -1,0 +1,133 @@
+//! A stack that goes to disk when it gets long.
+
+use crate::{Budget, Reservation, Scratch, StageError};
+use bytemuck::Pod;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// Bytes that are held in memory, in two halves: a full stack writes its lower half away, an empty one reads it back.
+const HELD: usize = 1 << 20;
+
+/// Last in, first out, of any length, in a fixed amount of memory. Graph searches go along lists of 10^8 nodes.
+pub struct Stack<T> {
+    path: PathBuf,
+    file: Option<File>,
+    items: Vec<T>,
+    /// Halves in the file.
+    stored: u64,
+    _reservation: Reservation,
+}
+
+impl<T: Pod> Stack<T> {
+    const HALF: usize = HELD / size_of::<T>() / 2;
+
+    /// Bytes of budget that a stack takes.
+    pub const BYTES: u64 = HELD as u64;
+
+    /// An empty stack. The file `name` appears in the scratch folder only if the stack gets long.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget, scratch: &Scratch, name: &'static str) -> Result<Self, StageError> {
+        let reservation = budget.reserve(name, Self::BYTES)?;
+        Ok(Self { path: scratch.file(name), file: None, items: Vec::new(), stored: 0, _reservation: reservation })
+    }
+
+    /// Puts an item on top.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn push(&mut self, item: T) -> Result<(), StageError> {
+        if self.items.len() == 2 * Self::HALF {
+            self.store()?;
+        }
+        self.items.push(item);
+        Ok(())
+    }
+
+    /// Takes the item from the top.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<T>, StageError> {
+        if self.items.is_empty() && self.stored > 0 {
+            self.restore()?;
+        }
+        Ok(self.items.pop())
+    }
+
+    /// Whether nothing is on the stack.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.stored == 0
+    }
+
+    #[cold]
+    fn store(&mut self) -> Result<(), StageError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path);
+                self.file.insert(file.map_err(|error| StageError::io(&self.path, "create", error))?)
+            }
+        };
+        let bytes: &[u8] = bytemuck::cast_slice(&self.items[..Self::HALF]);
+        file.write_all_at(bytes, self.stored * bytes.len() as u64)
+            .map_err(|error| StageError::io(&self.path, "write", error))?;
+        self.stored += 1;
+        self.items.drain(..Self::HALF);
+        Ok(())
+    }
+
+    #[cold]
+    fn restore(&mut self) -> Result<(), StageError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        self.stored -= 1;
+        self.items.resize(Self::HALF, T::zeroed());
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.items);
+        let length = bytes.len() as u64;
+        file.read_exact_at(bytes, self.stored * length).map_err(|error| StageError::io(&self.path, "read", error))
+    }
+}
+
+impl<T> Drop for Stack<T> {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // A file that stays is only space; the whole folder goes at the end.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_stacks_come_back_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut stack = Stack::<u32>::new(&Budget::new(1 << 20), &scratch, "stack").unwrap();
+        let mut model = Vec::new();
+        let mut state = 3u32;
+        // Up to a million items, with runs of pushes and pops of random length.
+        for round in 0..60 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            for i in 0..state % 150_000 {
+                if round % 3 < 2 {
+                    stack.push(i).unwrap();
+                    model.push(i);
+                } else {
+                    assert_eq!(stack.pop().unwrap(), model.pop());
+                }
+            }
+        }
+        while let Some(item) = model.pop() {
+            assert_eq!(stack.pop().unwrap(), Some(item));
+        }
+        assert!(stack.is_empty() && stack.pop().unwrap().is_none());
+    }
+}
