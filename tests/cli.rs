@@ -297,7 +297,10 @@ fn a_log_has_one_line_per_stage() {
             logged.push(stage);
         }
         let stages = heaplake::plan::stages().map(|stage| stage.name);
-        let expected: Vec<&str> = stages.filter(|stage| *stage != "edges" || !options.is_empty()).collect();
+        let mut expected: Vec<&str> = stages.filter(|stage| *stage != "edges" || !options.is_empty()).collect();
+        // Two lanes of stages may run side by side, so their lines come as they are done.
+        logged.sort_unstable();
+        expected.sort_unstable();
         assert_eq!(logged, expected);
     }
 }
@@ -454,6 +457,28 @@ fn scratch_goes_where_it_is_told() {
     assert_eq!(left, [keep]);
 }
 
+#[test]
+fn processes_share_a_lake() {
+    let lake = Lake::new();
+    let inputs: Vec<PathBuf> =
+        (0..6).map(|i| lake.input(&format!("{i}.heapsnapshot"), &generated(i, 50_000))).collect();
+    for round in 0..5 {
+        let mut children: Vec<Child> = Vec::new();
+        for input in &inputs {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+            command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--quiet");
+            children.push(command.args(["--release", &round.to_string()]).stderr(Stdio::piped()).spawn().unwrap());
+        }
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "round {round}");
+            assert!(output.status.success());
+        }
+        assert_eq!(lake.runs().len(), inputs.len() * (round + 1));
+        assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+    }
+}
+
 // Interrupts.
 
 /// Sends a signal.
@@ -519,18 +544,20 @@ fn interrupt_after(lake: &Lake, input: &Path, stage: &str, with: &str) -> String
 }
 
 #[test]
-fn an_interrupt_ends_a_run_and_leaves_nothing() {
+fn an_interrupt_ends_a_run_and_leaves_what_it_has_done() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &fixture("insp_plain.heapsnapshot"));
     for (stage, with) in [("read", "-INT"), ("holds", "-TERM"), ("dominators", "-INT"), ("largest", "-INT")] {
         let words = interrupt_after(&lake, &input, stage, with);
         let expected = format!("heaplake: {}: interrupted\n  -> run the same command again to go on", input.display());
-        assert_eq!(words, expected, "after {stage}");
-        lake.assert_empty();
+        assert!(words.ends_with(&expected), "after {stage}: {words}");
+        assert!(lake.runs().is_empty() && lake.leftovers().iter().any(|path| path.ends_with("journal.json")));
+        assert!(!lake.leftovers().iter().any(|path| path.extension().is_some_and(|end| end == "parquet")));
     }
     // And later the same command does it.
     lake.analyze(&input).assert().success();
     assert_eq!(lake.runs().len(), 1);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -585,5 +612,5 @@ fn an_interrupt_stops_before_the_next_input() {
     lake.input("b.heapsnapshot", &small());
     let words = interrupt_after(&lake, lake.folder(), "read", "-INT");
     assert!(words.contains(&first.display().to_string()) && !words.contains("b.heapsnapshot"), "{words}");
-    lake.assert_empty();
+    assert!(lake.runs().is_empty());
 }

@@ -613,19 +613,19 @@ fn full_disks() {
     let input = lake.input("Heap.heapsnapshot", &large());
     let disk = lake.folder().join("disk");
     fs::create_dir(&disk).unwrap();
-    let mount = |size: &str| format!("mount -t tmpfs -o size={size} none \"$1\" && cd \"$1\" || exit 99");
+    let mount = |limit: &str| format!("mount -t tmpfs -o {limit} none \"$1\" && cd \"$1\" || exit 99");
     // Only this process tree sees the mount, so what is left behind is listed from inside.
-    let run = |size: &str, options: &str| {
+    let run = |limit: &str, options: &str| {
         let script = format!(
             "{}; \"$2\" analyze \"$3\" --out \"$1\" --quiet {options}; code=$?; find \"$1\" -mindepth 1; exit $code",
-            mount(size)
+            mount(limit)
         );
         let mut command = assert_cmd::Command::new("unshare");
         command.args(["--mount", "sh", "-c", &script, "sh"]).arg(&disk).arg(env!("CARGO_BIN_EXE_heaplake")).arg(&input);
         command
     };
     let possible = assert_cmd::Command::new("unshare")
-        .args(["--mount", "sh", "-c", &mount("1m"), "sh"])
+        .args(["--mount", "sh", "-c", &mount("size=1m"), "sh"])
         .arg(&disk)
         .output()
         .is_ok_and(|output| output.status.success());
@@ -633,18 +633,28 @@ fn full_disks() {
         eprintln!("skipped: mounting a small disk is not permitted here");
         return;
     }
-    let elsewhere = lake.folder().join("scratch");
-    let elsewhere = format!("--scratch '{}' --edges", elsewhere.display());
-    for (size, options) in [("64k", ""), ("1m", ""), ("3m", ""), ("64k", &elsewhere), ("400k", &elsewhere)] {
-        let mut command = run(size, options);
+    let scratch = lake.folder().join("scratch");
+    let elsewhere = format!("--scratch '{}' --edges", scratch.display());
+    let mut limits: Vec<(String, &str)> = ["64k", "1m", "3m"].map(|size| (format!("size={size}"), "")).to_vec();
+    limits.extend(["64k", "400k"].map(|size| (format!("size={size}"), elsewhere.as_str())));
+    // Room for so many files and folders, the disk's own among them.
+    limits.extend((1..12).flat_map(|most| ["", &elsewhere].map(|options| (format!("nr_inodes={most}"), options))));
+    for (limit, options) in limits {
+        let mut command = run(&limit, options);
+        let output = command.output().unwrap();
+        if options == elsewhere && output.status.success() {
+            // The tables alone are few.
+            assert!(limit.starts_with("nr_inodes="), "{limit}");
+            continue;
+        }
         let (cause, advice) = complaint(&mut command, 3);
-        assert!(cause.contains("No space left on device"), "{size}: {cause}");
-        assert!(advice.contains("--out and --scratch"), "{size}: {advice}");
-        assert_eq!(String::from_utf8_lossy(&command.output().unwrap().stdout), "", "{size}: left behind");
-        assert!(!lake.folder().join("scratch").exists(), "{size}");
+        assert!(cause.contains("No space left on device"), "{limit}: {cause}");
+        assert!(advice.contains("--out and --scratch"), "{limit}: {advice}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{limit} {options}: left behind");
+        assert_eq!(fs::read_dir(&scratch).into_iter().flatten().count(), 0, "{limit}");
     }
     // A disk that is large enough is no problem.
-    run("200m", "").assert().success();
+    run("size=200m", "").assert().success();
 }
 
 // What does not fit into memory.

@@ -1,13 +1,15 @@
 //! One input through all stages, into the lake.
 
 use crate::inputs;
+use crate::journal::{Done, Journal};
 use crate::memory::{self, peak_rss};
-use crate::plan;
+use crate::plan::{self, Lane};
 use crate::progress::{Display, Mode};
-use heaplake_graph::{distances, dominators, preorder, retained, retainers};
+use crate::workplace::{SCRATCH, Workplace};
 use heaplake_ingest::source::{self, Input};
-use heaplake_ingest::v8;
+use heaplake_ingest::v8::read;
 use heaplake_kit::budget::FIXED_OVERHEAD;
+use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
@@ -15,12 +17,11 @@ use heaplake_publish::{classes as class_table, edges, nodes, snapshot};
 use heaplake_schemas::run::{LargeObject, Options, Run, Summary};
 use heaplake_schemas::scratch::{Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
-use heaplake_summarise::{classes as class_rows, largest};
-use std::fs::{self, File, TryLockError};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 /// What to do with an input.
@@ -115,8 +116,9 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
     {
         return Ok(outcome);
     }
-    let workplace = Workplace::take(request)?;
+    let mut workplace = Workplace::take(request)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
+    display.resuming(workplace.journal.done().len());
     let context = Context {
         budget: Budget::new(request.memory.saturating_sub(FIXED_OVERHEAD)),
         threads: request.threads,
@@ -124,8 +126,11 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
         cancel,
     };
     let scratch = &workplace.scratch;
-    let clock = Clock { display: &display, scratch, last: Instant::now(), stages: Vec::new(), scratch_bytes: 0 };
-    Work { request, scratch, context: &context, clock, started }.run()
+    let journal = Mutex::new((&mut workplace.journal, 0));
+    let result = Work { request, scratch, context: &context, display: &display, journal, started }.run();
+    // What was done so far serves the next attempt, unless the input itself is at fault or there is no room for it.
+    workplace.keep = matches!(&result, Err(failure) if failure.is_cancelled()) && !workplace.journal.done().is_empty();
+    result
 }
 
 /// The run that this input has in the lake already, if it was made with the same options.
@@ -183,109 +188,25 @@ fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome,
     Err(Failure::Taken { place, difference })
 }
 
-/// The scratch folder of one input, locked as long as it is in use, and removed in the end.
-struct Workplace {
-    scratch: Scratch,
-    lock: PathBuf,
-    /// Whether the folder around it was made by heaplake, which then removes it when it is empty.
-    own_root: bool,
-    _locked: File,
-}
-
-/// Folder inside a lake that holds scratch; its name keeps it out of every `release=*` pattern.
-const SCRATCH: &str = ".heaplake-scratch";
-
-impl Workplace {
-    fn take(request: &Request) -> Result<Self, Failure> {
-        let root = request.scratch.clone().unwrap_or_else(|| request.lake.join(SCRATCH));
-        let own_root = request.scratch.is_none() || !root.exists();
-        fs::create_dir_all(&root).map_err(|error| StageError::io(&root, "create", error))?;
-        let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
-        let lock = root.join(format!("{name}.lock"));
-        let locked = lock_file(&lock)?;
-        Ok(Self { scratch: Scratch::create(&root.join(name))?, lock, own_root, _locked: locked })
-    }
-}
-
-/// Makes and locks a file.
-fn lock_file(path: &Path) -> Result<File, Failure> {
-    loop {
-        let file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Failure::Busy { lock: path.to_owned() }),
-            Err(TryLockError::Error(error)) => return Err(StageError::io(path, "lock", error).into()),
-        }
-        // Its last holder may have removed the file between the two steps; then somebody else may lock a new one.
-        let same = |other: fs::Metadata| {
-            file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (other.dev(), other.ino()))
-        };
-        if fs::metadata(path).is_ok_and(same) {
-            return Ok(file);
-        }
-    }
-}
-
-impl Drop for Workplace {
-    fn drop(&mut self) {
-        // What cannot be removed is only space; the outcome of the run does not depend on it.
-        let _ = fs::remove_dir_all(self.scratch.folder());
-        let _ = fs::remove_file(&self.lock);
-        if self.own_root {
-            // Goes only if nobody else works there.
-            let _ = self.lock.parent().map(fs::remove_dir);
-        }
-    }
-}
-
-/// Tells apart the inputs that may share a scratch root.
-fn identity(request: &Request) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let path = match &request.input {
-        Input::File(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
-        Input::Stdin => PathBuf::from("-"),
-    };
-    (path, &request.release, &request.snapshot).hash(&mut hasher);
-    hasher.finish()
-}
-
-/// Times the stages.
-struct Clock<'a> {
-    display: &'a Display,
-    scratch: &'a Scratch,
-    last: Instant,
-    stages: Vec<StageTime>,
-    /// Most bytes of scratch that were in use after a stage, or in it.
-    scratch_bytes: u64,
-}
-
-impl Clock<'_> {
-    fn finished(&mut self, stage: &'static StageInfo, stats: Stats) {
-        let seconds = self.last.elapsed().as_secs_f64();
-        self.last = Instant::now();
-        self.display.finished(stage.name, stats, seconds);
-        self.scratch_bytes = self.scratch_bytes.max(self.scratch.size() + stats.spilled_bytes);
-        self.stages.push(StageTime { name: stage.name, seconds, stats });
-    }
-}
-
 /// A run in the making.
 struct Work<'a> {
     request: &'a Request,
     scratch: &'a Scratch,
     context: &'a Context<'a>,
-    clock: Clock<'a>,
+    display: &'a Display,
+    /// What is done, and the most scratch that was in use.
+    journal: Mutex<(&'a mut Journal, u64)>,
     started: Instant,
 }
 
-impl Work<'_> {
-    fn run(mut self) -> Result<Outcome, Failure> {
-        let Self { request, scratch, context, .. } = self;
+impl<'a> Work<'a> {
+    fn run(self) -> Result<Outcome, Failure> {
+        let Self { request, scratch, context, .. } = &self;
         let admission = |nodes| plan::admit(request.memory, nodes, request.options.edges);
-        let clock = &mut self.clock;
-        let facts = v8::run(&request.input, scratch, context, &admission, &mut |stage, stats| {
-            clock.finished(stage, stats);
-        })?;
+        self.stage(&read::STAGE, true, || read::run(&request.input, scratch, context, &admission))?;
+        let facts: Facts = scratch.read_document(documents::FACTS)?;
+        // A run that goes on with a smaller budget than it began with.
+        admission(facts.node_count)?;
         let name = match &request.snapshot {
             Some(name) => name.clone(),
             None => format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]),
@@ -298,35 +219,86 @@ impl Work<'_> {
             }
             return Err(Failure::Taken { place, difference: "its input".to_owned() });
         }
-        self.graph(&facts)?;
-        self.publish(&facts, &name, place)
+        plan::PHASES.iter().try_for_each(|lanes| self.phase(lanes, &facts))?;
+        self.publish(&name, place)
     }
 
-    fn graph(&mut self, facts: &Facts) -> Result<(), StageError> {
-        let Self { scratch, context, clock, .. } = self;
-        clock.finished(&preorder::STAGE, preorder::run(facts.root, scratch, context)?);
-        clock.finished(&retainers::STAGE, retainers::run(scratch, context)?);
-        clock.finished(&dominators::STAGE, dominators::run(scratch, context)?);
-        clock.finished(&retained::STAGE, retained::run(facts.root, facts.has_native, scratch, context)?);
-        clock.finished(&distances::STAGE, distances::run(&facts.distance_seeds, scratch, context)?);
-        clock.finished(&class_rows::STAGE, class_rows::run(facts, scratch, context)?);
-        clock.finished(&largest::STAGE, largest::run(facts, scratch, context)?);
+    /// Runs a stage, unless an earlier run did.
+    fn stage(
+        &self,
+        stage: &'static StageInfo,
+        appends: bool,
+        run: impl FnOnce() -> Result<Stats, StageError>,
+    ) -> Result<(), StageError> {
+        if self.journal().0.has(stage) {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let stats = run()?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let mut journal = self.journal();
+        journal.1 = journal.1.max(self.scratch.size() + stats.spilled_bytes);
+        journal.0.add(self.scratch, stage, appends, stats, seconds)?;
+        drop(journal);
+        self.display.finished(stage.name, stats, seconds);
         Ok(())
     }
 
-    fn publish(mut self, facts: &Facts, name: &str, place: PathBuf) -> Result<Outcome, Failure> {
-        let Self { request, scratch, context, clock, started } = &mut self;
+    fn journal(&self) -> MutexGuard<'_, (&'a mut Journal, u64)> {
+        // A lane that panicked takes the whole run with it; the journal itself is always whole.
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lane(&self, lane: Lane, context: &Context<'_>) -> Result<(), StageError> {
+        lane.iter().try_for_each(|step| self.stage(step.info, step.appends, || (step.run)(self.scratch, context)))
+    }
+
+    /// Runs the lanes of a phase, side by side where that costs no paging. The first lane shows its progress.
+    fn phase(&self, lanes: &[Lane], facts: &Facts) -> Result<(), StageError> {
+        let Some((first, others)) = lanes.split_first() else { return Ok(()) };
+        let Context { budget, threads, .. } = self.context;
+        if *threads < 2 || !plan::side_by_side(lanes, budget.free(), facts.node_count, facts.edge_count) {
+            return lanes.iter().try_for_each(|lane| self.lane(lane, self.context));
+        }
+        thread::scope(|scope| {
+            let others: Vec<_> = others
+                .iter()
+                .map(|lane| {
+                    let context =
+                        Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: self.context.cancel };
+                    scope.spawn(move || self.lane(lane, &context))
+                })
+                .collect();
+            let result = self.lane(first, self.context);
+            let results = others.into_iter().map(|lane| match lane.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            results.fold(result, Result::and)
+        })
+    }
+
+    fn publish(self, name: &str, place: PathBuf) -> Result<Outcome, Failure> {
+        let Self { request, scratch, context, .. } = &self;
+        let facts: &Facts = &scratch.read_document(documents::FACTS)?;
         let new = NewRun::create(&place)?;
+        let mut stages: Vec<StageTime> = self.journal().0.done().iter().map(earlier).collect();
+        let mut timed = Instant::now();
+        let mut finished = |stage: &'static StageInfo, stats: Stats| {
+            let seconds = std::mem::replace(&mut timed, Instant::now()).elapsed().as_secs_f64();
+            self.display.finished(stage.name, stats, seconds);
+            stages.push(StageTime { name: stage.name.to_owned(), seconds, stats });
+        };
         let (node_table, totals, stats) = nodes::run(facts, scratch, new.folder(), context)?;
-        clock.finished(&nodes::STAGE, stats);
+        finished(&nodes::STAGE, stats);
         let mut tables = vec![node_table];
         if request.options.edges {
             let (table, stats) = edges::run(facts, scratch, new.folder(), context)?;
-            clock.finished(&edges::STAGE, stats);
+            finished(&edges::STAGE, stats);
             tables.push(table);
         }
         let (table, classes, stats) = class_table::run(facts, scratch, new.folder(), context)?;
-        clock.finished(&class_table::STAGE, stats);
+        finished(&class_table::STAGE, stats);
         let class_count = table.rows;
         tables.push(table);
         let objects: Vec<LargeObject> = scratch.read_document(documents::LARGEST)?;
@@ -353,15 +325,21 @@ impl Work<'_> {
                 detached_count: totals.detached_count,
                 classes,
                 objects,
-                wall_seconds: started.elapsed().as_secs_f64(),
+                wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
-                scratch_bytes: clock.scratch_bytes,
+                scratch_bytes: self.journal().1,
             },
         };
-        run.tables.push(snapshot::run(facts, &run, &totals, &clock.stages, new.folder())?);
+        run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
+}
+
+/// What the journal says of a stage, for the table.
+fn earlier(done: &Done) -> StageTime {
+    let stats = Stats { rows: done.rows, spilled_bytes: done.spilled_bytes };
+    StageTime { name: done.stage.clone(), seconds: done.seconds, stats }
 }
 
 /// Checks that the lake can be written to, making it where there is none.

@@ -1,15 +1,70 @@
-//! Which stages a run has, and whether its budget can carry them.
+//! Which stages a run has, in which order, and whether its budget can carry them.
 
+use heaplake_graph::{distances, dominators, preorder, retained, retainers};
+use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
-use heaplake_kit::{StageError, StageInfo};
+use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_publish::{classes as class_table, edges, nodes};
+use heaplake_summarise::{classes as class_rows, largest};
 
-/// All stages of an analysis, in the order in which they run.
+/// A stage between the reading of the input and the writing of tables.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// What it says of itself.
+    pub info: &'static StageInfo,
+    /// Its entry function.
+    pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
+    /// Whether it appends to columns that other stages wrote.
+    pub appends: bool,
+}
+
+const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
+    Step { info, run, appends: false }
+}
+
+/// Stages that must run one after the other.
+pub type Lane = &'static [Step];
+
+/// The steps: phases run one after the other, the lanes of a phase side by side where threads and memory allow.
+pub const PHASES: [&[Lane]; 3] = [
+    &[&[
+        step(&intern::STAGE, intern::run),
+        Step { appends: true, ..step(&detached::STAGE, detached::run) },
+        step(&holds::STAGE, holds::run),
+    ]],
+    &[
+        &[
+            step(&preorder::STAGE, preorder::run),
+            step(&retainers::STAGE, retainers::run),
+            step(&dominators::STAGE, dominators::run),
+        ],
+        &[
+            step(&owners::STAGE, owners::run),
+            Step { appends: true, ..step(&classes::STAGE, classes::run) },
+            step(&distances::STAGE, distances::run),
+        ],
+    ],
+    &[&[
+        step(&retained::STAGE, retained::run),
+        step(&class_rows::STAGE, class_rows::run),
+        step(&largest::STAGE, largest::run),
+    ]],
+];
+
+/// The stages that write tables.
+const TABLES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &class_table::STAGE];
+
+/// All stages of an analysis, in the order in which one thread runs them.
 pub fn stages() -> impl Iterator<Item = &'static StageInfo> {
-    heaplake_ingest::v8::STAGES
-        .into_iter()
-        .chain(heaplake_graph::STAGES)
-        .chain(heaplake_summarise::STAGES)
-        .chain(heaplake_publish::STAGES)
+    let steps = PHASES.into_iter().flatten().flat_map(|lane| lane.iter().map(|step| step.info));
+    std::iter::once(&read::STAGE).chain(steps).chain(TABLES)
+}
+
+/// Whether the lanes of a phase fit the free budget side by side, so that none of them has to page for the other.
+#[must_use]
+pub fn side_by_side(lanes: &[Lane], free: u64, nodes: u64, edges: u64) -> bool {
+    let widest = |lane: &Lane| lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0);
+    lanes.iter().map(widest).fold(0, u64::saturating_add) <= free / 32 * 31
 }
 
 /// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of
@@ -19,7 +74,7 @@ pub fn stages() -> impl Iterator<Item = &'static StageInfo> {
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
 pub fn admit(memory: u64, nodes: u64, edges: bool) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
-    let runs = |stage: &&StageInfo| edges || stage.name != heaplake_publish::edges::STAGE.name;
+    let runs = |stage: &&StageInfo| edges || stage.name != edges::STAGE.name;
     match stages().filter(runs).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
@@ -39,5 +94,14 @@ mod tests {
         };
         assert!(admit(suffices, 1_000_000_000, true).is_ok());
         assert!(admit(suffices - 1, 1_000_000_000, true).is_err());
+    }
+
+    #[test]
+    fn every_stage_is_planned_once() {
+        let mut names: Vec<_> = stages().map(|stage| stage.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
     }
 }

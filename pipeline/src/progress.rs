@@ -43,6 +43,14 @@ impl Display {
         Self { mode, input: input.to_owned(), bar: Mutex::new(None) }
     }
 
+    /// Tells that an earlier run left so many finished stages.
+    pub fn resuming(&self, stages: usize) {
+        if stages > 0 && self.mode != Mode::Quiet {
+            let unit = if stages == 1 { "stage" } else { "stages" };
+            tracing::info!("{}: going on after {stages} {unit} that an earlier run finished", self.input);
+        }
+    }
+
     /// Tells that a stage is done.
     pub fn finished(&self, stage: &str, stats: Stats, seconds: f64) {
         if self.mode == Mode::Lines {

@@ -22,7 +22,7 @@ use heaplake_kit::{
     StageInfo, Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, edge_flags};
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -47,7 +47,8 @@ const NARROW: usize = 1 << 16;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(seeds: &[DistanceSeed], scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let seeds = &scratch.read_document::<Facts>(documents::FACTS)?.distance_seeds;
     let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let pairs = Pairs::open(scratch, context)?;

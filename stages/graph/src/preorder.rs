@@ -19,7 +19,7 @@ use heaplake_kit::{
     Stats, Store,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -47,7 +47,8 @@ struct Level {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(root: NodeId, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let root = scratch.read_document::<Facts>(documents::FACTS)?.root;
     let nodes = ColumnReader::open(scratch, columns::HOLDS_DEGREE)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let path = Stack::new(&context.budget, scratch, "preorder.path")?;

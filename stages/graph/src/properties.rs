@@ -5,7 +5,7 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch};
 use heaplake_oracle::graph::{self, Arc};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, NO_DISTANCE, edge_flags};
+use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -51,6 +51,9 @@ impl Bench {
         write(&scratch, columns::PAIRED_PAIR, []);
         write(&scratch, columns::DISTANCE_SEED, [NodeId(0)]);
         write(&scratch, columns::NODE_SHALLOW, (0..n).map(size));
+        let distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+        let facts = Facts { root: NodeId(0), distance_seeds, ..Facts::default() };
+        scratch.write_document(documents::FACTS, &facts).unwrap();
         Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(64 << 20) }
     }
 
@@ -60,10 +63,10 @@ impl Bench {
 
     fn dominators(&self, patience: u64) {
         let (scratch, context) = (&self.scratch, self.context());
-        preorder::run(NodeId(0), scratch, &context).unwrap();
+        preorder::run(scratch, &context).unwrap();
         retainers::run(scratch, &context).unwrap();
         dominators::run_with(patience, scratch, &context).unwrap();
-        retained::run(NodeId(0), false, scratch, &context).unwrap();
+        retained::run(scratch, &context).unwrap();
     }
 }
 
@@ -112,8 +115,7 @@ fn distances_equal_a_plain_queue() {
     for seed in 0..2000 {
         let (n, edges) = graph::random_graph(seed, 60);
         let bench = Bench::new(n, &edges);
-        let seeds = [DistanceSeed { distance: 0, count: 1 }];
-        distances::run(&seeds, &bench.scratch, &bench.context()).unwrap();
+        distances::run(&bench.scratch, &bench.context()).unwrap();
         let expected: Vec<i32> = graph::distances(n, &edges, 0)
             .into_iter()
             .map(|distance| distance.map_or(NO_DISTANCE, |distance| distance as i32))
@@ -144,8 +146,7 @@ fn long_climbs_are_bounded() {
 /// Columns that must not depend on the budget.
 fn results(bench: &Bench) -> (Vec<NodeId>, Vec<u64>, Vec<i32>) {
     bench.dominators(16);
-    let seeds = [DistanceSeed { distance: 0, count: 1 }];
-    distances::run(&seeds, &bench.scratch, &bench.context()).unwrap();
+    distances::run(&bench.scratch, &bench.context()).unwrap();
     let scratch = &bench.scratch;
     (
         read(scratch, columns::NODE_DOMINATOR),

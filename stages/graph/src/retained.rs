@@ -15,7 +15,7 @@ use heaplake_kit::{
     Array, ColumnReader, Context, Fetch, Lookup, ReverseReader, Room, Scratch, StageError, StageInfo, Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Column};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -34,7 +34,8 @@ pub const STAGE: StageInfo = StageInfo {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(root: NodeId, has_native: bool, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let Facts { root, has_native, .. } = scratch.read_document(documents::FACTS)?;
     let nodes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?.remaining();
     context.progress.begin(STAGE.name, 2 * nodes);
     let spilled_bytes = dominators(root, nodes, scratch, context)?

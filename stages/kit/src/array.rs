@@ -23,6 +23,9 @@ const PAGE: usize = 16 << 10;
 /// Bytes of frames that a paged array has at least.
 const LEAST_FRAMES: u64 = 1 << 20;
 
+/// One part in so many of the free budget is left to what is no array.
+const KEPT_BACK: u64 = 32;
+
 /// What an access may fail with. Boxed, so that a result with a number in it travels in registers.
 pub type Fault = Box<StageError>;
 
@@ -46,7 +49,8 @@ impl<'a> Room<'a> {
     /// Decides about arrays of these sizes in bytes. They must then be made in the same order.
     #[must_use]
     pub fn plan(budget: &'a Budget, scratch: &'a Scratch, who: &'static str, sizes: &[u64]) -> Self {
-        let mut free = budget.free();
+        // A stage has some smaller things beside its arrays.
+        let mut free = budget.free() - budget.free() / KEPT_BACK;
         let mut frames = VecDeque::with_capacity(sizes.len());
         for (i, &size) in sizes.iter().enumerate() {
             let rest = sizes.len() - i;

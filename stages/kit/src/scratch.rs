@@ -64,7 +64,44 @@ impl Scratch {
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
     }
 
-    /// Writes a small document that is no column.
+    /// Opens the folder as an earlier run left it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when there is none.
+    pub fn reopen(folder: &Path) -> Result<Self, StageError> {
+        fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// Keeps a column as it is under another name, unless something is kept there already. A stage that replaces a
+    /// column reads what was kept, so that it can be run again after it was killed half-way.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn keep<T>(&self, column: Column<T>, kept: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.path(column), self.path(kept));
+        if to.exists() {
+            return Ok(());
+        }
+        if fs::hard_link(&from, &to).is_err() {
+            // Not every file system has links.
+            let new = self.file("kept.new");
+            fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
+            fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
+        }
+        Ok(())
+    }
+
+    /// Puts a column in the place of another one, in one step.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
+        let path = self.path(column);
+        fs::rename(self.path(by), &path).map_err(|error| StageError::io(&path, "replace", error))
+    }
+
+    /// Writes a small document that is no column, replacing an older one in one step.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -72,7 +109,9 @@ impl Scratch {
         let path = self.file(name);
         let text = serde_json::to_vec(document)
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
-        fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))
+        let new = self.file(&format!("{name}.new"));
+        fs::write(&new, text).map_err(|error| StageError::io(&new, "write", error))?;
+        fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))
     }
 
     /// Reads it back.

@@ -50,8 +50,10 @@ impl NewRun {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         let folder = place.with_file_name(format!(".{name}.new"));
         remove(&folder)?;
-        fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
-        Ok(Self { folder, place: place.to_owned(), committed: false })
+        // Before the folder is made: what of it and of those above could be made must go again when the rest could not.
+        let new = Self { folder, place: place.to_owned(), committed: false };
+        fs::create_dir_all(&new.folder).map_err(|error| StageError::io(&new.folder, "create", error))?;
+        Ok(new)
     }
 
     /// Where the tables go.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct StageTime {
     /// The stage.
-    pub name: &'static str,
+    pub name: String,
     /// Wall time.
     pub seconds: f64,
     /// What it did.
@@ -91,7 +91,7 @@ fn stage_list(stages: &[StageTime]) -> ArrayRef {
     let mut seconds = Float64Builder::new();
     let (mut rows, mut spilled) = (UInt64Builder::new(), UInt64Builder::new());
     for stage in stages {
-        names.append_value(stage.name);
+        names.append_value(&stage.name);
         seconds.append_value(stage.seconds);
         rows.append_value(stage.stats.rows);
         spilled.append_value(stage.stats.spilled_bytes);

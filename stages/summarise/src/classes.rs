@@ -20,7 +20,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -53,7 +53,8 @@ struct Tally {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let facts = &scratch.read_document::<Facts>(documents::FACTS)?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let classes = facts.class_count as usize;
     let mut tallies = context.budget.filled("class rows", classes, Tally::new())?;

@@ -40,7 +40,8 @@ const MOST_NAME: usize = 80;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let facts = &scratch.read_document::<Facts>(documents::FACTS)?;
     context.progress.begin(STAGE.name, facts.node_count);
     let largest = winners(facts, scratch, context)?;
     let nodes = Nodes::open(scratch)?;

@@ -44,13 +44,15 @@ const CLASS_BYTES: u64 = 64;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let snapshot = &mut Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, 2 * nodes);
     let plain = Plain::find(snapshot, scratch)?;
     let definitions = census(snapshot, &plain, scratch, context)?;
     let namer = Namer::new(snapshot, definitions, scratch)?;
     snapshot.facts.class_count = assign(snapshot, &plain, namer, scratch, context)?;
+    snapshot.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: snapshot.facts.class_count, spilled_bytes: 0 })
 }

@@ -21,7 +21,7 @@ use heaplake_kit::{
     Store, StringTable,
 };
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::scratch::{self as columns, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 use rustc_hash::FxHashMap;
 
 /// What the plan knows of this stage.
@@ -37,6 +37,13 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "nodes once; edges of native nodes at random",
 };
 
+/// The states as the file gives them.
+const GIVEN_STATE: Column<u8> = Column::new("v8.given_state");
+/// The names as the file gives them.
+const GIVEN_NAME: Column<StringId> = Column::new("v8.given_name");
+/// A column that is about to replace another.
+const NEW_STATE: Column<u8> = Column::new("v8.new_state");
+
 const UNKNOWN: u8 = 0;
 const ATTACHED: u8 = 1;
 const DETACHED: u8 = 2;
@@ -45,12 +52,15 @@ const DETACHED: u8 = 2;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.header.node_count;
     context.progress.begin(STAGE.name, nodes);
     if snapshot.header.node.detachedness.is_none() {
         from_names(snapshot, scratch)?;
     } else if any_state(scratch)? {
+        scratch.keep(columns::NODE_DETACHED, GIVEN_STATE)?;
+        scratch.keep(columns::NODE_NAME, GIVEN_NAME)?;
         let renamed = spread(snapshot, scratch, context)?;
         rename(&renamed, scratch)?;
     }
@@ -92,7 +102,7 @@ fn spread(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
     let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
     let sizes = [nodes, nodes, Offsets::bytes(nodes), kind_bytes, to_bytes];
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut states = room.load(columns::NODE_DETACHED)?;
+    let mut states = room.load(GIVEN_STATE)?;
     let mut kind = room.lookup(columns::NODE_KIND)?;
     let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
     let mut edge_kind = room.lookup(columns::EDGE_KIND)?;
@@ -128,13 +138,14 @@ fn spread(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
             context.check()?;
         }
     }
-    states.write_to(scratch, columns::NODE_DETACHED)?;
+    states.write_to(scratch, NEW_STATE)?;
+    scratch.replace(columns::NODE_DETACHED, NEW_STATE)?;
     Ok(renamed)
 }
 
 /// Gives the nodes in the set their new names.
 fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
-    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let mut names = ColumnReader::open(scratch, GIVEN_NAME)?;
     let mut old: Vec<StringId> = Vec::new();
     for node in 0..names.remaining() as usize {
         let name = names.next()?;
@@ -151,7 +162,7 @@ fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     tag_new_names(&new, scratch)?;
     let new: FxHashMap<StringId, StringId> = old.into_iter().zip(new).collect();
     let mut node = 0;
-    intern::rewrite(scratch, columns::NODE_NAME, |name| {
+    intern::rewrite(scratch, GIVEN_NAME, columns::NODE_NAME, |name| {
         node += 1;
         Ok(if renamed.contains(node - 1) { new.get(&name).copied().unwrap_or(name) } else { name })
     })

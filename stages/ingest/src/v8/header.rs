@@ -1,13 +1,13 @@
 //! The `snapshot` object at the head of a file: which fields its rows have, in which order, and how many rows.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Where a field stands in a row; nothing where this file has no such field.
 type Position = Option<usize>;
 
 /// Positions of the fields of a node row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFields {
     /// Numbers in a row.
     pub width: usize,
@@ -30,7 +30,7 @@ pub struct NodeFields {
 }
 
 /// Positions of the fields of an edge row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeFields {
     /// Numbers in a row.
     pub width: usize,
@@ -43,7 +43,7 @@ pub struct EdgeFields {
 }
 
 /// What the header says, checked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Fields of a node.
     pub node: NodeFields,

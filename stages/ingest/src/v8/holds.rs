@@ -45,7 +45,8 @@ const SYSTEM_DISTANCE: i32 = 100_000_000;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let mut snapshot = Snapshot::load(scratch)?;
     let (header, facts) = (&snapshot.header, &mut snapshot.facts);
     context.progress.begin(STAGE.name, facts.edge_count);
     let ids = names::find(
@@ -140,8 +141,10 @@ pub fn run(snapshot: &mut Snapshot, scratch: &Scratch, context: &Context<'_>) ->
     write_orphans(header, &held, nodes, scratch)?;
     retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
     facts.root_count = pages::RootEdges::open(header, scratch)?.count();
+    let edges = facts.edge_count;
+    snapshot.save(scratch)?;
     context.progress.end();
-    Ok(Stats { rows: facts.edge_count, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: edges, spilled_bytes: room.spilled_bytes() })
 }
 
 /// Nodes that no holding edge enters.

@@ -11,6 +11,7 @@
 //! * Determinism: hashes only propose; content decides.
 //! * Reference: none needed.
 
+use super::Snapshot;
 use super::read::{EPHEMERON_STRING, TAG_STRING};
 use super::rows::is_indexed;
 use bytemuck::Pod;
@@ -19,7 +20,6 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
-use std::fs;
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -38,7 +38,8 @@ pub const STAGE: StageInfo = StageInfo {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(edge_types: &[String], scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let edge_types = Snapshot::load(scratch)?.header.edge_types;
     let strings = ColumnReader::open(scratch, STRING_HASH)?.remaining();
     context.progress.begin(STAGE.name, strings);
     let firsts = repeated(scratch, context)?;
@@ -49,14 +50,14 @@ pub fn run(edge_types: &[String], scratch: &Scratch, context: &Context<'_>) -> R
         };
         let named: Vec<bool> = edge_types.iter().map(|name| !is_indexed(name)).collect();
         let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        rewrite(scratch, columns::EDGE_NAME, |name: u32| {
+        rewrite(scratch, columns::EDGE_NAME, columns::EDGE_NAME, |name: u32| {
             Ok(if named[kinds.next()? as usize] { first(StringId(name)).0 } else { name })
         })?;
         for column in
             [columns::NODE_NAME, columns::FUNCTION_NAME, columns::FUNCTION_SCRIPT_NAME, TAG_STRING, EPHEMERON_STRING]
         {
             if scratch.has(column) {
-                rewrite(scratch, column, |id| Ok(first(id)))?;
+                rewrite(scratch, column, column, |id| Ok(first(id)))?;
             }
         }
     }
@@ -96,19 +97,19 @@ fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(Strin
     Ok(repeated)
 }
 
-/// Replaces every element of a column.
+/// Puts a column with every element of another one changed into a place, which may be that other one's own.
 pub(super) fn rewrite<T: Pod>(
     scratch: &Scratch,
-    column: Column<T>,
+    from: Column<T>,
+    to: Column<T>,
     mut change: impl FnMut(T) -> Result<T, StageError>,
 ) -> Result<(), StageError> {
-    const NEW: &str = "rewritten";
-    let mut reader = ColumnReader::open(scratch, column)?;
-    let mut writer = ColumnWriter::create(scratch, Column::new(NEW))?;
+    let new = Column::new("v8.rewritten");
+    let mut reader = ColumnReader::open(scratch, from)?;
+    let mut writer = ColumnWriter::create(scratch, new)?;
     while reader.remaining() > 0 {
         writer.push(change(reader.next()?)?)?;
     }
     writer.finish()?;
-    let path = scratch.path(column);
-    fs::rename(scratch.file(NEW), &path).map_err(|error| StageError::io(&path, "replace", error))
+    scratch.replace(to, new)
 }

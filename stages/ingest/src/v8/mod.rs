@@ -1,6 +1,6 @@
 //! V8's `.heapsnapshot` (Node, Electron, Chrome, ArkTS).
 //!
-//! [`run`] takes an input through the stages of this folder, in this order:
+//! The stages of this folder, in this order:
 //!
 //! | stage | from | to |
 //! |---|---|---|
@@ -27,16 +27,23 @@ pub mod read;
 pub mod rows;
 pub mod trace;
 
-use crate::source::Input;
 use header::Header;
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
+use serde::{Deserialize, Serialize};
 
 /// What errors in a snapshot advise.
 pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again";
 
+/// Scratch files that stages of this folder append to. Cut back to the length that they had after the last finished
+/// stage, they are as that stage left them.
+pub const APPENDED: [&str; 4] = ["string.bytes", "string.start", "string.hash", "v8.tag_string"];
+
+/// Asks whether an input of so many nodes may be taken on; called once, before the bulk of it is read.
+pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), StageError>;
+
 /// A V8 snapshot between its stages: what the file's header says, and what was learned since.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The file's own description of its fields.
     pub header: Header,
@@ -44,34 +51,23 @@ pub struct Snapshot {
     pub facts: Facts,
 }
 
-/// Asks whether an input of so many nodes may be taken on; called once, before the bulk of it is read.
-pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), StageError>;
+const DOCUMENT: &str = "v8.json";
 
-/// Runs after each stage of ingest.
-pub type Finished<'a> = &'a mut dyn FnMut(&'static StageInfo, Stats);
+impl Snapshot {
+    /// As the stage before left it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Scratch`].
+    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
+        scratch.read_document(DOCUMENT)
+    }
 
-/// The stages of this folder.
-pub const STAGES: [&StageInfo; 6] =
-    [&read::STAGE, &intern::STAGE, &detached::STAGE, &holds::STAGE, &owners::STAGE, &classes::STAGE];
-
-/// Reads a snapshot into neutral columns and facts in `scratch`.
-///
-/// # Errors
-/// [`StageError::Input`] for a damaged file, and what the stages return.
-pub fn run(
-    input: &Input,
-    scratch: &Scratch,
-    context: &Context<'_>,
-    admission: Admission<'_>,
-    finished: Finished<'_>,
-) -> Result<Facts, StageError> {
-    let (mut snapshot, stats) = read::run(input, scratch, context, admission)?;
-    finished(&read::STAGE, stats);
-    finished(&intern::STAGE, intern::run(&snapshot.header.edge_types, scratch, context)?);
-    finished(&detached::STAGE, detached::run(&snapshot, scratch, context)?);
-    finished(&holds::STAGE, holds::run(&mut snapshot, scratch, context)?);
-    finished(&owners::STAGE, owners::run(&snapshot, scratch, context)?);
-    finished(&classes::STAGE, classes::run(&mut snapshot, scratch, context)?);
-    scratch.write_document(documents::FACTS, &snapshot.facts)?;
-    Ok(snapshot.facts)
+    /// For the next stage, and the facts for those that know no format.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
+        scratch.write_document(DOCUMENT, self)?;
+        scratch.write_document(documents::FACTS, &self.facts)
+    }
 }

@@ -48,7 +48,8 @@ const MANY: u32 = u32::MAX - 1;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let snapshot = &Snapshot::load(scratch)?;
     let facts = &snapshot.facts;
     context.progress.begin(STAGE.name, facts.edge_count);
     let mut spilled_bytes = 0;

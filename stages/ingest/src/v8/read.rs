@@ -67,7 +67,7 @@ pub fn run(
     scratch: &Scratch,
     context: &Context<'_>,
     admission: Admission<'_>,
-) -> Result<(Snapshot, Stats), StageError> {
+) -> Result<Stats, StageError> {
     let size = match input {
         Input::File(path) => fs::metadata(path).map_or(0, |file| file.len()),
         Input::Stdin => 0,
@@ -90,9 +90,52 @@ pub fn run(
     let content_bytes = scanner.offset();
     reader.unspool(&scanner)?;
     let snapshot = reader.finish(&scanner, &identity, content_bytes)?;
+    snapshot.save(scratch)?;
     context.progress.end();
-    let rows = snapshot.facts.node_count + snapshot.facts.edge_count;
-    Ok((snapshot, Stats { rows, spilled_bytes: 0 }))
+    Ok(Stats { rows: snapshot.facts.node_count + snapshot.facts.edge_count, spilled_bytes: 0 })
+}
+
+/// Reads no further than the header: the numbers of nodes and edges that the input promises.
+///
+/// # Errors
+/// [`StageError::Input`] when the input has no header, [`StageError::Io`].
+pub fn peek(input: &Input, context: &Context<'_>) -> Result<(u64, u64), StageError> {
+    let mut scanner = Scanner::new(Source::open(input)?, context, 0, HINT);
+    scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
+    loop {
+        let key = scanner.short_string(MOST_KEY)?;
+        scanner.expect(b':', "a colon")?;
+        if key == b"snapshot" {
+            let header = read_header(&mut scanner)?;
+            return Ok((header.node_count, header.edge_count));
+        }
+        scanner.skip_value()?;
+        scanner.expect(b',', "a comma and \"snapshot\"")?;
+    }
+}
+
+/// The object of the section `snapshot`.
+fn read_header(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
+    scanner.peek_token()?;
+    let offset = scanner.offset();
+    let mut text = Vec::new();
+    let mut too_long = false;
+    scanner.raw_value(|piece| {
+        too_long |= text.len() + piece.len() > MOST_HEADER;
+        if !too_long {
+            text.extend_from_slice(piece);
+        }
+        Ok(())
+    })?;
+    if too_long {
+        return Err(scanner.error_at(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
+    }
+    let header = Header::parse(&text).map_err(|(expected, found)| scanner.error_at(offset, &expected, found))?;
+    if header.node_count > MAX_NODES {
+        let expected = format!("snapshot.node_count of at most {MAX_NODES}");
+        return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
+    }
+    Ok(header)
 }
 
 struct Reader<'a> {
@@ -142,7 +185,11 @@ impl Reader<'_> {
 
     fn section(&mut self, section: &'static str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match (section, self.header.take()) {
-            ("snapshot", _) => self.header = Some(self.read_header(scanner)?),
+            ("snapshot", _) => {
+                let header = read_header(scanner)?;
+                (self.admission)(header.node_count)?;
+                self.header = Some(header);
+            }
             ("strings", header) => {
                 self.header = header;
                 let mut sink = Strings::create(self.scratch, self.context)?;
@@ -161,30 +208,6 @@ impl Reader<'_> {
             }
         }
         Ok(())
-    }
-
-    fn read_header(&self, scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
-        scanner.peek_token()?;
-        let offset = scanner.offset();
-        let mut text = Vec::new();
-        let mut too_long = false;
-        scanner.raw_value(|piece| {
-            too_long |= text.len() + piece.len() > MOST_HEADER;
-            if !too_long {
-                text.extend_from_slice(piece);
-            }
-            Ok(())
-        })?;
-        if too_long {
-            return Err(scanner.error_at(offset, "a snapshot object of some kilobytes", "a huge one".to_owned()));
-        }
-        let header = Header::parse(&text).map_err(|(expected, found)| scanner.error_at(offset, &expected, found))?;
-        if header.node_count > MAX_NODES {
-            let expected = format!("snapshot.node_count of at most {MAX_NODES}");
-            return Err(scanner.error_at(offset, &expected, header.node_count.to_string()));
-        }
-        (self.admission)(header.node_count)?;
-        Ok(header)
     }
 
     /// A section whose rows cannot be understood yet: copied to scratch.

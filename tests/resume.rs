@@ -1,0 +1,119 @@
+//! Killed runs go on where they stopped, and their result is that of a run that nobody disturbed.
+
+#![allow(clippy::unwrap_used)] // helpers of tests may fail loudly
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{Lake, fixture};
+
+/// Tables whose bytes depend on input and options alone.
+const TABLES: [&str; 3] = ["nodes.parquet", "edges.parquet", "classes.parquet"];
+
+fn bytes(run: &Path) -> Vec<Vec<u8>> {
+    TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
+}
+
+/// `heaplake analyze INPUT --out LAKE --edges` with a log, to be given further options.
+fn start(lake: &Lake, input: &Path, options: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--edges").args(options);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Runs to the end; the log.
+fn finish(lake: &Lake, input: &Path, options: &[&str]) -> String {
+    let output = start(lake, input, options).wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{log}");
+    log
+}
+
+/// Starts a run and kills it when its log mentions a stage, if it is not done before.
+fn kill_after(lake: &Lake, input: &Path, stage: &str) {
+    let mut child = start(lake, input, &[]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    lines.any(|line| line.contains(&format!(": {stage}: ")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A lake with a snapshot of 327 thousand nodes beside it, and what an undisturbed run makes of that.
+fn undisturbed() -> (Lake, PathBuf, Vec<Vec<u8>>) {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &fixture("insp_plain.heapsnapshot"));
+    finish(&lake, &input, &[]);
+    let expected = bytes(&lake.run());
+    fs::remove_dir_all(lake.path()).unwrap();
+    (lake, input, expected)
+}
+
+#[test]
+fn a_run_killed_after_any_stage_goes_on_behind_it() {
+    let (lake, input, expected) = undisturbed();
+    for stage in heaplake::plan::stages().map(|stage| stage.name) {
+        kill_after(&lake, &input, stage);
+        if !lake.runs().is_empty() {
+            // It was done before the signal came.
+            fs::remove_dir_all(lake.path()).unwrap();
+            continue;
+        }
+        let log = finish(&lake, &input, &[]);
+        assert!(log.contains("going on after"), "{stage}: {log}");
+        assert!(!log.contains(": read: "), "{stage}: it read the input again");
+        assert!(bytes(&lake.run()) == expected, "{stage}: other bytes");
+        assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+        fs::remove_dir_all(lake.path()).unwrap();
+    }
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_all_the_same() {
+    let (lake, input, expected) = undisturbed();
+    let mut killed = 0;
+    // Later and later, so that it makes progress on any machine.
+    for milliseconds in (10..).step_by(7) {
+        let mut child = start(&lake, &input, &[]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !lake.runs().is_empty() {
+            break;
+        }
+        killed += 1;
+    }
+    assert!(killed > 0, "it was never killed");
+    let log = finish(&lake, &input, &[]);
+    assert!(!log.contains(": read: "), "{log}");
+    assert!(bytes(&lake.run()) == expected, "other bytes");
+    finish(&lake, &input, &["--force"]);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_was_made_from_something_else_is_not_used() {
+    let (lake, input, _) = undisturbed();
+    kill_after(&lake, &input, "holds");
+    let log = finish(&lake, &input, &["--label", "other=options"]);
+    assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    fs::remove_dir_all(lake.path()).unwrap();
+
+    kill_after(&lake, &input, "holds");
+    fs::write(&input, fixture("small.heapsnapshot")).unwrap();
+    let log = finish(&lake, &input, &[]);
+    assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    fs::remove_dir_all(lake.path()).unwrap();
+
+    kill_after(&lake, &input, "read");
+    let journal = lake.leftovers().into_iter().find(|path| path.ends_with("journal.json"));
+    if let Some(journal) = journal {
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, text.replace("\"heaplake_version\":\"", "\"heaplake_version\":\"0.0.0-")).unwrap();
+        let log = finish(&lake, &input, &[]);
+        assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    }
+}
