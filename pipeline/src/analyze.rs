@@ -250,7 +250,11 @@ impl<'a> Work<'a> {
     }
 
     fn lane(&self, lane: Lane, context: &Context<'_>) -> Result<(), StageError> {
-        lane.iter().try_for_each(|step| self.stage(step.info, step.appends, || (step.run)(self.scratch, context)))
+        lane.iter().try_for_each(|step| {
+            self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
+            step.releases.iter().for_each(|column| self.scratch.discard_file(column));
+            Ok(())
+        })
     }
 
     /// Runs the lanes of a phase, side by side where that costs no paging. The first lane shows its progress.

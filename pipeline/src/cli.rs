@@ -19,6 +19,8 @@ pub struct Cli {
 pub enum Command {
     /// Analyse snapshots and add each to a lake as one run
     Analyze(Box<Analyze>),
+    /// Print what an analysis would take, stage by stage, without running it
+    Plan(Plan),
     /// Print the summary of a run again
     Show(Show),
     /// Print a completion script for a shell
@@ -87,6 +89,26 @@ pub struct Analyze {
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `plan`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Examples:\n  heaplake plan Heap.heapsnapshot\n  heaplake plan Heap.heapsnapshot.zst --memory 512MiB --edges"
+)]
+pub struct Plan {
+    /// The snapshot, or - for standard input; only its beginning is read
+    #[arg(value_name = "FILE")]
+    pub input: String,
+    /// Memory that the analysis may allocate [default: as in analyze]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Plan for the table of edges too
+    #[arg(long)]
+    pub edges: bool,
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

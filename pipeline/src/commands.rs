@@ -1,13 +1,17 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Show};
+use crate::cli::{Analyze, Cli, Command, Plan, Show};
+use crate::forecast::Forecast;
 use crate::inputs;
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::summary;
 use clap::CommandFactory;
-use heaplake_kit::{StageError, budget};
+use heaplake_ingest::source::Input;
+use heaplake_ingest::v8::read;
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, Context, StageError, budget};
 use heaplake_publish::commit;
 use heaplake_schemas::run::{Options, Run};
 use serde::Serialize;
@@ -27,6 +31,7 @@ const INTERRUPTED: u8 = 130;
 pub fn run(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Analyze(options) => run_analyze(&options),
+        Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Completions { shell } => {
             let mut text = Vec::new();
@@ -117,7 +122,7 @@ fn run_analyze(options: &Analyze) -> u8 {
     code
 }
 
-fn request(options: &Analyze, input: heaplake_ingest::source::Input, memory: u64) -> Request {
+fn request(options: &Analyze, input: Input, memory: u64) -> Request {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Request {
         input,
@@ -159,6 +164,23 @@ fn present(input: &str, outcome: &Outcome) {
 fn committed(input: String, outcome: Outcome) -> Report {
     let (path, run) = (outcome.place, Box::new(outcome.run));
     if outcome.unchanged { Report::Unchanged { input, path, run } } else { Report::Committed { input, path, run } }
+}
+
+fn run_plan(options: &Plan) -> u8 {
+    let input = match options.input.as_str() {
+        "-" => Input::Stdin,
+        path => Input::File(path.into()),
+    };
+    let cancel = AtomicBool::new(false);
+    let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
+    match read::peek(&input, &context) {
+        Ok((nodes, edges)) => {
+            let memory = options.memory.map_or_else(default_budget, |size| size.0);
+            let forecast = Forecast::new(nodes, edges, memory, options.edges);
+            if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
+        }
+        Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
 }
 
 fn run_show(options: &Show) -> u8 {

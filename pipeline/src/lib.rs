@@ -6,6 +6,7 @@
 pub mod analyze;
 pub mod cli;
 pub mod commands;
+pub mod forecast;
 pub mod inputs;
 pub mod journal;
 pub mod memory;

@@ -5,6 +5,7 @@ use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{classes as class_table, edges, nodes};
+use heaplake_schemas::scratch as columns;
 use heaplake_summarise::{classes as class_rows, largest};
 
 /// A stage between the reading of the input and the writing of tables.
@@ -16,10 +17,12 @@ pub struct Step {
     pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
     /// Whether it appends to columns that other stages wrote.
     pub appends: bool,
+    /// Columns that nobody reads any more once it is done.
+    pub releases: &'static [&'static str],
 }
 
 const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
-    Step { info, run, appends: false }
+    Step { info, run, appends: false, releases: &[] }
 }
 
 /// Stages that must run one after the other.
@@ -35,18 +38,34 @@ pub const PHASES: [&[Lane]; 3] = [
     &[
         &[
             step(&preorder::STAGE, preorder::run),
-            step(&retainers::STAGE, retainers::run),
-            step(&dominators::STAGE, dominators::run),
+            Step {
+                releases: &[columns::HOLDS_DEGREE.name, columns::HOLDS_TO.name, columns::HOLDS_ORPHAN.name],
+                ..step(&retainers::STAGE, retainers::run)
+            },
+            Step {
+                releases: &[
+                    columns::RETAINERS_DEGREE.name,
+                    columns::RETAINERS_FROM.name,
+                    columns::PREORDER_PARENT.name,
+                ],
+                ..step(&dominators::STAGE, dominators::run)
+            },
         ],
         &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
-            step(&distances::STAGE, distances::run),
+            Step {
+                releases: &[columns::PAIRED_EDGE.name, columns::PAIRED_PAIR.name],
+                ..step(&distances::STAGE, distances::run)
+            },
         ],
     ],
     &[&[
         step(&retained::STAGE, retained::run),
-        step(&class_rows::STAGE, class_rows::run),
+        Step {
+            releases: &[columns::PREORDER_NODE.name, columns::PREORDER_DOMINATOR.name],
+            ..step(&class_rows::STAGE, class_rows::run)
+        },
         step(&largest::STAGE, largest::run),
     ]],
 ];

@@ -3,24 +3,11 @@
 //! The caller drives it: it asks for what its format puts next. Values it does not care for are passed over or copied
 //! raw without being understood further than their brackets and quotes.
 
-use crate::numbers;
 use crate::source::{Identity, Source};
 use heaplake_kit::{Context, InputError, StageError};
 
-/// Largest token that may straddle two blocks of an array of numbers: a number and the white space around it.
-const MOST_CARRY: usize = 4096;
-
 /// Pieces in which a string that straddles blocks or holds escapes is handed on, bytes.
 const PIECE: usize = 64 << 10;
-
-/// A number of an array that its consumer does not accept.
-#[derive(Debug)]
-pub struct BadNumber {
-    /// Index in the slice that the consumer was given.
-    pub index: usize,
-    /// What should be there.
-    pub expected: String,
-}
 
 /// Takes the strings of an array, each in one or more pieces.
 pub trait StringSink {
@@ -51,6 +38,31 @@ impl<'a> Scanner<'a> {
     #[must_use]
     pub fn new(source: Source, context: &'a Context<'a>, base: u64, hint: &'static str) -> Self {
         Self { source, context, block: Vec::new(), position: 0, base, hint }
+    }
+
+    /// What the scanner was given.
+    pub(crate) fn context(&self) -> &'a Context<'a> {
+        self.context
+    }
+
+    /// What is left of the current block; the next block where that is nothing; nothing at the end of the input.
+    pub(crate) fn rest(&mut self) -> Result<&[u8], StageError> {
+        self.peek()?;
+        Ok(&self.block[self.position..])
+    }
+
+    /// Consumes so many bytes of [`Self::rest`].
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.position += bytes;
+    }
+
+    /// Gives the current block away, in exchange for one that is used up, and consumes it whole. Gives where in the block
+    /// [`Self::rest`] began.
+    pub(crate) fn exchange(&mut self, block: &mut Vec<u8>) -> Result<usize, StageError> {
+        self.source.recycle(std::mem::replace(block, std::mem::take(&mut self.block)));
+        self.base += block.len() as u64;
+        self.context.step(block.len() as u64)?;
+        Ok(std::mem::take(&mut self.position))
     }
 
     /// Offset of the next byte.
@@ -238,95 +250,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An array of unsigned integers in rows of `width`. `rows` gets whole rows, many at a time, and says which number
-    /// it does not accept. Gives the number of rows.
-    ///
-    /// # Errors
-    /// [`StageError::Input`] at the first thing that is no number, a number that `rows` refuses, or a last row that is
-    /// not whole.
-    pub fn number_array(
-        &mut self,
-        width: usize,
-        rows: impl FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>,
-    ) -> Result<u64, StageError> {
-        self.expect(b'[', "an array ([)")?;
-        let mut batch = Batch { numbers: Vec::new(), width, rows, count: 0 };
-        if self.accept(b']')? {
-            return Ok(0);
-        }
-        // The beginning of a number that the end of a block cut in two.
-        let mut carry: Vec<u8> = Vec::new();
-        loop {
-            if self.peek()?.is_none() {
-                return Err(self.error("the end of the array (])"));
-            }
-            let start = self.offset();
-            let window = &self.block[self.position..];
-            let close = memchr::memchr(b']', window);
-            let mut body = &window[..close.unwrap_or(window.len())];
-            if !carry.is_empty() {
-                let comma = memchr::memchr(b',', body);
-                let carry_start = start - carry.len() as u64;
-                carry.extend_from_slice(&body[..comma.unwrap_or(body.len())]);
-                if carry.len() > MOST_CARRY {
-                    return Err(self.error_at(carry_start, "a number", quote(&carry)));
-                }
-                if comma.is_some() || close.is_some() {
-                    batch.take(self, &carry, carry_start)?;
-                    carry.clear();
-                }
-                match comma {
-                    Some(comma) => body = &body[comma + 1..],
-                    None if close.is_some() => return self.end_array(start, close, &batch.numbers, width, batch.count),
-                    None => {
-                        self.position = self.block.len();
-                        continue;
-                    }
-                }
-            }
-            let body_start = start + (close.unwrap_or(window.len()) - body.len()) as u64;
-            if close.is_some() {
-                batch.take(self, body, body_start)?;
-                return self.end_array(start, close, &batch.numbers, width, batch.count);
-            }
-            let rest = match memchr::memrchr(b',', body) {
-                None => body,
-                Some(comma) => {
-                    batch.take(self, &body[..comma], body_start)?;
-                    &body[comma + 1..]
-                }
-            };
-            carry.extend_from_slice(rest);
-            self.position = self.block.len();
-        }
-    }
-
-    /// Consumes an array's closing bracket, `close` bytes behind `start`.
-    fn end_array(
-        &mut self,
-        start: u64,
-        close: Option<usize>,
-        rest: &[u64],
-        width: usize,
-        count: u64,
-    ) -> Result<u64, StageError> {
-        let close = close.unwrap_or(0);
-        if !rest.is_empty() {
-            let found = format!("{} numbers too many after row {count}", rest.len());
-            return Err(self.error_at(start + close as u64, &format!("rows of {width} numbers"), found));
-        }
-        self.position += close + 1;
-        Ok(count)
-    }
-
-    fn bad_text(&self, text: &[u8], start: u64, bad: numbers::Bad) -> StageError {
-        let found = match text.get(bad.at) {
-            Some(_) => quote(&text[bad.at..]),
-            None => "nothing".to_owned(),
-        };
-        self.error_at(start + bad.at as u64, bad.expected, found)
-    }
-
     /// An array of strings.
     ///
     /// # Errors
@@ -447,41 +370,13 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The numbers of an array on their way to its consumer.
-struct Batch<R> {
-    numbers: Vec<u64>,
-    width: usize,
-    rows: R,
-    count: u64,
-}
-
-impl<R: FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>> Batch<R> {
-    /// Takes the numbers of `text`, which begins at offset `start`, and hands on the rows that are whole.
-    fn take(&mut self, scanner: &Scanner<'_>, text: &[u8], start: u64) -> Result<(), StageError> {
-        let carried = self.numbers.len();
-        if let Err(bad) = numbers::tokenize(text, &mut self.numbers) {
-            return Err(scanner.bad_text(text, start, bad));
-        }
-        let ready = self.numbers.len() / self.width * self.width;
-        if let Err(bad) = (self.rows)(&self.numbers[..ready])? {
-            let here = bad.index.checked_sub(carried).map_or(0, |index| numbers::offset_of(text, index));
-            let row = self.count + (bad.index / self.width) as u64;
-            let found = format!("{} (row {row})", self.numbers[bad.index]);
-            return Err(scanner.error_at(start + here as u64, &bad.expected, found));
-        }
-        self.count += (ready / self.width) as u64;
-        self.numbers.drain(..ready);
-        Ok(())
-    }
-}
-
 /// A lone surrogate in the three-byte form of generalised UTF-8.
 fn generalised(unit: u16) -> [u8; 3] {
     [0xe0 | (unit >> 12) as u8, 0x80 | (unit >> 6 & 0x3f) as u8, 0x80 | (unit & 0x3f) as u8]
 }
 
 /// The first bytes of what was found, for a message.
-fn quote(bytes: &[u8]) -> String {
+pub(crate) fn quote(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(16)];
     format!("{:?}", String::from_utf8_lossy(shown))
 }

@@ -1,8 +1,9 @@
-//! Comma-separated unsigned integers, eight digits at a time.
+//! Comma-separated unsigned integers, some thirteen at a time.
 //!
-//! Most numbers of a snapshot have one to seven digits, so eight bytes are loaded at once, the digits among them are
-//! found with one carry trick and weighed with three multiplications; no branch depends on a number's length. The
-//! rest (longer numbers, white space, the tail of the text) goes digit by digit.
+//! Text is looked at in windows of 64 bytes. One mask says which of them are no digits; from it follow, without a branch
+//! on any number's length, where each number of the window starts and ends. Up to eight digits are then loaded at once
+//! and weighed with three multiplications. The rest (numbers of more than sixteen digits, the tail of the text, what is
+//! wrong) goes digit by digit.
 
 /// What is wrong, and where in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,47 +17,111 @@ pub struct Bad {
 const NUMBER: &str = "an unsigned integer below 2^64";
 const COMMA: &str = "a comma";
 
+/// Bytes whose digits are found at once.
+const WINDOW: usize = 64;
+/// Bytes that are loaded at once.
+const WORD: usize = 8;
+
 /// Appends the numbers of `text` to `out`: one or more, separated by commas, white space allowed around each.
 ///
 /// # Errors
-/// [`Bad`] at the first byte that fits nowhere, and where a number starts that is not below 2^64.
+/// [`Bad`] at the first byte that fits nowhere, and where a number starts that is not below 2^64. The numbers before it
+/// are in `out`.
 pub fn tokenize(text: &[u8], out: &mut Vec<u64>) -> Result<(), Bad> {
     let mut at = 0;
     loop {
-        // The common case first, again and again: a short number directly followed by a comma, or by a line break and
-        // a comma as V8 ends its rows.
-        while let Some(window) = text.get(at..at + 10) {
-            let word = u64::from_le_bytes([
-                window[0], window[1], window[2], window[3], window[4], window[5], window[6], window[7],
-            ]);
-            let digits = word ^ 0x3030_3030_3030_3030;
-            // A byte's top bit is set from the first non-digit on (later ones may be set by its carry).
-            let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
-            let length = (others.trailing_zeros() / 8) as usize;
-            if length == 0 || length == 8 {
-                break;
-            }
-            let after = window[length];
-            let skip = if after == b',' {
-                1
-            } else if after == b'\n' && window[length + 1] == b',' {
-                2
-            } else {
-                break;
-            };
-            out.push(weigh(digits << (64 - 8 * length)));
-            at += length + skip;
-        }
+        at = windows(text, at, out);
         at = skip_space(text, at);
         let (number, end) = slow(text, at)?;
-        out.push(number);
         at = skip_space(text, end);
-        match text.get(at) {
-            None => return Ok(()),
-            Some(b',') => at += 1,
-            Some(_) => return Err(Bad { at, expected: COMMA }),
+        if !matches!(text.get(at), None | Some(b',')) {
+            return Err(Bad { at, expected: COMMA });
         }
+        out.push(number);
+        if at == text.len() {
+            return Ok(());
+        }
+        at += 1;
     }
+}
+
+/// Appends numbers from `at` on as long as they and what separates them are as usual; gives where the next one starts.
+fn windows(text: &[u8], mut at: usize, out: &mut Vec<u64>) -> usize {
+    // Words are loaded from the window's last bytes too, so there must be more behind it.
+    while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk::<{ WINDOW + WORD }>()) {
+        let taken = window_numbers(window, out);
+        if taken == 0 {
+            break;
+        }
+        at += taken;
+    }
+    at
+}
+
+/// Appends the numbers of a window that ends behind their commas, the first one beginning with the window; gives where
+/// the first one begins that was not taken.
+#[inline]
+fn window_numbers(window: &[u8; WINDOW + WORD], out: &mut Vec<u64>) -> usize {
+    let others = no_digits(window);
+    // Each bit of `ends` stands behind the digits of a number, each of `starts` on the first digit of the one after it.
+    let mut ends = others & !(others << 1 | 1);
+    let mut starts = !others & (others << 1);
+    let mut start = 0;
+    while ends != 0 && others & 1 == 0 {
+        let end = ends.trailing_zeros() as usize;
+        let next = starts.trailing_zeros() as usize;
+        // As V8 writes it: a comma, or at the end of a row a line break and a comma.
+        let usual = match window[end] {
+            b',' => next == end + 1,
+            b'\n' => next == end + 2 && window[end + 1] == b',',
+            _ => false,
+        };
+        if !usual && !separates(&window[end..next]) {
+            break;
+        }
+        let Some(number) = number(window, start, end) else { break };
+        out.push(number);
+        start = next;
+        ends &= ends - 1;
+        starts &= starts.wrapping_sub(1);
+    }
+    start
+}
+
+/// A bit for each byte of the window that is no digit.
+#[inline]
+fn no_digits(window: &[u8; WINDOW + WORD]) -> u64 {
+    let flags: [u8; WINDOW] = std::array::from_fn(|i| u8::from(window[i].wrapping_sub(b'0') > 9));
+    // The product moves the lowest bits of eight bytes into its highest byte.
+    let bits = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    flags.as_chunks().0.iter().enumerate().fold(0, |mask, (i, word)| mask | bits(word) << (8 * i))
+}
+
+/// Whether what stands between two numbers is one comma, and else white space.
+#[cold]
+fn separates(between: &[u8]) -> bool {
+    let comma = skip_space(between, 0);
+    between.get(comma) == Some(&b',') && skip_space(between, comma + 1) == between.len()
+}
+
+/// The number whose digits stand at `start..end`, unless there are very many.
+#[inline]
+fn number(window: &[u8; WINDOW + WORD], start: usize, end: usize) -> Option<u64> {
+    let length = end - start;
+    if length <= WORD {
+        Some(weigh(word(window, start) << (64 - 8 * length)))
+    } else if length <= 2 * WORD {
+        let high = weigh(word(window, start) << (128 - 8 * length));
+        Some(high * 100_000_000 + weigh(word(window, end - WORD)))
+    } else {
+        None
+    }
+}
+
+#[inline]
+fn word(window: &[u8; WINDOW + WORD], at: usize) -> u64 {
+    // Always there: `at` lies within the first 64 bytes.
+    window[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 /// Value of eight digits 0 to 9, the first in the lowest byte.
@@ -128,8 +193,14 @@ mod tests {
             ("18446744073709551616", 0),
             ("1,2,x", 4),
             ("12345678a,1,1,1", 8),
+            ("1,2\n3,4", 4),
         ] {
-            assert_eq!(numbers(text).map_err(|bad| bad.at), Err(at), "{text:?}");
+            // Alone, and where windows reach it.
+            let before = "1,22,333\n,".repeat(20);
+            for (before, after) in [("", ""), (&before[..], ""), ("", &",7".repeat(60)), (&before, &",7".repeat(60))] {
+                let text = [before, text, after].concat();
+                assert_eq!(numbers(&text).map_err(|bad| bad.at), Err(before.len() + at), "{text:?}");
+            }
         }
     }
 

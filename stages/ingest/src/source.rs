@@ -12,14 +12,14 @@ use std::thread;
 use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Size of a block, bytes. The numbers of one block, eight bytes each, still lie in the second-level cache.
+/// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
 pub const BLOCK: usize = 256 << 10;
 
 /// Blocks between the reader and its consumer.
 const AHEAD: usize = 8;
 
 /// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
-const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What errors in compressed data advise.
 const HINT: &str = "the compressed file is damaged or incomplete: write or copy the snapshot again";
@@ -88,18 +88,27 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
-        let reader = input.open()?;
+        Ok(Self::start(input.open()?, input.name(), BLOCK))
+    }
+
+    /// Text in blocks of any size.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: impl Into<Vec<u8>>, block: usize) -> Self {
+        Self::start(Box::new(io::Cursor::new(text.into())), "text".to_owned(), block)
+    }
+
+    fn start(reader: Box<dyn Read + Send>, name: String, block: usize) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
         thread::spawn(move || {
             // A consumer that went away is no error of the reader's.
-            let last = match pump(reader, &send, &reuse) {
+            let last = match pump(reader, block, &send, &reuse) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
             };
             let _ = send.send(last);
         });
-        Ok(Self { name: input.name(), blocks, used, identity: None, handed_out: 0 })
+        Self { name, blocks, used, identity: None, handed_out: 0 }
     }
 
     /// How messages call the input.
@@ -131,8 +140,7 @@ impl Source {
         match message {
             Ok(Message::Block(next)) => {
                 self.handed_out += next.len() as u64;
-                // The reader makes a new block when none came back in time.
-                let _ = self.used.try_send(std::mem::replace(block, next));
+                self.recycle(std::mem::replace(block, next));
                 Ok(true)
             }
             Ok(Message::End(identity)) => {
@@ -141,6 +149,14 @@ impl Source {
             }
             Ok(Message::Failed(error)) => Err(self.failed(error)),
             Err(_) => Err(self.unread(io::Error::other("the reader thread stopped"))),
+        }
+    }
+
+    /// Gives a block back that is used up. Its bytes need not be cleared: that would cost as much as to read them.
+    pub(crate) fn recycle(&self, block: Vec<u8>) {
+        if !block.is_empty() {
+            // The reader makes a new block when none came back in time.
+            let _ = self.used.try_send(block);
         }
     }
 
@@ -181,11 +197,16 @@ pub fn identify(input: &Input) -> Result<Identity, StageError> {
     }
 }
 
-fn pump(reader: Box<dyn Read + Send>, send: &Sender<Message>, reuse: &Receiver<Vec<u8>>) -> io::Result<Identity> {
+fn pump(
+    reader: Box<dyn Read + Send>,
+    size: usize,
+    send: &Sender<Message>,
+    reuse: &Receiver<Vec<u8>>,
+) -> io::Result<Identity> {
     let mut content = Content::new(reader)?;
     loop {
         let mut block = reuse.try_recv().unwrap_or_default();
-        block.resize(BLOCK, 0);
+        block.resize(size, 0);
         let filled = fill(&mut content, &mut block)?;
         block.truncate(filled);
         if filled == 0 {

@@ -17,8 +17,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a page: some accesses next to each other share it, and one of them alone does not cost too much.
-const PAGE: usize = 16 << 10;
+/// Bytes of a page: that of the system. Searches touch many places at once, each for a while; small pages hold more of
+/// them in the same memory.
+const PAGE: usize = 4 << 10;
 
 /// Bytes of frames that a paged array has at least.
 const LEAST_FRAMES: u64 = 1 << 20;

@@ -53,8 +53,13 @@ impl Scratch {
 
     /// Removes a column that no later stage reads; one that does not exist is fine.
     pub fn discard<T>(&self, column: Column<T>) {
+        self.discard_file(column.name);
+    }
+
+    /// The same by name.
+    pub fn discard_file(&self, name: &str) {
         // A file that stays is only space; the whole folder goes at the end.
-        let _ = fs::remove_file(self.path(column));
+        let _ = fs::remove_file(self.file(name));
     }
 
     /// Bytes of all files in the folder.

@@ -7,11 +7,13 @@
 //!
 //! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 4 bytes per key of one partition plus
 //! 4 per value of it. A partition whose values do not fit (keys with very many values) is read in several passes, and
-//! a single key that does not fit is streamed. Disk: 8 bytes per pair, written once and read twice.
+//! a single key that does not fit is streamed. Disk: 8 bytes per pair, written once and read twice; while groups are written, large spills
+//! shrink as fast as the groups grow.
 
 use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
+use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -23,6 +25,8 @@ const BLOCK_PAIRS: usize = 2048;
 const MOST_PARTITIONS: usize = 1024;
 /// Pairs per partition at which the scatter of reading still stays in the second-level cache.
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
+/// Bytes of a spill from which on partitions that were read give their space back at once.
+const WORTH_RELEASING: u64 = 256 << 20;
 /// Values held at once while reading a partition, at least.
 const LEAST_VALUES: usize = 1 << 16;
 
@@ -144,6 +148,7 @@ impl PairSpill {
                 sizes.push(counts[key - base])?;
             }
             self.write_values(index, base, keys, &mut counts, &mut sorted, &mut values)?;
+            self.release(index);
         }
         sizes.finish()?;
         values.finish()?;
@@ -197,6 +202,21 @@ impl PairSpill {
             high = low;
         }
         Ok(())
+    }
+
+    /// Gives the disk space of a partition back, where it is worth the system calls.
+    fn release(&mut self, index: usize) {
+        if self.spilled_bytes() < WORTH_RELEASING {
+            return;
+        }
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        for &block in &self.partitions[index].blocks {
+            let (start, length) = (u64::from(block) * Self::BLOCK_BYTES as u64, Self::BLOCK_BYTES as u64);
+            // Where the file system cannot do that, the space goes with the file.
+            if fallocate(&self.file, flags, start, length).is_err() {
+                return;
+            }
+        }
     }
 
     /// Hands every pair of a partition to `each`, in the order in which they came.

@@ -10,16 +10,17 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::classes`].
 
-use crate::table::{BATCH, Table};
-use arrow::array::{ArrayRef, Int32Array, UInt32Array, UInt64Array, new_null_array};
-use arrow::datatypes::DataType;
-use bytemuck::Zeroable;
+use crate::source::{Source, array, nullable, read};
+use crate::table::Table;
+use crate::text::{NONE, Texts};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{DataType, Int32Type, UInt32Type, UInt64Type};
 use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::classes::{ClassRow, FILE, schema};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::run::{self, NamedClass};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, NO_DISTANCE, STRINGS};
 use std::path::Path;
-use std::sync::Arc;
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -35,7 +36,7 @@ pub const STAGE: StageInfo = StageInfo {
 };
 
 /// Classes that the summary shows.
-const SHOWN: usize = 10;
+const SHOWN: u64 = 10;
 
 /// Writes the table, and gives the largest classes with their names.
 ///
@@ -48,52 +49,63 @@ pub fn run(
     context: &Context<'_>,
 ) -> Result<(run::Table, Vec<NamedClass>, Stats), StageError> {
     context.progress.begin(STAGE.name, facts.class_count);
-    let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
-    let mut shown = Vec::new();
     let strings = StringTable::open(scratch, STRINGS)?;
     let keys = StringTable::open(scratch, CLASS_KEYS)?;
     let names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
+    let count = reader.remaining();
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    while reader.remaining() > 0 {
-        let mut rows = vec![ClassRow::zeroed(); reader.remaining().min(BATCH as u64) as usize];
-        reader.read_into(&mut rows)?;
-        let bytes =
-            |of: fn(&ClassRow) -> u64| -> ArrayRef { Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) };
-        let name = rows.iter().map(|row| names[row.class_id as usize].get());
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.class_id))),
-            Arc::new(UInt32Array::from_iter(name)),
-            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.class_id))),
-            bytes(|row| row.count),
-            bytes(|row| row.self_bytes),
-            bytes(|row| row.shallow_bytes),
-            if facts.has_native {
-                bytes(|row| row.native_bytes)
-            } else {
-                new_null_array(&DataType::UInt64, rows.len())
-            },
-            bytes(|row| row.retained_bytes),
-            bytes(|row| row.max_retained_bytes),
-            Arc::new(Int32Array::from_iter(
-                rows.iter().map(|row| Some(row.distance).filter(|&far| far != NO_DISTANCE)),
-            )),
-            new_null_array(&DataType::UInt64, rows.len()),
-            new_null_array(&DataType::UInt64, rows.len()),
-            new_null_array(&DataType::Boolean, rows.len()),
-        ];
-        table.write_with_texts(&columns, &[("class", &strings), ("class_key", &keys)])?;
-        let name = |row: &ClassRow| strings.text(names[row.class_id as usize].index()).into_owned();
-        shown.extend(rows.iter().take(SHOWN - shown.len()).map(|row| NamedClass {
-            class_id: row.class_id,
-            class: name(row),
-            count: row.count,
-            shallow_bytes: row.shallow_bytes,
-            retained_bytes: row.retained_bytes,
-        }));
-        context.step(rows.len() as u64)?;
-    }
+    table.fill(sources(facts, scratch, (&strings, &keys), &names)?, count, context)?;
+    let first = read(&mut reader, count.min(SHOWN) as usize)?;
+    let shown = first.iter().map(|row| NamedClass {
+        class_id: row.class_id,
+        class: strings.text(names[row.class_id as usize].index()).into_owned(),
+        count: row.count,
+        shallow_bytes: row.shallow_bytes,
+        retained_bytes: row.retained_bytes,
+    });
+    let shown = shown.collect();
     let table = table.finish()?;
     context.progress.end();
     let stats = Stats { rows: table.rows, spilled_bytes: 0 };
     Ok((table, shown, stats))
+}
+
+/// The columns of the schema, in order; texts are in the tables of names and keys.
+fn sources<'a>(
+    facts: &Facts,
+    scratch: &'a Scratch,
+    (strings, keys): (&'a StringTable, &'a StringTable),
+    names: &'a [StringId],
+) -> Result<Vec<Source<'a>>, StageError> {
+    let rows = || {
+        let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
+        Ok::<_, StageError>(move |rows| read(&mut reader, rows))
+    };
+    let bytes = |of: fn(&ClassRow) -> u64| -> Result<Source<'a>, StageError> {
+        let mut rows = rows()?;
+        Ok(Source::values(move |count| Ok(array::<UInt64Type>(rows(count)?.iter().map(of).collect()))))
+    };
+    let (mut ids, mut named, mut keyed, mut far) = (rows()?, rows()?, rows()?, rows()?);
+    let position = |row: &ClassRow| names[row.class_id as usize].get().unwrap_or(NONE);
+    let native = |row: &ClassRow| row.native_bytes;
+    Ok(vec![
+        Source::values(move |count| Ok(array::<UInt32Type>(ids(count)?.iter().map(|row| row.class_id).collect()))),
+        Source::texts(Texts::Table(strings), move |count| Ok(named(count)?.iter().map(position).collect())),
+        Source::texts(Texts::Table(keys), move |count| Ok(keyed(count)?.iter().map(|row| row.class_id).collect())),
+        bytes(|row| row.count)?,
+        bytes(|row| row.self_bytes)?,
+        bytes(|row| row.shallow_bytes)?,
+        if facts.has_native { bytes(native)? } else { Source::nothing(DataType::UInt64) },
+        bytes(|row| row.retained_bytes)?,
+        bytes(|row| row.max_retained_bytes)?,
+        Source::values(move |count| {
+            let far: Vec<i32> = far(count)?.iter().map(|row| row.distance).collect();
+            let valid = BooleanBuffer::collect_bool(count, |row| far[row] != NO_DISTANCE);
+            Ok(nullable::<Int32Type>(far, valid))
+        }),
+        Source::nothing(DataType::UInt64),
+        Source::nothing(DataType::UInt64),
+        Source::nothing(DataType::Boolean),
+    ])
 }

@@ -1,14 +1,18 @@
 //! Tables for notebooks, and runs that are whole or absent.
 //!
-//! [`nodes`], [`edges`], [`classes`] and [`snapshot`] each write one Parquet table through [`table`]; [`commit`] gives
-//! them a folder that appears in its place in one step.
+//! [`nodes`], [`edges`], [`classes`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
+//! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
+//! [`commit`] gives the tables a folder that appears in its place in one step.
 
 pub mod classes;
 pub mod commit;
 pub mod edges;
 pub mod nodes;
+pub mod row_group;
 pub mod snapshot;
+pub mod source;
 pub mod table;
+pub mod text;
 
 use heaplake_kit::StageInfo;
 

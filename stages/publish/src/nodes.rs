@@ -3,23 +3,24 @@
 //! * Computes: totals over all nodes, on the way.
 //! * Reads: all `node.*` columns, `location.*`, `class.name`, strings.
 //! * Writes: `nodes.parquet`.
-//! * Resident memory: one batch of rows and what the Parquet writer holds of a row group, [`WRITER_BYTES`] at most.
+//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full, or a sum leaves 64 bits.
 //! * Determinism: input order.
 //! * Reference: the contract of [`heaplake_schemas::nodes`].
 
-use crate::table::{self, BATCH, Table, WRITER_BYTES};
-use arrow::array::{
-    ArrayRef, BooleanArray, Int32Array, StringArray, UInt8Array, UInt32Array, UInt64Array, new_null_array,
-};
-use arrow::datatypes::{DataType, UInt32Type, UInt64Type};
+use crate::source::{Source, array, nullable, read};
+use crate::table::{Table, WRITER_BYTES};
+use crate::text::{NONE, Texts};
+use arrow::array::{ArrayRef, BooleanArray, new_null_array};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
 use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
-use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
 use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,209 +64,164 @@ pub fn run(
 ) -> Result<(run::Table, Totals, Stats), StageError> {
     context.progress.begin(STAGE.name, facts.node_count);
     let _writer = context.budget.reserve("nodes: Parquet writer", WRITER_BYTES)?;
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let class_names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let mut totals = Totals::default();
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    let mut rows = Rows::open(facts, scratch)?;
-    let mut next = 0;
-    while next < facts.node_count {
-        let count = (facts.node_count - next).min(BATCH as u64) as usize;
-        let columns = rows.batch(next as u32, count)?;
-        table.write_with_texts(&columns, &[("class", &rows.strings), ("name", &rows.strings)])?;
-        next += count as u64;
-        context.step(count as u64)?;
+    let sources = sources(facts, scratch, &strings, &class_names, &mut totals)?;
+    table.fill(sources, facts.node_count, context)?;
+    if !facts.keeps_garbage {
+        (totals.reachable_count, totals.reachable_bytes) = (facts.node_count, totals.shallow_bytes);
     }
-    let (table, totals) = (table.finish()?, rows.totals);
+    let table = table.finish()?;
     context.progress.end();
     let stats = Stats { rows: table.rows, spilled_bytes: 0 };
     Ok((table, totals, stats))
 }
 
-/// All columns, read front to back.
-struct Rows<'a> {
+/// The columns of the schema, in order. Totals are complete when all rows are read.
+fn sources<'a>(
     facts: &'a Facts,
-    strings: StringTable,
-    class_names: ColumnMap<StringId>,
-    id: ColumnReader<u64>,
-    kind: ColumnReader<u8>,
-    class: ColumnReader<ClassId>,
-    name: ColumnReader<StringId>,
-    self_bytes: ColumnReader<u64>,
-    shallow: ColumnReader<u64>,
-    native: Option<ColumnReader<u64>>,
-    retained: ColumnReader<u64>,
-    retained_native: Option<ColumnReader<u64>>,
-    distance: ColumnReader<i32>,
-    dominator: ColumnReader<NodeId>,
-    preorder: ColumnReader<Preorder>,
-    edge_count: ColumnReader<u32>,
-    retainer_count: ColumnReader<u32>,
-    detached: ColumnReader<u8>,
-    trace: Option<ColumnReader<u32>>,
-    locations: Locations,
-    totals: Totals,
+    scratch: &Scratch,
+    strings: &'a StringTable,
+    class_names: &'a [StringId],
+    totals: &'a mut Totals,
+) -> Result<Vec<Source<'a>>, StageError> {
+    let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = totals;
+    let strings = Texts::Table(strings);
+    let native = |column| match facts.has_native {
+        true => Source::column::<_, UInt64Type>(scratch, column),
+        false => Ok(Source::nothing(DataType::UInt64)),
+    };
+    Ok(vec![
+        ordinals(),
+        Source::column::<_, UInt64Type>(scratch, columns::NODE_ID)?,
+        mapped(scratch, columns::NODE_KIND, Texts::Names(&facts.node_kinds), u32::from)?,
+        mapped(scratch, columns::NODE_CLASS, strings, |class: ClassId| position(class_names[class.index()]))?,
+        Source::column::<_, UInt32Type>(scratch, columns::NODE_CLASS)?,
+        mapped(scratch, columns::NODE_NAME, strings, position)?,
+        Source::column::<_, UInt64Type>(scratch, columns::NODE_SELF)?,
+        summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?,
+        match facts.has_native {
+            true => summed(scratch, columns::NODE_NATIVE, native_bytes)?,
+            false => Source::nothing(DataType::UInt64),
+        },
+        Source::column::<_, UInt64Type>(scratch, columns::NODE_RETAINED)?,
+        native(columns::NODE_RETAINED_NATIVE)?,
+        distances(scratch)?,
+        Source::column::<_, UInt32Type>(scratch, columns::NODE_DOMINATOR)?,
+        match facts.keeps_garbage {
+            true => reachable(scratch, reachable_count, reachable_bytes)?,
+            false => Source::values(|rows| Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), None)))),
+        },
+        Source::column::<_, UInt32Type>(scratch, columns::NODE_EDGE_COUNT)?,
+        Source::column::<_, UInt32Type>(scratch, columns::NODE_RETAINER_COUNT)?,
+        detached(scratch, detached_count)?,
+        match facts.has_trace_nodes {
+            true => Source::column::<_, UInt32Type>(scratch, columns::NODE_TRACE)?,
+            false => Source::nothing(DataType::UInt32),
+        },
+        located(scratch, columns::LOCATION_SCRIPT)?,
+        located(scratch, columns::LOCATION_LINE)?,
+        located(scratch, columns::LOCATION_COLUMN)?,
+        Source::nothing(DataType::UInt32),
+    ])
 }
 
-impl<'a> Rows<'a> {
-    fn open(facts: &'a Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        let native = |column| facts.has_native.then(|| ColumnReader::open(scratch, column)).transpose();
-        Ok(Self {
-            facts,
-            strings: StringTable::open(scratch, STRINGS)?,
-            class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            id: ColumnReader::open(scratch, columns::NODE_ID)?,
-            kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
-            class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
-            name: ColumnReader::open(scratch, columns::NODE_NAME)?,
-            self_bytes: ColumnReader::open(scratch, columns::NODE_SELF)?,
-            shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
-            native: native(columns::NODE_NATIVE)?,
-            retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
-            retained_native: native(columns::NODE_RETAINED_NATIVE)?,
-            distance: ColumnReader::open(scratch, columns::NODE_DISTANCE)?,
-            dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
-            preorder: ColumnReader::open(scratch, columns::NODE_PREORDER)?,
-            edge_count: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
-            retainer_count: ColumnReader::open(scratch, columns::NODE_RETAINER_COUNT)?,
-            detached: ColumnReader::open(scratch, columns::NODE_DETACHED)?,
-            trace: facts.has_trace_nodes.then(|| ColumnReader::open(scratch, columns::NODE_TRACE)).transpose()?,
-            locations: Locations::open(scratch)?,
-            totals: Totals::default(),
-        })
-    }
+fn position(string: StringId) -> u32 {
+    string.get().unwrap_or(NONE)
+}
 
-    /// The next rows, from node `first` on, in the order of the schema; positions of strings in place of texts.
-    fn batch(&mut self, first: u32, rows: usize) -> Result<Vec<ArrayRef>, StageError> {
-        let classes = read(&mut self.class, rows)?;
-        let names = read(&mut self.name, rows)?;
-        let shallow = read(&mut self.shallow, rows)?;
-        let native = self.native.as_mut().map(|column| read(column, rows)).transpose()?;
-        let detached = read(&mut self.detached, rows)?;
-        let reachable = self.reachable(rows)?;
-        self.add_up(&shallow, native.as_deref(), &reachable, &detached)?;
-        let class_names = UInt32Array::from_iter(classes.iter().map(|class| self.class_names[class.index()].get()));
-        let place = self.locations.batch(first, rows)?;
-        let distance = read(&mut self.distance, rows)?;
-        Ok(vec![
-            Arc::new(UInt32Array::from_iter_values(first..first + rows as u32)),
-            table::numbers::<_, UInt64Type>(&mut self.id, rows)?,
-            self.kinds(rows)?,
-            Arc::new(class_names),
-            Arc::new(UInt32Array::from_iter_values(classes.iter().map(|class| class.0))),
-            Arc::new(UInt32Array::from_iter(names.iter().map(|name| name.get()))),
-            table::numbers::<_, UInt64Type>(&mut self.self_bytes, rows)?,
-            Arc::new(UInt64Array::from(shallow)),
-            optional(native, rows),
-            table::numbers::<_, UInt64Type>(&mut self.retained, rows)?,
-            optional(self.retained_native.as_mut().map(|column| read(column, rows)).transpose()?, rows),
-            Arc::new(Int32Array::from_iter(distance.iter().map(|&far| Some(far).filter(|&far| far != NO_DISTANCE)))),
-            table::numbers::<_, UInt32Type>(&mut self.dominator, rows)?,
-            Arc::new(reachable),
-            table::numbers::<_, UInt32Type>(&mut self.edge_count, rows)?,
-            table::numbers::<_, UInt32Type>(&mut self.retainer_count, rows)?,
-            Arc::new(UInt8Array::from(detached)),
-            match &mut self.trace {
-                Some(trace) => table::numbers::<_, UInt32Type>(trace, rows)?,
-                None => new_null_array(&DataType::UInt32, rows),
-            },
-            place[0].clone(),
-            place[1].clone(),
-            place[2].clone(),
-            new_null_array(&DataType::UInt32, rows),
-        ])
-    }
+fn ordinals<'a>() -> Source<'a> {
+    let mut next = 0;
+    Source::values(move |rows| {
+        let first = next;
+        next += rows as u32;
+        Ok(array::<UInt32Type>((first..next).collect()))
+    })
+}
 
-    fn kinds(&mut self, rows: usize) -> Result<ArrayRef, StageError> {
-        let kinds = read(&mut self.kind, rows)?;
-        let names = kinds.iter().map(|&kind| self.facts.node_kinds[kind as usize].as_str());
-        Ok(Arc::new(StringArray::from_iter_values(names)))
-    }
+/// Texts whose positions follow from the elements of a column.
+fn mapped<'a, T: bytemuck::Pod + Send + 'a>(
+    scratch: &Scratch,
+    column: Column<T>,
+    texts: Texts<'a>,
+    position: impl Fn(T) -> u32 + Send + 'a,
+) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, column)?;
+    Ok(Source::texts(texts, move |rows| Ok(read(&mut column, rows)?.into_iter().map(&position).collect())))
+}
 
-    /// Where a format keeps garbage, what the search from the root found; elsewhere everything.
-    fn reachable(&mut self, rows: usize) -> Result<BooleanArray, StageError> {
-        let numbers = read(&mut self.preorder, rows)?;
-        let all = !self.facts.keeps_garbage;
-        Ok(BooleanArray::from_iter(numbers.iter().map(|number| Some(all || !number.is_none()))))
-    }
+/// Sizes, which are added up.
+fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u64) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, column)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        let all = values.iter().try_fold(*sum, |sum, &bytes| sum.checked_add(bytes));
+        *sum = all.ok_or(StageError::Overflow("the size of the heap"))?;
+        Ok(array::<UInt64Type>(values))
+    }))
+}
 
-    fn add_up(
-        &mut self,
-        shallow: &[u64],
-        native: Option<&[u64]>,
-        reachable: &BooleanArray,
-        detached: &[u8],
-    ) -> Result<(), StageError> {
-        let totals = &mut self.totals;
-        let add = |sum: &mut u64, bytes: u64| {
-            *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of the heap"))?;
-            Ok::<(), StageError>(())
-        };
-        shallow.iter().try_for_each(|&bytes| add(&mut totals.shallow_bytes, bytes))?;
-        native.unwrap_or_default().iter().try_for_each(|&bytes| add(&mut totals.native_bytes, bytes))?;
-        for (&bytes, _) in shallow.iter().zip(reachable.values()).filter(|(_, reachable)| *reachable) {
-            totals.reachable_count += 1;
-            totals.reachable_bytes += bytes;
+fn distances<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NO_DISTANCE);
+        Ok(nullable::<Int32Type>(values, valid))
+    }))
+}
+
+/// What the search from the root found, counted. Asked only where a format keeps garbage; elsewhere it is everything.
+fn reachable<'a>(scratch: &Scratch, count: &'a mut u64, bytes: &'a mut u64) -> Result<Source<'a>, StageError> {
+    let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+    let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
+    Ok(Source::values(move |rows| {
+        let (numbers, sizes) = (read(&mut numbers, rows)?, read(&mut sizes, rows)?);
+        for (_, &size) in numbers.iter().zip(&sizes).filter(|(number, _)| !number.is_none()) {
+            *count += 1;
+            *bytes = bytes.checked_add(size).ok_or(StageError::Overflow("the size of the heap"))?;
         }
-        totals.detached_count += detached.iter().filter(|&&state| state == 2).count() as u64;
-        Ok(())
-    }
+        let found = BooleanBuffer::collect_bool(rows, |row| !numbers[row].is_none());
+        Ok(Arc::new(BooleanArray::new(found, None)))
+    }))
 }
 
-fn read<T: bytemuck::Pod>(column: &mut ColumnReader<T>, rows: usize) -> Result<Vec<T>, StageError> {
-    let mut values = vec![T::zeroed(); rows];
-    column.read_into(&mut values)?;
-    Ok(values)
+/// States, those of detached nodes counted.
+fn detached<'a>(scratch: &Scratch, count: &'a mut u64) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::NODE_DETACHED)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        *count += values.iter().filter(|&&state| state == 2).count() as u64;
+        Ok(array::<UInt8Type>(values))
+    }))
 }
 
-fn optional(values: Option<Vec<u64>>, rows: usize) -> ArrayRef {
-    match values {
-        Some(values) => Arc::new(UInt64Array::from(values)),
-        None => new_null_array(&DataType::UInt64, rows),
-    }
-}
-
-/// Source locations, spread over the nodes that have one.
-struct Locations {
-    node: ColumnReader<NodeId>,
-    places: [ColumnReader<u32>; 3],
-    next: Option<(NodeId, [u32; 3])>,
-}
-
-impl Locations {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        let mut locations = Self {
-            node: ColumnReader::open(scratch, columns::LOCATION_NODE)?,
-            places: [
-                ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?,
-                ColumnReader::open(scratch, columns::LOCATION_LINE)?,
-                ColumnReader::open(scratch, columns::LOCATION_COLUMN)?,
-            ],
-            next: None,
-        };
-        locations.advance()?;
-        Ok(locations)
-    }
-
-    fn advance(&mut self) -> Result<(), StageError> {
-        self.next = None;
-        if self.node.remaining() > 0 {
-            let [script, line, column] = &mut self.places;
-            self.next = Some((self.node.next()?, [script.next()?, line.next()?, column.next()?]));
-        }
-        Ok(())
-    }
-
-    /// Script, line and column of the nodes from `first` on.
-    fn batch(&mut self, first: u32, rows: usize) -> Result<[ArrayRef; 3], StageError> {
-        let mut places: [Vec<Option<u32>>; 3] = std::array::from_fn(|_| vec![None; rows]);
-        while let Some((node, place)) = self.next {
-            let row = (node.0 - first) as usize;
+/// A part of the source locations, spread over the nodes that have one.
+fn located<'a>(scratch: &Scratch, part: Column<u32>) -> Result<Source<'a>, StageError> {
+    let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
+    let mut parts = ColumnReader::open(scratch, part)?;
+    let mut first = 0;
+    let mut next: Option<NodeId> = None;
+    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
+        let (mut values, mut valid) = (vec![0; rows], vec![false; rows]);
+        while next.is_some() || nodes.remaining() > 0 {
+            let node = match next.take() {
+                Some(node) => node,
+                None => nodes.next()?,
+            };
+            let row = (u64::from(node.0) - first) as usize;
             if row >= rows {
+                next = Some(node);
                 break;
             }
-            for (column, value) in places.iter_mut().zip(place) {
-                column[row] = Some(value);
-            }
-            self.advance()?;
+            (values[row], valid[row]) = (parts.next()?, true);
         }
-        Ok(places.map(|column| Arc::new(UInt32Array::from(column)) as ArrayRef))
-    }
+        first += rows as u64;
+        if valid.contains(&true) {
+            Ok(nullable::<UInt32Type>(values, BooleanBuffer::from(valid)))
+        } else {
+            Ok(new_null_array(&DataType::UInt32, rows))
+        }
+    }))
 }

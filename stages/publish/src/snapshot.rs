@@ -44,7 +44,7 @@ pub fn run(
     let options = serde_json::to_string(&run.options).unwrap_or_default();
     let captured = TimestampMicrosecondArray::from(vec![facts.captured_at_us]).with_timezone("UTC");
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    table.write(vec![
+    table.write(&[
         text(&run.snapshot),
         text(&run.release),
         text(&run.source),

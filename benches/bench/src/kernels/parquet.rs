@@ -2,11 +2,11 @@
 
 use super::{Bench, Options, Timed, clock};
 use anyhow::Result;
-use arrow::array::{Array, ArrayRef, StringArray, UInt32Array, UInt64Array};
-use arrow::buffer::Buffer;
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type, UInt64Type};
 use heaplake_generator::rng::mix;
-use heaplake_publish::table::{BATCH, Table};
+use heaplake_publish::source::{Source, array};
+use heaplake_publish::table::Table;
+use heaplake_publish::text::Texts;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -16,20 +16,42 @@ const ROWS: usize = 1 << 23;
 /// Different texts, as a heap has classes.
 const TEXTS: u64 = 500;
 
+/// Ordinals, sizes as heaps have them, and positions of class names.
+struct Rows {
+    ordinals: Vec<u32>,
+    sizes: Vec<u64>,
+    classes: Vec<u32>,
+    names: Vec<String>,
+}
+
+impl Rows {
+    fn new(count: u64) -> Self {
+        let tail = |row| if mix(2, row).is_multiple_of(100) { mix(3, row) % 65_536 } else { 0 };
+        Self {
+            ordinals: (0..count as u32).collect(),
+            sizes: (0..count).map(|row| 16 + mix(1, row) % 8 * 8 + tail(row)).collect(),
+            classes: (0..count).map(|row| (mix(4, row) % TEXTS) as u32).collect(),
+            names: (0..TEXTS).map(|number| format!("class number {number}")).collect(),
+        }
+    }
+
+    fn columns(&self) -> [&[u8]; 3] {
+        [bytemuck::cast_slice(&self.ordinals), bytemuck::cast_slice(&self.sizes), bytemuck::cast_slice(&self.classes)]
+    }
+}
+
 pub fn run(options: &Options) -> Result<Vec<Timed>> {
-    let batches: Vec<Vec<ArrayRef>> =
-        (0..options.amount(ROWS)).step_by(BATCH).map(|start| batch(start as u64)).collect();
-    let bytes = batches.iter().flatten().flat_map(buffers).map(|buffer| buffer.len()).sum::<usize>() as f64;
+    let rows = Rows::new(options.amount(ROWS) as u64);
+    let bytes = rows.columns().map(<[u8]>::len).iter().sum::<usize>() as f64;
     let bench = Bench::new(0)?;
-    let folder = bench.folder.path();
     let mut stored = 0;
     let own = options.seconds(|| {
-        let (seconds, done) = clock(|| write_table(folder, &batches));
+        let (seconds, done) = clock(|| write_table(&bench, &rows));
         stored = done?;
         Ok(seconds)
     })?;
     let raw = options.seconds(|| {
-        let (seconds, done) = clock(|| write_raw(&folder.join("raw"), &batches));
+        let (seconds, done) = clock(|| write_raw(&bench.folder.path().join("raw"), &rows));
         done?;
         Ok(seconds)
     })?;
@@ -40,43 +62,35 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
     ])
 }
 
-/// Ordinals, sizes as heaps have them, and class names.
-fn batch(start: u64) -> Vec<ArrayRef> {
-    let rows = start..start + BATCH as u64;
-    let size = |row| 16 + mix(1, row) % 8 * 8 + if mix(2, row).is_multiple_of(100) { mix(3, row) % 65_536 } else { 0 };
-    let text = |row| format!("class number {}", mix(4, row) % TEXTS);
-    vec![
-        Arc::new(UInt32Array::from_iter_values(rows.clone().map(|row| row as u32))),
-        Arc::new(UInt64Array::from_iter_values(rows.clone().map(size))),
-        Arc::new(StringArray::from_iter_values(rows.map(text))),
-    ]
+/// The next so many values, each time it is called.
+fn next<T: Copy>(mut values: &[T]) -> impl FnMut(usize) -> Vec<T> + '_ {
+    move |count| {
+        let (now, later) = values.split_at(count);
+        values = later;
+        now.to_vec()
+    }
 }
 
-/// The bytes that make up an array without nulls; buffers are shared, not copied.
-fn buffers(array: &ArrayRef) -> Vec<Buffer> {
-    array.to_data().buffers().to_vec()
-}
-
-fn write_table(folder: &Path, batches: &[Vec<ArrayRef>]) -> Result<u64> {
+fn write_table(bench: &Bench, rows: &Rows) -> Result<u64> {
     let field = |name, data_type| Field::new(name, data_type, false);
     let schema = Schema::new(vec![
         field("node", DataType::UInt32),
         field("bytes", DataType::UInt64),
         field("class", DataType::Utf8),
     ]);
-    let mut table = Table::create(folder, "table.parquet", Arc::new(schema), "")?;
-    for batch in batches {
-        table.write(batch.clone())?;
-    }
+    let (mut ordinals, mut sizes, mut classes) = (next(&rows.ordinals), next(&rows.sizes), next(&rows.classes));
+    let sources = vec![
+        Source::values(move |count| Ok(array::<UInt32Type>(ordinals(count)))),
+        Source::values(move |count| Ok(array::<UInt64Type>(sizes(count)))),
+        Source::texts(Texts::Names(&rows.names), move |count| Ok(classes(count))),
+    ];
+    let mut table = Table::create(bench.folder.path(), "table.parquet", Arc::new(schema), "")?;
+    table.fill(sources, rows.ordinals.len() as u64, &bench.context())?;
     Ok(table.finish()?.bytes)
 }
 
-fn write_raw(path: &Path, batches: &[Vec<ArrayRef>]) -> Result<()> {
+fn write_raw(path: &Path, rows: &Rows) -> Result<()> {
     let mut file = File::create(path)?;
-    for array in batches.iter().flatten() {
-        for buffer in buffers(array) {
-            file.write_all(&buffer)?;
-        }
-    }
+    rows.columns().into_iter().try_for_each(|column| file.write_all(column))?;
     Ok(file.sync_all()?)
 }

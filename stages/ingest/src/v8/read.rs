@@ -5,19 +5,25 @@
 //! * Writes: `node.{kind,name,id,self,edge_count}` and, where the file has them, `node.{trace,detached,native}`;
 //!   `edge.{kind,name,to}`; the string table with hashes; `location.*`; `trace.*`, `function.*`, `sample.*`;
 //!   the names that other stages look for ([`TAG_STRING`], [`EPHEMERON_STRING`]).
-//! * Resident memory: fixed buffers; 20 bytes per source location while they are sorted; 4 bytes per level of the trace
+//! * Resident memory: fixed buffers, with several threads 1.5 MiB for each of the chunks under way (twice as many as
+//!   threads and one, if the budget has room for them); 20 bytes per source location while they are sorted; 4 bytes per level of the trace
 //!   tree; 20 bytes per weak-map entry name.
 //! * Passes over disk: one read of the input, one write of the columns. A section that comes before the header is
 //!   copied to scratch and read from there.
 //! * Worst case: linear in the input.
 //! * Fails when: the input is no such file, promises other counts than it holds, or refers to what is not there.
-//! * Determinism: one thread understands, a second one reads ahead; the output depends on the input alone.
+//! * Determinism: one thread understands, a second one reads ahead, more take chunks of rows apart whose columns are
+//!   written in the order of the input; output and errors depend on the input alone.
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
 use super::header::{Header, position};
-use super::rows::{EdgeRows, LargestName, Location, LocationRows, NodeRows, is_indexed};
+use super::rows::{
+    EdgeColumns, EdgeRows, EdgeWriter, LargestName, Location, LocationRows, NodeColumns, NodeRows, NodeWriter,
+    is_indexed,
+};
 use super::{Admission, HINT, Snapshot, ephemerons, trace};
-use crate::json::{BadNumber, Scanner, StringSink};
+use crate::chunks::BadNumber;
+use crate::json::{Scanner, StringSink};
 use crate::source::{Identity, Input, Source};
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringWriter};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
@@ -236,18 +242,20 @@ impl Reader<'_> {
     fn rows(&mut self, section: &str, header: &Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match section {
             "nodes" => {
-                let mut columns = NodeRows::create(header, self.scratch)?;
-                let names = &mut self.names;
-                let rows = scanner.number_array(header.node.width, |rows| columns.write(rows, names))?;
+                let (nodes, names) = (NodeRows::new(header), &mut self.names);
+                let mut writer = NodeWriter::create(header, self.scratch)?;
+                let read = |rows: &[u64], columns: &mut NodeColumns| nodes.read(rows, columns);
+                let rows = scanner.number_columns(header.node.width, read, |columns| writer.write(columns, names))?;
                 expect_rows(scanner, "node", header.node_count, rows)?;
-                self.nodes = Some(columns.finish()?);
+                self.nodes = Some(writer.finish()?);
             }
             "edges" => {
-                let mut columns = EdgeRows::create(header, self.scratch)?;
-                let names = &mut self.names;
-                let rows = scanner.number_array(header.edge.width, |rows| columns.write(rows, names))?;
+                let (edges, names) = (EdgeRows::new(header), &mut self.names);
+                let mut writer = EdgeWriter::create(self.scratch)?;
+                let read = |rows: &[u64], columns: &mut EdgeColumns| edges.read(rows, columns);
+                let rows = scanner.number_columns(header.edge.width, read, |columns| writer.write(columns, names))?;
                 expect_rows(scanner, "edge", header.edge_count, rows)?;
-                columns.finish()?;
+                writer.finish()?;
                 self.edges = Some(rows);
             }
             "locations" => self.locations(header, scanner)?,

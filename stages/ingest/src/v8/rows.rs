@@ -1,7 +1,8 @@
 //! Rows of numbers, as the file has them, into columns.
 
-use super::header::{Header, position};
-use crate::json::BadNumber;
+use super::header::{EdgeFields, Header, NodeFields, position};
+use crate::chunks::BadNumber;
+use bytemuck::Pod;
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
@@ -21,49 +22,189 @@ pub struct LargestName {
 }
 
 impl LargestName {
-    fn see(&mut self, names: impl Iterator<Item = u64>, section: &'static str, first_row: u64) {
-        for (row, index) in names.enumerate() {
-            if index > self.index || self.section.is_empty() {
-                *self = Self { index, section, row: first_row + row as u64 };
-            }
+    /// Sees the largest index of some rows of a section, if they have any: the first such row, counted from `first_row`.
+    fn see(&mut self, largest: Option<(u64, usize)>, section: &'static str, first_row: u64) {
+        if let Some((index, row)) = largest
+            && (index > self.index || self.section.is_empty())
+        {
+            *self = Self { index, section, row: first_row + row as u64 };
         }
-    }
-}
-
-/// One field of a batch of rows.
-fn field(rows: &[u64], width: usize, at: usize) -> impl Iterator<Item = u64> {
-    rows.iter().skip(at).step_by(width).copied()
-}
-
-/// Checks that a field stays below `limit` and says which number does not.
-fn below(rows: &[u64], width: usize, at: usize, limit: u64, name: &str) -> Result<(), BadNumber> {
-    // The largest first: most batches need no search.
-    match field(rows, width, at).max() {
-        Some(largest) if largest >= limit => {
-            let row = field(rows, width, at).position(|value| value >= limit).unwrap_or(0);
-            Err(BadNumber { index: row * width + at, expected: format!("{name} below {limit}") })
-        }
-        _ => Ok(()),
     }
 }
 
 const U32: u64 = 1 << 32;
 
-macro_rules! check {
-    ($result:expr) => {
-        if let Err(bad) = $result {
-            return Ok(Err(bad));
-        }
+/// A field, if the file has it, and the number that its values stay below.
+struct Limit {
+    at: Option<usize>,
+    below: u64,
+    name: &'static str,
+}
+
+/// Appends a field of all rows to a column. Gives its largest value.
+#[inline]
+fn field<T>(rows: &[u64], width: usize, at: usize, column: &mut Vec<T>, mut convert: impl FnMut(u64) -> T) -> u64 {
+    let mut largest = 0;
+    column.extend(rows.chunks_exact(width).map(|row| {
+        largest = largest.max(row[at]);
+        convert(row[at])
+    }));
+    largest
+}
+
+/// As [`field`], for a field that not every file has.
+fn field_if<T>(rows: &[u64], width: usize, at: Option<usize>, column: &mut Vec<T>, convert: impl Fn(u64) -> T) -> u64 {
+    at.map_or(0, |at| field(rows, width, at, column, convert))
+}
+
+/// Whether fields with these largest values keep to their limits.
+fn fit(limits: &[Limit], largest: &[u64]) -> bool {
+    limits.iter().zip(largest).all(|(limit, &largest)| limit.at.is_none() || largest < limit.below)
+}
+
+/// The first number, in the order of the text, that breaks one of the limits.
+fn beyond(rows: &[u64], width: usize, limits: &[Limit]) -> Option<BadNumber> {
+    let first = |limit: &Limit| {
+        let at = limit.at?;
+        let row = rows.chunks_exact(width).position(|row| row[at] >= limit.below)?;
+        Some(BadNumber { index: row * width + at, expected: format!("{} below {}", limit.name, limit.below) })
     };
+    limits.iter().filter_map(first).min_by_key(|bad| bad.index)
+}
+
+/// The first of two refusals, if there is one.
+fn first_of(first: Option<BadNumber>, second: Option<BadNumber>) -> Result<(), BadNumber> {
+    match first.into_iter().chain(second).min_by_key(|bad| bad.index) {
+        Some(bad) => Err(bad),
+        None => Ok(()),
+    }
+}
+
+/// Notes a larger name than was seen so far, and the first of the new rows, `before` being there already, that has it.
+fn note_largest(largest: &mut Option<(u64, usize)>, index: u64, before: usize, names: impl Iterator<Item = u64>) {
+    if largest.is_none_or(|(known, _)| index > known) {
+        let row = names.into_iter().position(|name| name == index);
+        *largest = row.map(|row| (index, before + row)).or(*largest);
+    }
+}
+
+/// Writes a part of a column that was made elsewhere, and empties it for the next one.
+fn write<T: Pod>(column: &mut ColumnWriter<T>, part: &mut Vec<T>) -> Result<(), StageError> {
+    column.extend(part)?;
+    part.clear();
+    Ok(())
+}
+
+/// As [`write`], for a column that not every file has.
+fn write_if<T: Pod>(column: &mut Option<ColumnWriter<T>>, part: &mut Vec<T>) -> Result<(), StageError> {
+    column.as_mut().map_or(Ok(()), |column| write(column, part))
+}
+
+/// Divides offsets of nodes by the numbers in a node row. A multiplication does, where a division would take as long as
+/// all else that is done for an edge.
+#[derive(Clone, Copy)]
+struct NodeWidth {
+    width: u64,
+    /// 2^64 / width, rounded up.
+    inverse: u64,
+}
+
+impl NodeWidth {
+    fn new(width: usize) -> Self {
+        // Rows have five fields at least, so nothing overflows.
+        let width = width.max(2) as u64;
+        Self { width, inverse: u64::MAX / width + 1 }
+    }
+
+    /// Quotient and remainder of an offset that is not beyond 2^32 nodes. (Others are refused for that anyway.)
+    ///
+    /// The quotient is exact below 2^64 / width: the inverse is too large by less than one part in 2^64 / width, which
+    /// moves a product below that across no whole number. For rows of less than 2^16 fields that is beyond 2^32 nodes.
+    #[inline]
+    fn divide(self, offset: u64) -> (u64, u64) {
+        if self.width >= 1 << 16 {
+            return (offset / self.width, offset % self.width);
+        }
+        let quotient = ((u128::from(offset) * u128::from(self.inverse)) >> 64) as u64;
+        (quotient, offset.wrapping_sub(quotient.wrapping_mul(self.width)))
+    }
+
+    /// The first number of a field that is no offset of a node.
+    fn misaligned(self, rows: &[u64], width: usize, at: usize) -> Option<BadNumber> {
+        let row = rows.chunks_exact(width).position(|row| row[at] % self.width != 0)?;
+        let expected = format!("a node offset that is a multiple of {}", self.width);
+        Some(BadNumber { index: row * width + at, expected })
+    }
+}
+
+/// Checks node rows and makes columns of them.
+pub struct NodeRows {
+    fields: NodeFields,
+    /// Of kind, name, edge count, trace node and detachedness.
+    limits: [Limit; 5],
+}
+
+/// Some rows of the node columns.
+#[derive(Default)]
+pub struct NodeColumns {
+    kind: Vec<u8>,
+    name: Vec<StringId>,
+    id: Vec<u64>,
+    self_size: Vec<u64>,
+    edge_count: Vec<u32>,
+    trace_node: Vec<u32>,
+    detachedness: Vec<u8>,
+    native_size: Vec<u64>,
+    /// The largest name, and its first row.
+    largest: Option<(u64, usize)>,
+}
+
+impl NodeRows {
+    /// For nodes as the header describes them.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        let fields = header.node.clone();
+        let limit = |at, below, name| Limit { at, below, name };
+        let limits = [
+            limit(Some(fields.kind), header.node_types.len() as u64, "a node type"),
+            limit(Some(fields.name), U32 - 1, "a string index"),
+            limit(Some(fields.edge_count), U32, "an edge count"),
+            limit(fields.trace_node, U32, "a trace node id"),
+            limit(fields.detachedness, 4, "a detachedness"),
+        ];
+        Self { fields, limits }
+    }
+
+    /// Appends whole rows to `columns`.
+    ///
+    /// # Errors
+    /// The first number that cannot be.
+    pub fn read(&self, rows: &[u64], columns: &mut NodeColumns) -> Result<(), BadNumber> {
+        let NodeFields { width, .. } = self.fields;
+        let before = columns.name.len();
+        let largest = [
+            field(rows, width, self.fields.kind, &mut columns.kind, |value| value as u8),
+            field(rows, width, self.fields.name, &mut columns.name, |value| StringId(value as u32)),
+            field(rows, width, self.fields.edge_count, &mut columns.edge_count, |value| value as u32),
+            field_if(rows, width, self.fields.trace_node, &mut columns.trace_node, |value| value as u32),
+            field_if(rows, width, self.fields.detachedness, &mut columns.detachedness, |value| value as u8),
+        ];
+        field(rows, width, self.fields.id, &mut columns.id, |value| value);
+        field(rows, width, self.fields.self_size, &mut columns.self_size, |value| value);
+        field_if(rows, width, self.fields.native_size, &mut columns.native_size, |value| value);
+        if !fit(&self.limits, &largest) {
+            return first_of(beyond(rows, width, &self.limits), None);
+        }
+        let names = columns.name[before..].iter().map(|name| u64::from(name.0));
+        note_largest(&mut columns.largest, largest[1], before, names);
+        Ok(())
+    }
 }
 
 /// Writes the node columns.
-pub struct NodeRows {
-    fields: super::header::NodeFields,
-    types: u64,
+pub struct NodeWriter {
     rows: u64,
     edges: u64,
-    detached_states: bool,
     kind: ColumnWriter<u8>,
     name: ColumnWriter<StringId>,
     id: ColumnWriter<u64>,
@@ -74,18 +215,16 @@ pub struct NodeRows {
     native_size: Option<ColumnWriter<u64>>,
 }
 
-impl NodeRows {
+impl NodeWriter {
     /// Starts the columns.
     ///
     /// # Errors
     /// [`StageError::Io`].
     pub fn create(header: &Header, scratch: &Scratch) -> Result<Self, StageError> {
-        let fields = header.node.clone();
+        let fields = &header.node;
         Ok(Self {
-            types: header.node_types.len() as u64,
             rows: 0,
             edges: 0,
-            detached_states: false,
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
             name: ColumnWriter::create(scratch, columns::NODE_NAME)?,
             id: ColumnWriter::create(scratch, columns::NODE_ID)?,
@@ -97,41 +236,25 @@ impl NodeRows {
                 .map(|_| ColumnWriter::create(scratch, columns::NODE_DETACHED))
                 .transpose()?,
             native_size: fields.native_size.map(|_| ColumnWriter::create(scratch, columns::NODE_NATIVE)).transpose()?,
-            fields,
         })
     }
 
-    /// Writes a batch of whole rows.
+    /// Writes the next rows and leaves `part` empty.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn write(&mut self, rows: &[u64], names: &mut LargestName) -> Written {
-        let NodeRows { fields, .. } = self;
-        let width = fields.width;
-        check!(below(rows, width, fields.kind, self.types, "a node type"));
-        check!(below(rows, width, fields.name, U32 - 1, "a string index"));
-        check!(below(rows, width, fields.edge_count, U32, "an edge count"));
-        names.see(field(rows, width, fields.name), "nodes", self.rows);
-        field(rows, width, fields.kind).try_for_each(|value| self.kind.push(value as u8))?;
-        field(rows, width, fields.name).try_for_each(|value| self.name.push(StringId(value as u32)))?;
-        field(rows, width, fields.id).try_for_each(|value| self.id.push(value))?;
-        field(rows, width, fields.self_size).try_for_each(|value| self.self_size.push(value))?;
-        field(rows, width, fields.edge_count).try_for_each(|value| self.edge_count.push(value as u32))?;
-        self.edges += field(rows, width, fields.edge_count).sum::<u64>();
-        if let (Some(at), Some(column)) = (fields.trace_node, &mut self.trace_node) {
-            check!(below(rows, width, at, U32, "a trace node id"));
-            field(rows, width, at).try_for_each(|value| column.push(value as u32))?;
-        }
-        if let (Some(at), Some(column)) = (fields.detachedness, &mut self.detachedness) {
-            check!(below(rows, width, at, 4, "a detachedness"));
-            self.detached_states |= field(rows, width, at).any(|value| value != 0);
-            field(rows, width, at).try_for_each(|value| column.push(value as u8))?;
-        }
-        if let (Some(at), Some(column)) = (fields.native_size, &mut self.native_size) {
-            field(rows, width, at).try_for_each(|value| column.push(value))?;
-        }
-        self.rows += (rows.len() / width) as u64;
-        Ok(Ok(()))
+    pub fn write(&mut self, part: &mut NodeColumns, names: &mut LargestName) -> Result<(), StageError> {
+        names.see(part.largest.take(), "nodes", self.rows);
+        self.rows += part.kind.len() as u64;
+        self.edges += part.edge_count.iter().map(|&count| u64::from(count)).sum::<u64>();
+        write(&mut self.kind, &mut part.kind)?;
+        write(&mut self.name, &mut part.name)?;
+        write(&mut self.id, &mut part.id)?;
+        write(&mut self.self_size, &mut part.self_size)?;
+        write(&mut self.edge_count, &mut part.edge_count)?;
+        write_if(&mut self.trace_node, &mut part.trace_node)?;
+        write_if(&mut self.detachedness, &mut part.detachedness)?;
+        write_if(&mut self.native_size, &mut part.native_size)
     }
 
     /// Ends the columns: the number of edges that the nodes announce.
@@ -151,31 +274,86 @@ impl NodeRows {
     }
 }
 
-/// Writes the edge columns.
+/// Checks edge rows and makes columns of them.
 pub struct EdgeRows {
-    fields: super::header::EdgeFields,
-    types: u64,
-    indexed: Vec<bool>,
-    node_width: u64,
-    nodes: u64,
+    fields: EdgeFields,
+    /// Of kind, name and target.
+    limits: [Limit; 3],
+    /// All bits for the types whose edges have names, none for those that have indexes.
+    named: [u32; 256],
+    node_width: NodeWidth,
+}
+
+/// Some rows of the edge columns.
+#[derive(Default)]
+pub struct EdgeColumns {
+    kind: Vec<u8>,
+    name: Vec<u32>,
+    to: Vec<NodeId>,
+    /// The largest name, and its first row.
+    largest: Option<(u64, usize)>,
+}
+
+impl EdgeRows {
+    /// For edges as the header describes them.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        let fields = header.edge.clone();
+        let limit = |at, below, name| Limit { at: Some(at), below, name };
+        let limits = [
+            limit(fields.kind, header.edge_types.len() as u64, "an edge type"),
+            limit(fields.name, U32, "a string index or element index"),
+            limit(fields.to, header.node_count * header.node.width as u64, "a node offset"),
+        ];
+        let mut named = [0; 256];
+        for (mask, name) in named.iter_mut().zip(&header.edge_types) {
+            *mask = if is_indexed(name) { 0 } else { u32::MAX };
+        }
+        Self { fields, limits, named, node_width: NodeWidth::new(header.node.width) }
+    }
+
+    /// Appends whole rows to `columns`.
+    ///
+    /// # Errors
+    /// The first number that cannot be.
+    pub fn read(&self, rows: &[u64], columns: &mut EdgeColumns) -> Result<(), BadNumber> {
+        let EdgeFields { width, kind, name, to } = self.fields;
+        let before = columns.kind.len();
+        let mut remainders = 0;
+        let largest = [
+            field(rows, width, kind, &mut columns.kind, |value| value as u8),
+            field(rows, width, name, &mut columns.name, |value| value as u32),
+            field(rows, width, to, &mut columns.to, |offset| {
+                let (node, remainder) = self.node_width.divide(offset);
+                remainders |= remainder;
+                NodeId(node as u32)
+            }),
+        ];
+        if remainders != 0 || !fit(&self.limits, &largest) {
+            return first_of(beyond(rows, width, &self.limits), self.node_width.misaligned(rows, width, to));
+        }
+        let rows = columns.kind[before..].iter().zip(&columns.name[before..]);
+        let names = rows.map(|(&kind, &name)| u64::from(name & self.named[usize::from(kind)]));
+        note_largest(&mut columns.largest, names.clone().max().unwrap_or(0), before, names);
+        Ok(())
+    }
+}
+
+/// Writes the edge columns.
+pub struct EdgeWriter {
     rows: u64,
     kind: ColumnWriter<u8>,
     name: ColumnWriter<u32>,
     to: ColumnWriter<NodeId>,
 }
 
-impl EdgeRows {
+impl EdgeWriter {
     /// Starts the columns.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn create(header: &Header, scratch: &Scratch) -> Result<Self, StageError> {
+    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            fields: header.edge.clone(),
-            types: header.edge_types.len() as u64,
-            indexed: header.edge_types.iter().map(|name| is_indexed(name)).collect(),
-            node_width: header.node.width as u64,
-            nodes: header.node_count,
             rows: 0,
             kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
             name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
@@ -183,34 +361,16 @@ impl EdgeRows {
         })
     }
 
-    /// Writes a batch of whole rows.
+    /// Writes the next rows and leaves `part` empty.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn write(&mut self, rows: &[u64], names: &mut LargestName) -> Written {
-        let EdgeRows { fields, indexed, node_width, .. } = self;
-        let (width, node_width) = (fields.width, *node_width);
-        check!(below(rows, width, fields.kind, self.types, "an edge type"));
-        check!(below(rows, width, fields.name, U32, "a string index or element index"));
-        check!(below(rows, width, fields.to, self.nodes * node_width, "a node offset"));
-        field(rows, width, fields.kind).try_for_each(|value| self.kind.push(value as u8))?;
-        field(rows, width, fields.name).try_for_each(|value| self.name.push(value as u32))?;
-        let named =
-            rows.chunks_exact(width).map(|row| if indexed[row[fields.kind] as usize] { 0 } else { row[fields.name] });
-        names.see(named, "edges", self.rows);
-        let mut misaligned = None;
-        for (row, offset) in field(rows, width, fields.to).enumerate() {
-            if offset % node_width != 0 {
-                misaligned = misaligned.or(Some(row));
-            }
-            self.to.push(NodeId((offset / node_width) as u32))?;
-        }
-        if let Some(row) = misaligned {
-            let expected = format!("a node offset that is a multiple of {node_width}");
-            return Ok(Err(BadNumber { index: row * width + fields.to, expected }));
-        }
-        self.rows += (rows.len() / width) as u64;
-        Ok(Ok(()))
+    pub fn write(&mut self, part: &mut EdgeColumns, names: &mut LargestName) -> Result<(), StageError> {
+        names.see(part.largest.take(), "edges", self.rows);
+        self.rows += part.kind.len() as u64;
+        write(&mut self.kind, &mut part.kind)?;
+        write(&mut self.name, &mut part.name)?;
+        write(&mut self.to, &mut part.to)
     }
 
     /// Ends the columns.
@@ -224,7 +384,6 @@ impl EdgeRows {
         Ok(())
     }
 }
-
 /// Whether edges of this type are numbered rather than named.
 #[must_use]
 pub fn is_indexed(edge_type: &str) -> bool {
@@ -254,8 +413,9 @@ pub struct LocationRows {
     script: usize,
     line: usize,
     column: usize,
-    node_width: u64,
-    nodes: u64,
+    /// Of object, script, line and column.
+    limits: [Limit; 4],
+    node_width: NodeWidth,
 }
 
 impl LocationRows {
@@ -263,15 +423,17 @@ impl LocationRows {
     #[must_use]
     pub fn new(header: &Header) -> Option<Self> {
         let fields = &header.location_fields;
-        Some(Self {
-            width: fields.len(),
-            object: position(fields, "object_index")?,
-            script: position(fields, "script_id")?,
-            line: position(fields, "line")?,
-            column: position(fields, "column")?,
-            node_width: header.node.width as u64,
-            nodes: header.node_count,
-        })
+        let (object, script) = (position(fields, "object_index")?, position(fields, "script_id")?);
+        let (line, column) = (position(fields, "line")?, position(fields, "column")?);
+        let limit = |at, below, name| Limit { at: Some(at), below, name };
+        let limits = [
+            limit(object, header.node_count * header.node.width as u64, "a node offset"),
+            limit(script, U32, "a script id"),
+            limit(line, U32, "a line"),
+            limit(column, U32, "a column"),
+        ];
+        let node_width = NodeWidth::new(header.node.width);
+        Some(Self { width: fields.len(), object, script, line, column, limits, node_width })
     }
 
     /// Hands the locations of a batch of rows to `each`.
@@ -279,17 +441,13 @@ impl LocationRows {
     /// # Errors
     /// What `each` returns.
     pub fn read(&self, rows: &[u64], mut each: impl FnMut(Location) -> Result<(), StageError>) -> Written {
-        check!(below(rows, self.width, self.object, self.nodes * self.node_width, "a node offset"));
-        for (at, name) in [(self.script, "a script id"), (self.line, "a line"), (self.column, "a column")] {
-            check!(below(rows, self.width, at, U32, name));
+        let misaligned = self.node_width.misaligned(rows, self.width, self.object);
+        if let Err(bad) = first_of(beyond(rows, self.width, &self.limits), misaligned) {
+            return Ok(Err(bad));
         }
-        for (row, numbers) in rows.chunks_exact(self.width).enumerate() {
-            if numbers[self.object] % self.node_width != 0 {
-                let expected = format!("a node offset that is a multiple of {}", self.node_width);
-                return Ok(Err(BadNumber { index: row * self.width + self.object, expected }));
-            }
+        for numbers in rows.chunks_exact(self.width) {
             each(Location {
-                node: (numbers[self.object] / self.node_width) as u32,
+                node: self.node_width.divide(numbers[self.object]).0 as u32,
                 order: 0,
                 script: numbers[self.script] as u32,
                 line: numbers[self.line] as u32,

@@ -1,0 +1,254 @@
+//! One row group: columns that are written side by side, and end together.
+//!
+//! Columns know nothing of each other while they are written, so threads may share them: each takes the next column that
+//! nobody has, reads its rows, encodes and compresses them. What a column becomes depends on its values alone, and where
+//! a row group ends on those of all its columns; so the file is the same with any number of threads.
+
+use crate::source::{Next, Source};
+use crate::text::TextChunk;
+use arrow::array::ArrayRef;
+use arrow::datatypes::{Field, Schema};
+use bytes::Bytes;
+use heaplake_kit::{Context, StageError};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::writer::SerializedRowGroupWriter;
+use parquet::schema::types::SchemaDescriptor;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::{panic, thread};
+
+/// When a row group ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Rows that are read at once.
+    pub batch: usize,
+    /// Rows of a row group.
+    pub rows: usize,
+    /// Bytes of pages after which the batch is its last.
+    pub bytes: usize,
+    /// Bytes of a dictionary of texts; one text that is longer has a row group to itself.
+    pub dictionary: usize,
+}
+
+/// Below so many rows a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 4096;
+
+/// What goes wrong with a column: in reading it, or in writing it.
+#[derive(Debug)]
+pub enum Failure {
+    /// What the source says.
+    Source(StageError),
+    /// What the writer says.
+    Writer(ParquetError),
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Self {
+        Self::Source(error)
+    }
+}
+
+impl From<ParquetError> for Failure {
+    fn from(error: ParquetError) -> Self {
+        Self::Writer(error)
+    }
+}
+
+/// A source, and what was read of it and is not written: positions of texts for which a dictionary had no room.
+pub struct Input<'a> {
+    source: Source<'a>,
+    unwritten: Vec<u32>,
+}
+
+impl<'a> From<Source<'a>> for Input<'a> {
+    fn from(source: Source<'a>) -> Self {
+        Self { source, unwritten: Vec::new() }
+    }
+}
+
+/// A column of a row group.
+enum Column<'s, 'a> {
+    Values { next: &'s mut Next<'a, ArrayRef>, field: &'s Field, writer: Box<ArrowColumnWriter> },
+    Texts { next: &'s mut Next<'a, Vec<u32>>, unwritten: &'s mut Vec<u32>, keys: Vec<u32>, chunk: Box<TextChunk<'a>> },
+    Closed(Closed),
+}
+
+/// A column that has ended.
+pub enum Closed {
+    /// By the general encoder.
+    Values(Box<ArrowColumnChunk>),
+    /// By ours.
+    Texts(Vec<u8>, Box<ColumnCloseResult>),
+    /// Taken.
+    Nothing,
+}
+
+impl Closed {
+    /// Appends the column to the file.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn append<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> ParquetResult<()> {
+        match self {
+            Self::Values(chunk) => chunk.append_to_row_group(group),
+            Self::Texts(chunk, close) => group.append_column(&Bytes::from(chunk), *close),
+            Self::Nothing => Ok(()),
+        }
+    }
+}
+
+impl<'s, 'a> Column<'s, 'a> {
+    /// Makes sure that `most` rows of texts are read, and gives how many of them the dictionary has room for.
+    fn intern(&mut self, most: usize) -> Result<usize, Failure> {
+        let Self::Texts { next, unwritten, keys, chunk } = self else { return Ok(most) };
+        if unwritten.len() < most {
+            unwritten.append(&mut next(most - unwritten.len())?);
+        }
+        keys.clear();
+        chunk.intern(&unwritten[..most], keys);
+        Ok(keys.len())
+    }
+
+    /// Writes the next rows; those of texts are among the interned ones.
+    fn write(&mut self, rows: usize) -> Result<(), Failure> {
+        match self {
+            Self::Values { next, field, writer } => {
+                for leaf in compute_leaves(field, &next(rows)?)? {
+                    writer.write(&leaf)?;
+                }
+            }
+            Self::Texts { unwritten, keys, chunk, .. } => {
+                chunk.write(&keys[..rows])?;
+                unwritten.drain(..rows);
+            }
+            Self::Closed(_) => {}
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Values { writer, .. } => writer.get_estimated_total_bytes(),
+            Self::Texts { chunk, .. } => chunk.bytes(),
+            Self::Closed(_) => 0,
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        let closed = match std::mem::replace(self, Self::Closed(Closed::Nothing)) {
+            Self::Values { writer, .. } => Closed::Values(Box::new(writer.close()?)),
+            Self::Texts { chunk, .. } => {
+                let (chunk, close) = chunk.close()?;
+                Closed::Texts(chunk, Box::new(close))
+            }
+            Self::Closed(closed) => closed,
+        };
+        *self = Self::Closed(closed);
+        Ok(())
+    }
+}
+
+/// A row group that is being written.
+pub struct RowGroup<'s, 'a> {
+    columns: Vec<Column<'s, 'a>>,
+    limits: Limits,
+}
+
+impl<'s, 'a> RowGroup<'s, 'a> {
+    /// Starts a row group with the inputs of a table whose columns are all flat.
+    pub fn new(
+        inputs: &'s mut [Input<'a>],
+        writers: Vec<ArrowColumnWriter>,
+        fields: &'s Schema,
+        columns: &SchemaDescriptor,
+        limits: Limits,
+    ) -> Self {
+        let columns = inputs.iter_mut().zip(writers).enumerate().map(|(at, (input, writer))| match &mut input.source {
+            Source::Values(next) => Column::Values { next, field: fields.field(at), writer: Box::new(writer) },
+            Source::Texts(texts, next) => {
+                let chunk = Box::new(TextChunk::new(*texts, columns.column(at), limits.dictionary));
+                Column::Texts { next, unwritten: &mut input.unwritten, keys: Vec::new(), chunk }
+            }
+        });
+        Self { columns: columns.collect(), limits }
+    }
+
+    /// Writes rows until there are `most`, or the row group is full; gives how many.
+    ///
+    /// # Errors
+    /// Those of the sources and of writing, or the request to stop.
+    pub fn fill(&mut self, most: u64, context: &Context<'_>) -> Result<u64, Failure> {
+        let most = most.min(self.limits.rows as u64) as usize;
+        let mut rows = 0;
+        while rows < most {
+            let batch = self.limits.batch.min(most - rows);
+            let threads = if batch < WORTH_A_THREAD { 1 } else { context.threads };
+            let fits = self.intern(batch, threads)?;
+            if fits > 0 {
+                in_parallel(threads, &mut self.columns, |column| column.write(fits))?;
+                rows += fits;
+                context.step(fits as u64)?;
+            }
+            if fits < batch || self.columns.iter().map(Column::bytes).sum::<usize>() > self.limits.bytes {
+                break;
+            }
+        }
+        Ok(rows as u64)
+    }
+
+    /// How many of the next `batch` rows all dictionaries have room for.
+    fn intern(&mut self, batch: usize, threads: usize) -> Result<usize, Failure> {
+        let mut texts: Vec<(&mut Column<'s, 'a>, usize)> = self
+            .columns
+            .iter_mut()
+            .filter(|column| matches!(column, Column::Texts { .. }))
+            .map(|column| (column, batch))
+            .collect();
+        in_parallel(threads, &mut texts, |(column, fits)| {
+            *fits = column.intern(batch)?;
+            Ok(())
+        })?;
+        Ok(texts.iter().map(|(_, fits)| *fits).min().unwrap_or(batch))
+    }
+
+    /// Ends the columns.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn close(mut self, threads: usize) -> Result<Vec<Closed>, Failure> {
+        in_parallel(threads, &mut self.columns, Column::close)?;
+        let closed = self.columns.into_iter().map(|column| match column {
+            Column::Closed(closed) => closed,
+            _ => Closed::Nothing,
+        });
+        Ok(closed.collect())
+    }
+}
+
+/// Does `work` on each item, in no order. A thread that cannot be had is done without.
+fn in_parallel<T: Send>(
+    threads: usize,
+    items: &mut [T],
+    work: impl Fn(&mut T) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let helpers = threads.min(items.len()).saturating_sub(1);
+    let queue = Mutex::new(items.iter_mut());
+    let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || {
+        while let Some(item) = take() {
+            work(item)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let helpers: Vec<_> =
+            (0..helpers).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+        let own = run();
+        helpers
+            .into_iter()
+            .map(|helper| helper.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+            .fold(own, Result::and)
+    })
+}

@@ -1,0 +1,80 @@
+//! Where the columns of a table come from, front to back.
+
+use crate::text::Texts;
+use arrow::array::{ArrayRef, PrimitiveArray, new_null_array};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::datatypes::{ArrowPrimitiveType, DataType};
+use bytemuck::Pod;
+use heaplake_kit::{ColumnReader, Scratch, StageError};
+use heaplake_schemas::scratch::Column;
+use std::sync::Arc;
+
+/// Gives the next rows of a column.
+pub type Next<'a, T> = Box<dyn FnMut(usize) -> Result<T, StageError> + Send + 'a>;
+
+/// A column.
+pub enum Source<'a> {
+    /// Its values.
+    Values(Next<'a, ArrayRef>),
+    /// Positions of its texts, [`NONE`](crate::text::NONE) where there is none.
+    Texts(Texts<'a>, Next<'a, Vec<u32>>),
+}
+
+impl<'a> Source<'a> {
+    /// Values that are made of numbers.
+    pub fn values(next: impl FnMut(usize) -> Result<ArrayRef, StageError> + Send + 'a) -> Self {
+        Self::Values(Box::new(next))
+    }
+
+    /// Texts by their positions.
+    pub fn texts(texts: Texts<'a>, next: impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + 'a) -> Self {
+        Self::Texts(texts, Box::new(next))
+    }
+
+    /// The elements of a scratch column as they are. Ids and the numbers inside them have the same layout.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Scratch`].
+    pub fn column<T, P>(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError>
+    where
+        T: Pod + Send + 'a,
+        P: ArrowPrimitiveType,
+        P::Native: Pod,
+    {
+        let mut reader = ColumnReader::open(scratch, column)?;
+        Ok(Self::values(move |rows| {
+            let mut values = vec![<P::Native as bytemuck::Zeroable>::zeroed(); rows];
+            reader.read_into(bytemuck::cast_slice_mut(&mut values))?;
+            Ok(array::<P>(values))
+        }))
+    }
+
+    /// No value in any row.
+    #[must_use]
+    pub fn nothing(data_type: DataType) -> Self {
+        Self::values(move |rows| Ok(new_null_array(&data_type, rows)))
+    }
+}
+
+/// Numbers as an array, without a copy.
+#[must_use]
+pub fn array<P: ArrowPrimitiveType>(values: Vec<P::Native>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<P>::new(values.into(), None))
+}
+
+/// Numbers as an array; those of rows that are not `valid` count for nothing.
+#[must_use]
+pub fn nullable<P: ArrowPrimitiveType>(values: Vec<P::Native>, valid: BooleanBuffer) -> ArrayRef {
+    let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
+    Arc::new(PrimitiveArray::<P>::new(values.into(), valid))
+}
+
+/// The next `rows` elements of a scratch column.
+///
+/// # Errors
+/// [`StageError::Io`] or [`StageError::Scratch`].
+pub fn read<T: Pod>(column: &mut ColumnReader<T>, rows: usize) -> Result<Vec<T>, StageError> {
+    let mut values = vec![T::zeroed(); rows];
+    column.read_into(&mut values)?;
+    Ok(values)
+}
