@@ -28,11 +28,11 @@ audit: ## Licences, banned crates and sources of the dependencies (installs carg
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
 	$(CARGO) deny --locked check licenses bans sources
 
-bench: ## Speed and memory on generated snapshots
+bench: ## Speed, memory and inner loops on generated snapshots, into benches/RESULTS.md
 	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
 	benches/bench.sh
 
-bench-peers: ## The same snapshots through other programs (needs node and npm)
+bench-peers: ## The engine beside other programs on the same snapshots (needs node and npm)
 	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
 	benches/peers/compare.sh
 

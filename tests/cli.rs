@@ -333,8 +333,8 @@ fn help_completions_and_manual() {
     for word in ["Examples:", "heaplake analyze", "Exit codes:", "--memory", "--force", "[default: "] {
         assert!(help.contains(word), "{word:?} in {help}");
     }
-    for command in ["show", "completions", "man"] {
-        assert!(stdout(heaplake().args([command, "--help"])).contains("Example:"), "{command}");
+    for command in ["plan", "show", "completions", "man"] {
+        assert!(stdout(heaplake().args([command, "--help"])).contains("Example"), "{command}");
     }
     assert_eq!(stdout(heaplake().arg("--version")), format!("heaplake {HEAPLAKE_VERSION}\n"));
     for shell in ["bash", "zsh", "fish"] {
@@ -345,6 +345,28 @@ fn help_completions_and_manual() {
     for part in [".TH heaplake", ".SH NAME", ".SH SYNOPSIS", "analyze"] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
+    let page = stdout(heaplake().args(["man", "analyze"]));
+    assert!(page.contains(".TH heaplake-analyze") && page.contains("scratch"), "{page}");
+    let (cause, _) = complaint(heaplake().args(["man", "nothing"]), 2);
+    assert!(cause.contains("no command"), "{cause}");
+}
+
+#[test]
+fn a_plan_tells_without_running() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &small());
+    let text = stdout(heaplake().arg("plan").arg(&input));
+    assert!(text.contains("13,632 nodes, 55,600 edges") && text.contains("dominators"), "{text}");
+    assert!(text.contains("enough for everything to be resident"), "{text}");
+    let json = stdout(heaplake().arg("plan").arg(&input).args(["--memory", "16MiB", "--json"]));
+    let plan: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&plan["nodes"], &plan["edges"]), (&13632.into(), &55_600.into()));
+    // What the plan calls the least is what the analysis asks for.
+    let least = plan["least_memory"].as_u64().unwrap();
+    lake.analyze(&input).arg(format!("--memory={}", least - 1)).assert().code(3);
+    lake.analyze(&input).arg(format!("--memory={least}")).assert().success();
+    let (cause, _) = complaint(heaplake().arg("plan").arg(lake.input("empty", b"")), 1);
+    assert!(cause.contains("byte 0"), "{cause}");
 }
 
 // Tables.

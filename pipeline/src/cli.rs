@@ -31,9 +31,13 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    #[command(after_help = "Example:\n  heaplake man | man -l -")]
-    Man,
+    /// Print the manual page, of heaplake or of one of its commands
+    #[command(after_help = "Examples:\n  heaplake man | man -l -\n  heaplake man analyze > heaplake-analyze.1")]
+    Man {
+        /// The command
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
 
 const ANALYZE_EXAMPLES: &str = "\

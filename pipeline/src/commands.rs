@@ -38,12 +38,7 @@ pub fn run(cli: Cli) -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "heaplake", &mut text);
             print(&text)
         }
-        Command::Man => {
-            let mut text = Vec::new();
-            // Writing into memory cannot fail.
-            let _ = clap_mangen::Man::new(Cli::command()).render(&mut text);
-            print(&text)
-        }
+        Command::Man { command } => run_man(command.as_deref()),
     };
     ExitCode::from(code)
 }
@@ -164,6 +159,24 @@ fn present(input: &str, outcome: &Outcome) {
 fn committed(input: String, outcome: Outcome) -> Report {
     let (path, run) = (outcome.place, Box::new(outcome.run));
     if outcome.unchanged { Report::Unchanged { input, path, run } } else { Report::Committed { input, path, run } }
+}
+
+fn run_man(command: Option<&str>) -> u8 {
+    let mut cli = Cli::command();
+    // Gives the commands their full names.
+    cli.build();
+    let page = match command {
+        None => Some(&cli),
+        Some(name) => cli.find_subcommand(name),
+    };
+    let Some(page) = page else {
+        let cause = format!("there is no command {:?}", command.unwrap_or_default());
+        return complain(&cause, "heaplake --help lists the commands", USAGE);
+    };
+    let mut text = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = clap_mangen::Man::new(page.clone()).render(&mut text);
+    print(&text)
 }
 
 fn run_plan(options: &Plan) -> u8 {

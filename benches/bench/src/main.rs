@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Run it in the root of the repository.
 
 Examples:
-  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out /tmp/lake
+  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out lake
   heaplake-bench end-to-end --save
   heaplake-bench end-to-end --peers --sizes 100MB production.heapsnapshot
   heaplake-bench scale --sizes 1GB,10GB --memory 4GiB --cgroup 5GiB --save

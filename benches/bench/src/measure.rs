@@ -20,7 +20,7 @@ use std::{env, fs};
 
 /// Options of `measure`.
 #[derive(Args)]
-#[command(after_help = "Example:\n  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out /tmp/lake")]
+#[command(after_help = "Example:\n  heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out lake")]
 pub struct Options {
     /// Folder of a memory cgroup to run the command in
     #[arg(long, value_name = "FOLDER")]

@@ -85,16 +85,28 @@ impl Scanner<'_> {
         thread::scope(|scope| {
             let (to_do, jobs) = bounded(chunks_for(workers));
             let (finished, done) = bounded(chunks_for(workers));
-            let crew = (0..workers)
+            // The scanning thread is one of the workers.
+            let crew = (1..workers)
                 .map(|_| {
                     let (jobs, finished, read) = (jobs.clone(), finished.clone(), &read);
                     scope.spawn(move || work(&jobs, &finished, width, read))
                 })
                 .collect();
-            let free = (0..chunks_for(workers)).map(|_| Job::default()).collect();
-            let context = self.context();
-            let mut line =
-                Line { context, to_do, done, crew, free, early: VecDeque::new(), sent: 0, written: 0, rows: 0, write };
+            let mut numbers = Vec::new();
+            let mut line = Line {
+                context: self.context(),
+                to_do,
+                jobs,
+                done,
+                crew,
+                free: (0..chunks_for(workers)).map(|_| Job::default()).collect(),
+                early: VecDeque::new(),
+                sent: 0,
+                written: 0,
+                rows: 0,
+                parse: |job: &mut Job<C>| job.parse(width, &mut numbers, &read),
+                write,
+            };
             let cut = loop {
                 let mut job = line.free_job().map_err(|flaw| flaw.within(self))?;
                 match cutter.next(self, &mut job.chunk) {
@@ -175,9 +187,10 @@ fn work<C>(
 }
 
 /// The scanning thread's view of the workers.
-struct Line<'a, 'scope, C, W> {
+struct Line<'a, 'scope, C, P, W> {
     context: &'a Context<'a>,
     to_do: Sender<Job<C>>,
+    jobs: Receiver<Job<C>>,
     done: Receiver<Job<C>>,
     crew: Vec<ScopedJoinHandle<'scope, ()>>,
     free: Vec<Job<C>>,
@@ -186,10 +199,11 @@ struct Line<'a, 'scope, C, W> {
     sent: u64,
     written: u64,
     rows: u64,
+    parse: P,
     write: W,
 }
 
-impl<C, W: FnMut(&mut C) -> Result<(), StageError>> Line<'_, '_, C, W> {
+impl<C, P: FnMut(&mut Job<C>), W: FnMut(&mut C) -> Result<(), StageError>> Line<'_, '_, C, P, W> {
     /// A job with nothing to do; what is finished by now is written.
     fn free_job(&mut self) -> Result<Job<C>, Flaw> {
         loop {
@@ -236,8 +250,12 @@ impl<C, W: FnMut(&mut C) -> Result<(), StageError>> Line<'_, '_, C, W> {
         Ok(())
     }
 
-    /// The next finished job, whichever it is.
+    /// The next finished job, whichever it is. Where there is work that nobody has begun, this thread does it.
     fn wait(&mut self) -> Result<Job<C>, Flaw> {
+        if let Ok(mut job) = self.jobs.try_recv() {
+            (self.parse)(&mut job);
+            return Ok(job);
+        }
         loop {
             match self.done.recv_timeout(PATIENCE) {
                 Ok(job) => return Ok(job),
