@@ -95,7 +95,7 @@ fn write<T: Pod>(column: &mut ColumnWriter<T>, part: &mut Vec<T>) -> Result<(), 
     Ok(())
 }
 
-/// As [`write`], for a column that not every file has.
+/// As [`write()`], for a column that not every file has.
 fn write_if<T: Pod>(column: &mut Option<ColumnWriter<T>>, part: &mut Vec<T>) -> Result<(), StageError> {
     column.as_mut().map_or(Ok(()), |column| write(column, part))
 }
