@@ -204,6 +204,7 @@ impl<'a> Work<'a> {
     fn run(self) -> Result<Outcome, Failure> {
         let Self { request, scratch, context, .. } = &self;
         let admission = |nodes| plan::admit(request.memory, nodes, request.options.edges);
+        admission(0)?;
         self.stage(&read::STAGE, true, || read::run(&request.input, scratch, context, &admission))?;
         let facts: Facts = scratch.read_document(documents::FACTS)?;
         // A run that goes on with a smaller budget than it began with.

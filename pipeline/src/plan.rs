@@ -88,6 +88,12 @@ pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
     lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0)
 }
 
+/// The budget below which no input at all can be analysed, bytes.
+#[must_use]
+pub fn smallest_budget() -> u64 {
+    stages().map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
+}
+
 /// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of
 /// `edges` is written, the user decides.
 ///
