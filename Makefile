@@ -29,11 +29,9 @@ audit: ## Licences, banned crates and sources of the dependencies (installs carg
 	$(CARGO) deny --locked check licenses bans sources
 
 bench: ## Speed, memory and inner loops on generated snapshots, into benches/RESULTS.md
-	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
 	benches/bench.sh
 
 bench-peers: ## The engine beside other programs on the same snapshots (needs node and npm)
-	$(CARGO) build --release --locked -p heaplake -p heaplake-generator
 	benches/peers/compare.sh
 
 clean: ## Remove what was built, and the demo's lake

@@ -10,6 +10,7 @@ use std::alloc::System;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use support::{Lake, planted};
 use tempfile::TempDir;
 
@@ -17,8 +18,12 @@ use tempfile::TempDir;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
+/// One test at a time: what the others allocate would count.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn allocations_stay_within_the_budget() {
+    let _alone = ALONE.lock().unwrap();
     let plan = planted::realistic(5, 60_000_000);
     let (lake, folder) = (Lake::new(), TempDir::new().unwrap());
     let input = planted::write(&plan, folder.path());
@@ -70,6 +75,7 @@ impl Drop for Cgroup {
 
 /// Analyses a planted file of so many bytes with this budget, in a cgroup that allows a quarter more.
 fn in_a_cgroup(bytes: u64, memory: u64) {
+    let _alone = ALONE.lock().unwrap();
     let Some(group) = Cgroup::limited_to(memory / 4 * 5) else {
         eprintln!("SKIPPED: this machine does not let a test make a memory cgroup");
         return;

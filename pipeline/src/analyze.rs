@@ -127,7 +127,7 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
         cancel,
     };
     let scratch = &workplace.scratch;
-    let journal = Mutex::new((&mut workplace.journal, 0));
+    let journal = Mutex::new(&mut workplace.journal);
     let result = Work { request, scratch, context: &context, display: &display, journal, started }.run();
     // What was done so far serves the next attempt, unless the input itself is at fault or there is no room for it.
     workplace.keep = matches!(&result, Err(failure) if failure.is_cancelled()) && !workplace.journal.done().is_empty();
@@ -195,8 +195,7 @@ struct Work<'a> {
     scratch: &'a Scratch,
     context: &'a Context<'a>,
     display: &'a Display,
-    /// What is done, and the most scratch that was in use.
-    journal: Mutex<(&'a mut Journal, u64)>,
+    journal: Mutex<&'a mut Journal>,
     started: Instant,
 }
 
@@ -232,19 +231,16 @@ impl<'a> Work<'a> {
         appends: bool,
         run: impl FnOnce() -> Result<Stats, StageError>,
     ) -> Result<(), StageError> {
-        if self.journal().0.has(stage) {
+        if self.journal().has(stage) {
             return Ok(());
         }
         let (stats, seconds) = clocked(run)?;
-        let mut journal = self.journal();
-        journal.1 = journal.1.max(self.scratch.size() + stats.spilled_bytes);
-        journal.0.add(self.scratch, stage, appends, stats, seconds)?;
-        drop(journal);
+        self.journal().add(self.scratch, stage, appends, stats, seconds)?;
         self.display.finished(stage.name, stats, seconds);
         Ok(())
     }
 
-    fn journal(&self) -> MutexGuard<'_, (&'a mut Journal, u64)> {
+    fn journal(&self) -> MutexGuard<'_, &'a mut Journal> {
         // A lane that panicked takes the whole run with it; the journal itself is always whole.
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -252,7 +248,10 @@ impl<'a> Work<'a> {
     fn lane(&self, lane: Lane, context: &Context<'_>) -> Result<(), StageError> {
         lane.iter().try_for_each(|step| {
             self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
-            step.releases.iter().for_each(|column| self.scratch.discard_file(column));
+            let released = step.releases.iter().map(|release| release.column);
+            released
+                .filter(|column| plan::is_released(column, self.request.options.edges))
+                .for_each(|column| self.scratch.discard_file(column));
             Ok(())
         })
     }
@@ -265,7 +264,7 @@ impl<'a> Work<'a> {
     }
 
     /// Runs `first`, which likes to have so many bytes resident, and other lanes: side by side where that costs no paging,
-    /// one after the other where it would.
+    /// one after the other where it would, `first` at last.
     fn side_by_side<T>(
         &self,
         first_bytes: u64,
@@ -276,9 +275,8 @@ impl<'a> Work<'a> {
         let Context { budget, threads, .. } = self.context;
         let widths = others.iter().map(|lane| plan::resident_bytes(lane, facts.node_count, facts.edge_count));
         if *threads < 2 || widths.fold(first_bytes, u64::saturating_add) > budget.free() / 32 * 31 {
-            let result = first()?;
-            others.iter().try_for_each(|lane| self.lane(lane, self.context))?;
-            return Ok(result);
+            others.iter().rev().try_for_each(|lane| self.lane(lane, self.context))?;
+            return first();
         }
         thread::scope(|scope| {
             let others: Vec<_> = others
@@ -318,7 +316,7 @@ impl<'a> Work<'a> {
         }
         let ((table, classes, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
         finished(&class_table::STAGE, stats, seconds);
-        let mut stages: Vec<StageTime> = self.journal().0.done().iter().map(earlier).collect();
+        let mut stages: Vec<StageTime> = self.journal().done().iter().map(earlier).collect();
         stages.append(&mut tables_done);
         let class_count = table.rows;
         tables.push(table);
@@ -348,7 +346,7 @@ impl<'a> Work<'a> {
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
-                scratch_bytes: self.journal().1,
+                scratch_bytes: self.journal().fullest(),
             },
         };
         run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);

@@ -67,7 +67,7 @@ impl Forecast {
             memory,
             least_memory: least.unwrap_or(0),
             resident_memory: stages.iter().map(|stage| stage.wanted).max().unwrap_or(0),
-            scratch: stages.iter().map(|stage| stage.scratch).sum(),
+            scratch: plan::fullest_scratch(nodes, edges, with_edges),
             stages,
         }
     }

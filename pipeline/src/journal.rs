@@ -26,6 +26,8 @@ const FILE: &str = "journal.json";
 pub struct Journal {
     origin: Origin,
     done: Vec<Done>,
+    /// The most disk that the folder took, bytes.
+    fullest: u64,
     /// Lengths of the files that stages append to, after the last stage that did.
     appended: BTreeMap<String, u64>,
 }
@@ -66,7 +68,7 @@ impl Journal {
             return Ok(opened);
         }
         let scratch = Scratch::create(folder)?;
-        Ok((scratch, Self { origin, done: Vec::new(), appended: BTreeMap::new() }))
+        Ok((scratch, Self { origin, done: Vec::new(), fullest: 0, appended: BTreeMap::new() }))
     }
 
     /// The folder as it was left, if it is of use.
@@ -95,6 +97,12 @@ impl Journal {
         &self.done
     }
 
+    /// The most disk that the folder took, bytes.
+    #[must_use]
+    pub fn fullest(&self) -> u64 {
+        self.fullest
+    }
+
     /// Whether a stage is done.
     #[must_use]
     pub fn has(&self, stage: &StageInfo) -> bool {
@@ -114,6 +122,8 @@ impl Journal {
         seconds: f64,
     ) -> Result<(), StageError> {
         let Stats { rows, spilled_bytes } = stats;
+        scratch.measure();
+        self.fullest = self.fullest.max(scratch.fullest());
         self.done.push(Done { stage: stage.name.to_owned(), seconds, rows, spilled_bytes });
         if appends {
             let length = |name: &str| fs::metadata(scratch.file(name)).ok().map(|file| file.len());

@@ -5,7 +5,7 @@ use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{classes as class_table, edges, nodes};
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{classes as class_rows, largest};
 
 /// A stage between the reading of the input and the writing of tables.
@@ -17,8 +17,32 @@ pub struct Step {
     pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
     /// Whether it appends to columns that other stages wrote.
     pub appends: bool,
-    /// Columns that nobody reads any more once it is done.
-    pub releases: &'static [&'static str],
+    /// Columns that no stage reads any more once it is done; the tables may still.
+    pub releases: &'static [Release],
+}
+
+/// A column that is no longer needed.
+#[derive(Clone, Copy)]
+pub struct Release {
+    /// Its name.
+    pub column: &'static str,
+    /// Its bytes per node.
+    pub per_node: u64,
+    /// Its bytes per edge.
+    pub per_edge: u64,
+}
+
+const fn per_node<T>(column: Column<T>) -> Release {
+    Release { column: column.name, per_node: size_of::<T>() as u64, per_edge: 0 }
+}
+
+const fn per_edge<T>(column: Column<T>) -> Release {
+    Release { column: column.name, per_node: 0, per_edge: size_of::<T>() as u64 }
+}
+
+/// A column of few elements.
+const fn small<T>(column: Column<T>) -> Release {
+    Release { column: column.name, per_node: 0, per_edge: 0 }
 }
 
 const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
@@ -29,7 +53,7 @@ const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Resul
 pub type Lane = &'static [Step];
 
 /// The steps before any table: phases run one after the other, the lanes of a phase side by side where threads and
-/// memory allow.
+/// memory allow, otherwise the last one first: what it releases makes room on disk for the pairs of the first.
 pub const PHASES: [&[Lane]; 3] = [
     &[&[
         step(&intern::STAGE, intern::run),
@@ -40,14 +64,14 @@ pub const PHASES: [&[Lane]; 3] = [
         &[
             step(&preorder::STAGE, preorder::run),
             Step {
-                releases: &[columns::HOLDS_DEGREE.name, columns::HOLDS_TO.name, columns::HOLDS_ORPHAN.name],
+                releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
                 ..step(&retainers::STAGE, retainers::run)
             },
             Step {
                 releases: &[
-                    columns::RETAINERS_DEGREE.name,
-                    columns::RETAINERS_FROM.name,
-                    columns::PREORDER_PARENT.name,
+                    per_node(columns::RETAINERS_DEGREE),
+                    per_edge(columns::RETAINERS_FROM),
+                    per_node(columns::PREORDER_PARENT),
                 ],
                 ..step(&dominators::STAGE, dominators::run)
             },
@@ -56,7 +80,14 @@ pub const PHASES: [&[Lane]; 3] = [
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
             Step {
-                releases: &[columns::PAIRED_EDGE.name, columns::PAIRED_PAIR.name],
+                releases: &[
+                    small(columns::PAIRED_EDGE),
+                    small(columns::PAIRED_PAIR),
+                    per_edge(columns::EDGE_KIND),
+                    per_edge(columns::EDGE_NAME),
+                    per_edge(columns::EDGE_TO),
+                    per_edge(columns::EDGE_FLAGS),
+                ],
                 ..step(&distances::STAGE, distances::run)
             },
         ],
@@ -67,7 +98,7 @@ pub const PHASES: [&[Lane]; 3] = [
 /// What the table of nodes does not wait for.
 pub const BESIDE_NODES: Lane = &[
     Step {
-        releases: &[columns::PREORDER_NODE.name, columns::PREORDER_DOMINATOR.name],
+        releases: &[per_node(columns::PREORDER_NODE), per_node(columns::PREORDER_DOMINATOR)],
         ..step(&class_rows::STAGE, class_rows::run)
     },
     step(&largest::STAGE, largest::run),
@@ -76,10 +107,36 @@ pub const BESIDE_NODES: Lane = &[
 /// The stages that write tables.
 const TABLES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &class_table::STAGE];
 
+/// The steps in the order in which one thread runs them.
+pub fn steps() -> impl Iterator<Item = &'static Step> {
+    PHASES.into_iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
+}
+
 /// All stages of an analysis, in the order in which one thread runs them.
 pub fn stages() -> impl Iterator<Item = &'static StageInfo> {
-    let lanes = PHASES.into_iter().flatten().copied().chain([BESIDE_NODES]);
-    std::iter::once(&read::STAGE).chain(lanes.flatten().map(|step| step.info)).chain(TABLES)
+    std::iter::once(&read::STAGE).chain(steps().map(|step| step.info)).chain(TABLES)
+}
+
+/// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
+#[must_use]
+pub fn fullest_scratch(nodes: u64, edges: u64, with_edges: bool) -> u64 {
+    let mut now = read::STAGE.scratch_bytes(nodes, edges);
+    let mut most = now;
+    for step in steps() {
+        now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
+        most = most.max(now);
+        for release in step.releases.iter().filter(|release| is_released(release.column, with_edges)) {
+            let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));
+            now = now.saturating_sub(bytes);
+        }
+    }
+    most
+}
+
+/// Whether a column goes when the stages have done with it: not if a table wants it.
+#[must_use]
+pub fn is_released(column: &str, with_edges: bool) -> bool {
+    !(with_edges && edges::READS.contains(&column))
 }
 
 /// Bytes of budget with which no stage of a lane pages.

@@ -31,7 +31,7 @@ Examples:
   heaplake-bench measure -- heaplake analyze Heap.heapsnapshot --out lake
   heaplake-bench end-to-end --save
   heaplake-bench end-to-end --peers --sizes 100MB production.heapsnapshot
-  heaplake-bench scale --sizes 1GB,10GB --memory 4GiB --cgroup 5GiB --save
+  heaplake-bench scale --sizes 1GB,10GB --limits none,2GiB/2.5GiB --save
   heaplake-bench kernels --shrink 20";
 
 /// Measures heaplake: end to end, at scale, and its inner loops.

@@ -13,24 +13,24 @@ use clap::Args;
 use heaplake::memory::Size;
 use heaplake_schemas::run;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Options of `scale`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   heaplake-bench scale --save
-  heaplake-bench scale --sizes 100MB,1GB --memory 256MiB --cgroup 320MiB")]
+  heaplake-bench scale --sizes 100MB,1GB --limits none,256MiB/320MiB")]
 pub struct Options {
     /// Sizes of the generated snapshots, ascending; each needs about three times its size of disk
     #[arg(long, value_name = "SIZE,...", default_value = "1GB,10GB", value_delimiter = ',')]
     sizes: Vec<Size>,
-    /// The budget, the same for all
-    #[arg(long, value_name = "SIZE", default_value = "512MiB")]
-    memory: Size,
-    /// Run inside a memory cgroup with this limit, where that is permitted
-    #[arg(long, value_name = "SIZE")]
-    cgroup: Option<Size>,
+    /// Budgets, each tried with each size: `none` for the default one, or a size, and after a slash the limit of a memory
+    /// cgroup to run in, where that is permitted
+    #[arg(long, value_name = "LIMIT,...", default_value = "none,512MiB/640MiB", value_delimiter = ',')]
+    limits: Vec<Limit>,
     /// The engine's binary
     #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
     heaplake: PathBuf,
@@ -39,9 +39,38 @@ pub struct Options {
     save: bool,
 }
 
-/// One size, measured.
+/// What memory a run gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Limit {
+    memory: Option<u64>,
+    cgroup: Option<u64>,
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = |text: &str| text.parse::<Size>().map(|size| size.0);
+        let (memory, cgroup) = text.split_once('/').map_or((text, None), |(memory, cgroup)| (memory, Some(cgroup)));
+        let memory = if memory == "none" { None } else { Some(size(memory)?) };
+        Ok(Self { memory, cgroup: cgroup.map(size).transpose()? })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.memory {
+            None => write!(to, "default")?,
+            Some(memory) => write!(to, "{}", report::size(memory))?,
+        }
+        self.cgroup.map_or(Ok(()), |cgroup| write!(to, " in a cgroup of {}", report::size(cgroup)))
+    }
+}
+
+/// One size under one limit, measured.
 struct Point {
     name: String,
+    limit: Limit,
     bytes: u64,
     floor: Cost,
     cost: Cost,
@@ -56,10 +85,11 @@ struct Point {
 pub fn run(options: &Options) -> Result<()> {
     files::work()?;
     let mut section = Section::new("scale", &machine::describe(&options.heaplake)?);
-    let group = enter(options, &mut section);
     let mut points = Vec::new();
     for size in &options.sizes {
-        points.push(point(options, size.0, group.as_ref().map(Group::folder))?);
+        for limit in &options.limits {
+            points.push(point(options, size.0, limit, &mut section)?);
+        }
     }
     table(&mut section, &points);
     growth(&mut section, &points);
@@ -69,40 +99,37 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The cgroup, if one is wanted and can be had. The report says which limit held, so that nobody is misled.
-fn enter(options: &Options, section: &mut Section) -> Option<Group> {
-    let budget = format!("One run for each size with `--memory {}`", report::size(options.memory.0));
-    let Some(limit) = options.cgroup else {
-        section.say(&format!("{budget}, no cgroup."));
-        return None;
-    };
-    match Group::create(limit.0) {
-        Ok(group) => {
-            section.say(&format!("{budget}, in a memory cgroup of {}.", report::size(limit.0)));
-            Some(group)
-        }
+/// The cgroup, if one is wanted and can be had. The report says where it could not, so that nobody is misled.
+fn enter(limit: &mut Limit, section: &mut Section) -> Option<Group> {
+    match Group::create(limit.cgroup?) {
+        Ok(group) => Some(group),
         Err(why) => {
             eprintln!("CGROUP SKIPPED: no permission: {why:#}");
-            section.say(&format!("{budget}. **The memory cgroup was skipped: no permission.**"));
+            section.say("**A memory cgroup was skipped: no permission.**");
+            limit.cgroup = None;
             None
         }
     }
 }
 
-fn point(options: &Options, size: u64, group: Option<&Path>) -> Result<Point> {
+fn point(options: &Options, size: u64, limit: &Limit, section: &mut Section) -> Result<Point> {
     let snapshot = Snapshot::generated(size)?;
+    let mut limit = limit.clone();
+    let group = enter(&mut limit, section);
+    let group = group.as_ref().map(Group::folder);
     let read = [std::env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
     eprintln!("{}: {FLOOR}", snapshot.name);
     let floor = measure::command(group, &read)?.cost;
-    eprintln!("{}: heaplake", snapshot.name);
-    let memory = options.memory.0.to_string();
-    let entry = analysis(&options.heaplake, &snapshot, "heaplake", &["--memory", &memory, "--snapshot", "scale"])?;
+    eprintln!("{}: heaplake, budget {limit}", snapshot.name);
+    let memory = limit.memory.map(|memory| format!("--memory={memory}"));
+    let words: Vec<&str> = ["--snapshot", "scale"].into_iter().chain(memory.as_deref()).collect();
+    let entry = analysis(&options.heaplake, &snapshot, "heaplake", &words)?;
     let run = measure::command(group, &entry.command)?;
     let lake = entry.leaves.context("an analysis leaves a lake")?;
     let outcome = judge(&run, &lake.join("release=none/snapshot=scale"), &snapshot)?;
     // What cannot be removed is in the way of the next run, which will say so.
     let _ = fs::remove_dir_all(&lake);
-    Ok(Point { name: snapshot.name, bytes: snapshot.bytes, floor, cost: run.cost, outcome })
+    Ok(Point { name: snapshot.name, limit, bytes: snapshot.bytes, floor, cost: run.cost, outcome })
 }
 
 fn judge(run: &Run, folder: &Path, snapshot: &Snapshot) -> Result<Result<(run::Summary, Verdict), String>> {
@@ -116,7 +143,20 @@ fn judge(run: &Run, folder: &Path, snapshot: &Snapshot) -> Result<Result<(run::S
 }
 
 fn table(section: &mut Section, points: &[Point]) {
-    let head = ["file", "MB", "nodes", "edges", "CPU s", "wall s", "RSS MB", "scratch MB", "CPU / floor", "answers"];
+    let head = [
+        "file",
+        "budget",
+        "MB",
+        "nodes",
+        "edges",
+        "CPU s",
+        "wall s",
+        "RSS MB",
+        "scratch / file",
+        "CPU / floor",
+        "wall / first",
+        "answers",
+    ];
     let rows: Vec<_> = points
         .iter()
         .map(|point| {
@@ -125,14 +165,19 @@ fn table(section: &mut Section, points: &[Point]) {
                 |of: fn(&run::Summary) -> u64| run.map_or_else(|| NONE.to_owned(), |(run, _)| of(run).to_string());
             [
                 point.name.clone(),
+                point.limit.to_string(),
                 megabytes(Some(point.bytes as f64)),
                 count(|run| run.node_count),
                 count(|run| run.edge_count),
                 number(run.map(|_| point.cost.cpu_seconds)),
                 number(run.map(|_| point.cost.wall_seconds)),
                 megabytes(run.map(|_| point.cost.max_rss_bytes as f64)),
-                megabytes(run.map(|(run, _)| run.scratch_bytes as f64)),
+                number(run.and_then(|(run, _)| ratio(Some(run.scratch_bytes as f64), Some(point.bytes as f64)))),
                 number(run.and_then(|_| ratio(Some(point.cost.cpu_seconds), Some(point.floor.cpu_seconds)))),
+                number(run.and_then(|_| {
+                    let first = points.iter().find(|first| first.name == point.name && first.outcome.is_ok());
+                    ratio(Some(point.cost.wall_seconds), first.map(|first| first.cost.wall_seconds))
+                })),
                 match &point.outcome {
                     Ok((_, verdict)) if verdict.wrong.is_empty() => format!("all {} right", verdict.compared),
                     Ok((_, verdict)) => format!("**{} of {} wrong**", verdict.wrong.len(), verdict.compared),
@@ -144,15 +189,17 @@ fn table(section: &mut Section, points: &[Point]) {
     section.table(head, &rows);
 }
 
-/// How everything grows from each size to the next.
+/// How everything grows from each size to the next under the same limit.
 fn growth(section: &mut Section, points: &[Point]) {
-    let rows: Vec<_> = points
-        .windows(2)
-        .filter(|pair| pair.iter().all(|point| point.outcome.is_ok()))
-        .map(|pair| {
-            let times = |of: fn(&Point) -> f64| number(ratio(Some(of(&pair[1])), Some(of(&pair[0]))));
+    let done: Vec<&Point> = points.iter().filter(|point| point.outcome.is_ok()).collect();
+    let next = |at: usize| done[at + 1..].iter().find(|later| later.limit == done[at].limit);
+    let rows: Vec<_> = (0..done.len())
+        .filter_map(|at| Some((done[at], *next(at)?)))
+        .map(|(small, large)| {
+            let times = |of: fn(&Point) -> f64| number(ratio(Some(of(large)), Some(of(small))));
             [
-                format!("{} to {}", pair[0].name, pair[1].name),
+                format!("{} to {}", small.name, large.name),
+                small.limit.to_string(),
                 times(|point| point.bytes as f64),
                 times(|point| point.cost.cpu_seconds),
                 times(|point| point.cost.wall_seconds),
@@ -162,7 +209,7 @@ fn growth(section: &mut Section, points: &[Point]) {
         .collect();
     if !rows.is_empty() {
         section.say("### Growth, times");
-        section.table(["from, to", "file", "CPU", "wall", "RSS"], &rows);
+        section.table(["from, to", "budget", "file", "CPU", "wall", "RSS"], &rows);
     }
 }
 

@@ -10,13 +10,16 @@
 //! * Passes over disk: one over the retainers.
 //! * Worst case: O(m log n). The climb of the second step alone could be quadratic; its steps are counted, and past
 //!   [`PATIENCE`] per node it goes on over jump pointers (Myers, "An Applicative Random-Access Stack", IPL 17(5), 1983),
-//!   which take the place of the arrays that the first step no longer needs, and bound a climb by O(log n). So no
+//!   which take the place of the array that the first step no longer needs, and bound a climb by O(log n). So no
 //!   second algorithm with its own arrays is kept for bad cases.
 //! * Fails when: the budget is too small.
 //! * Determinism: dominators are unique.
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
 
-use heaplake_kit::{Array, ColumnReader, Context, Room, Scratch, Stack, StageError, StageInfo, Stats, Store};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{
+    Array, ColumnReader, Context, ReverseReader, Room, Scratch, Stack, StageError, StageInfo, Stats, Store,
+};
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 
@@ -49,24 +52,21 @@ pub(crate) fn run_with(patience: u64, scratch: &Scratch, context: &Context<'_>) 
     let nodes = ColumnReader::open(scratch, columns::PREORDER_PARENT)?.remaining();
     context.progress.begin(STAGE.name, 2 * nodes);
     let path = Stack::new(&context.budget, scratch, "dominators.path")?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 3]);
-    let ancestor = room.load(columns::PREORDER_PARENT)?;
-    let label = room.array(nodes as usize, Preorder(0))?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
+    let links = room.array(nodes as usize, Link::zeroed())?;
     let mut dominator = room.array(nodes as usize, Preorder(0))?;
-    match (ancestor, label, &mut dominator) {
-        (Array::Resident(ancestor), Array::Resident(label), Array::Resident(dominator)) => {
-            both_steps(Forest { ancestor, label, path }, dominator, patience, scratch, context)?;
+    match (links, &mut dominator) {
+        (Array::Resident(links), Array::Resident(dominator)) => {
+            both_steps(Forest { links, path }, dominator, patience, scratch, context)?;
         }
-        (ancestor, label, dominator) => {
-            both_steps(Forest { ancestor, label, path }, dominator, patience, scratch, context)?;
-        }
+        (links, dominator) => both_steps(Forest { links, path }, dominator, patience, scratch, context)?,
     }
     dominator.write_to(scratch, columns::PREORDER_DOMINATOR)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
 }
 
-fn both_steps<A: Store<Preorder>>(
+fn both_steps<A: Store<Link>>(
     mut forest: Forest<A>,
     dominator: &mut impl Store<Preorder>,
     patience: u64,
@@ -74,24 +74,31 @@ fn both_steps<A: Store<Preorder>>(
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     semidominators(&mut forest, dominator, scratch, context)?;
-    // The first step is over; its arrays are free for the second.
-    let Forest { ancestor: jump, label: depth, .. } = forest;
-    nearest_common_ancestors(dominator, Jumps { jump, depth }, patience, scratch, context)
+    // The first step is over; its array is free for the second.
+    nearest_common_ancestors(dominator, Jumps { jumps: forest.links }, patience, scratch, context)
 }
 
-/// The nodes that are linked so far, each with what is known of its way up.
-struct Forest<A> {
+/// What is known of a node's way up, in one place, for both are asked for together. In the second step: a jump pointer
+/// and the depth in the tree.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Link {
     /// The parent, or a node further up once the way was shortened.
-    ancestor: A,
+    ancestor: Preorder,
     /// The least semidominator on the way up to, but without, the ancestor.
-    label: A,
+    label: Preorder,
+}
+
+/// The nodes that are linked so far.
+struct Forest<A> {
+    links: A,
     path: Stack<Preorder>,
 }
 
 /// First step: leaves each node's semidominator in `semi`.
 ///
 /// Nodes below the one at hand are not linked yet and stand for themselves.
-fn semidominators<A: Store<Preorder>>(
+fn semidominators<A: Store<Link>>(
     forest: &mut Forest<A>,
     semi: &mut impl Store<Preorder>,
     scratch: &Scratch,
@@ -99,6 +106,7 @@ fn semidominators<A: Store<Preorder>>(
 ) -> Result<(), StageError> {
     let mut degrees = ColumnReader::open(scratch, columns::RETAINERS_DEGREE)?;
     let mut retainers = ColumnReader::open(scratch, columns::RETAINERS_FROM)?;
+    let mut parents = ReverseReader::open(scratch, columns::PREORDER_PARENT)?;
     for node in (1..semi.count() as u32).rev().map(Preorder) {
         let mut least = node;
         let mut left = degrees.next()? as usize;
@@ -111,7 +119,7 @@ fn semidominators<A: Store<Preorder>>(
             }
         }
         semi.set(node.index(), least)?;
-        forest.label.set(node.index(), least)?;
+        forest.links.set(node.index(), Link { ancestor: parents.next()?, label: least })?;
         if node.0.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
         }
@@ -119,38 +127,34 @@ fn semidominators<A: Store<Preorder>>(
     Ok(())
 }
 
-impl<A: Store<Preorder>> Forest<A> {
+impl<A: Store<Link>> Forest<A> {
     /// The least semidominator on the way from `node` up to the first node at or below `unlinked`. Everything on the way
     /// then hangs directly under that.
     #[inline]
     fn evaluate(&mut self, node: Preorder, unlinked: Preorder) -> Result<Preorder, StageError> {
-        let above = self.ancestor.get(node.index())?;
-        if above > unlinked {
-            self.compress(node, above, unlinked)?;
-        }
-        Ok(self.label.get(node.index())?)
+        let link = self.links.get(node.index())?;
+        if link.ancestor > unlinked { self.compress(node, link, unlinked) } else { Ok(link.label) }
     }
 
-    fn compress(&mut self, node: Preorder, above: Preorder, unlinked: Preorder) -> Result<(), StageError> {
-        let (mut top, mut above) = (node, above);
-        while above > unlinked {
+    fn compress(&mut self, node: Preorder, link: Link, unlinked: Preorder) -> Result<Preorder, StageError> {
+        let (mut top, mut link) = (node, link);
+        while link.ancestor > unlinked {
             self.path.push(top)?;
-            top = above;
-            above = self.ancestor.get(top.index())?;
+            top = link.ancestor;
+            link = self.links.get(top.index())?;
         }
         // The topmost one hangs under an unlinked node already; the others learn from it.
-        let mut least = self.label.get(top.index())?;
+        let mut best = link;
         while let Some(below) = self.path.pop()? {
-            least = least.min(self.label.get(below.index())?);
-            self.label.set(below.index(), least)?;
-            self.ancestor.set(below.index(), above)?;
+            best.label = best.label.min(self.links.get(below.index())?.label);
+            self.links.set(below.index(), best)?;
         }
-        Ok(())
+        Ok(best.label)
     }
 }
 
 /// Second step: turns semidominators into dominators, in place, from position 1 up.
-fn nearest_common_ancestors<A: Store<Preorder>>(
+fn nearest_common_ancestors<A: Store<Link>>(
     dominator: &mut impl Store<Preorder>,
     mut jumps: Jumps<A>,
     patience: u64,
@@ -192,27 +196,24 @@ fn nearest_common_ancestors<A: Store<Preorder>>(
 
 /// Jump pointers over the dominator tree built so far: a climb takes O(log n) steps.
 struct Jumps<A> {
-    jump: A,
-    /// Depth in the tree, in the memory of what were labels.
-    depth: A,
+    /// In the place of an ancestor the pointer, in that of a label the depth in the tree.
+    jumps: A,
 }
 
-impl<A: Store<Preorder>> Jumps<A> {
+impl<A: Store<Link>> Jumps<A> {
     /// Makes the pointers of all nodes up to `last`.
     fn build(&mut self, dominator: &mut impl Store<Preorder>, last: u32) -> Result<(), StageError> {
-        self.jump.set(0, Preorder(0))?;
-        self.depth.set(0, Preorder(0))?;
+        self.jumps.set(0, Link::zeroed())?;
         (1..=last).try_for_each(|node| self.add(node, dominator.get(node as usize)?))
     }
 
     fn add(&mut self, node: u32, dominator: Preorder) -> Result<(), StageError> {
-        let far = self.jump.get(dominator.index())?;
-        let further = self.jump.get(far.index())?;
-        let [near_depth, far_depth, further_depth] =
-            [self.depth.get(dominator.index())?.0, self.depth.get(far.index())?.0, self.depth.get(further.index())?.0];
-        let same_length = near_depth - far_depth == far_depth - further_depth;
-        self.jump.set(node as usize, if same_length { further } else { dominator })?;
-        Ok(self.depth.set(node as usize, Preorder(near_depth + 1))?)
+        let near = self.jumps.get(dominator.index())?;
+        let far = self.jumps.get(near.ancestor.index())?;
+        let further = self.jumps.get(far.ancestor.index())?;
+        let same_length = near.label.0 - far.label.0 == far.label.0 - further.label.0;
+        let ancestor = if same_length { far.ancestor } else { dominator };
+        Ok(self.jumps.set(node as usize, Link { ancestor, label: Preorder(near.label.0 + 1) })?)
     }
 
     /// The first node on the way from `node` to the root whose number is at most `limit`.
@@ -223,7 +224,7 @@ impl<A: Store<Preorder>> Jumps<A> {
         dominator: &mut impl Store<Preorder>,
     ) -> Result<Preorder, StageError> {
         while node > limit {
-            let far = self.jump.get(node.index())?;
+            let far = self.jumps.get(node.index())?.ancestor;
             node = if far > limit { far } else { dominator.get(node.index())? };
         }
         Ok(node)

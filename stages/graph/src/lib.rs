@@ -16,9 +16,3 @@ pub mod retainers;
 
 #[cfg(test)]
 mod properties;
-
-use heaplake_kit::StageInfo;
-
-/// The stages of this crate, in order.
-pub const STAGES: [&StageInfo; 5] =
-    [&preorder::STAGE, &retainers::STAGE, &dominators::STAGE, &retained::STAGE, &distances::STAGE];

@@ -36,7 +36,8 @@ pub const STAGE: StageInfo = StageInfo {
     least_bits_per_node: 0,
     least_fixed: PairSpill::MOST_BYTES + (4 << 20),
     scratch_per_node: 4,
-    scratch_per_edge: 4,
+    // Pairs, whose place groups of half the size take.
+    scratch_per_edge: 8,
     passes: "edges once; pairs written once, read twice",
 };
 

@@ -79,7 +79,9 @@ impl<'a> Room<'a> {
                 let number = self.frames.len();
                 let path = self.scratch.file(&format!("paged.{}.{number}", self.who.replace([' ', ':'], "_")));
                 self.spilled += (len * size_of::<T>()) as u64;
-                Array::Paged(Box::new(Paged::create(self.budget, self.who, path, len, value, frames)?))
+                let paged = Paged::create(self.budget, self.who, path, len, value, frames)?;
+                self.scratch.measure();
+                Array::Paged(Box::new(paged))
             }
         })
     }
@@ -361,8 +363,9 @@ impl<T: Pod> Paged<T> {
         })
     }
 
-    /// Place of element `i` among the frames.
-    #[inline]
+    /// Place of element `i` among the frames. Never inlined: so the test whether an array is paged at all stays small where
+    /// it is not.
+    #[inline(never)]
     fn place(&mut self, i: usize) -> Result<usize, Fault> {
         let page = i >> Self::SHIFT;
         let mut frame = self.frame_of[page];

@@ -4,7 +4,7 @@
 //! dropped. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
 //! [`FIXED_OVERHEAD`]), the code itself, and pages of memory-mapped columns that were not reserved.
 
-use crate::StageError;
+use crate::{StageError, huge};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -81,7 +81,10 @@ impl Budget {
     /// [`StageError::Budget`] when it does not fit.
     pub fn filled<T: Clone>(&self, who: &'static str, len: usize, value: T) -> Result<BudgetVec<T>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
-        Ok(BudgetVec { items: vec![value; len], reservation })
+        let mut items = Vec::with_capacity(len);
+        huge::advise(items.spare_capacity_mut());
+        items.resize(len, value);
+        Ok(BudgetVec { items, reservation })
     }
 
     /// An empty array that may grow, counted as it does.

@@ -1,11 +1,12 @@
 //! How heaplake keeps bytes.
 //!
 //! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
-//! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`Offsets`] for grouped columns,
-//! a [`spill::PairSpill`] that brings pairs into order without holding them in memory, [`strings`] tables, a
-//! [`Context`] with progress and cancellation, and one [`StageError`].
+//! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that page where they
+//! do not fit, a [`Stack`] that goes on on disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that brings pairs
+//! into order without holding them in memory, [`strings`] tables, a [`Crew`] of threads that keeps order, a [`Context`]
+//! with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`], each use with its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `huge`, each use with its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -41,6 +42,8 @@ pub mod budget;
 pub mod column;
 pub mod crew;
 pub mod error;
+#[allow(unsafe_code)]
+mod huge;
 pub mod offsets;
 pub mod scratch;
 pub mod spill;

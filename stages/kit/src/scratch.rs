@@ -5,12 +5,15 @@ use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
 #[derive(Debug)]
 pub struct Scratch {
     folder: PathBuf,
+    fullest: AtomicU64,
 }
 
 impl Scratch {
@@ -19,7 +22,7 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Io`] when the folder cannot be made.
     pub fn create(folder: &Path) -> Result<Self, StageError> {
-        let scratch = Self { folder: folder.to_owned() };
+        let scratch = Self { folder: folder.to_owned(), fullest: AtomicU64::new(0) };
         if folder.exists() {
             scratch.clear()?;
         }
@@ -62,11 +65,17 @@ impl Scratch {
         let _ = fs::remove_file(self.file(name));
     }
 
-    /// Bytes of all files in the folder.
+    /// Looks how much disk the folder takes. Called after each stage, and by what takes space for a part of one.
+    pub fn measure(&self) {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let bytes = files.filter_map(|entry| entry.metadata().ok()).map(|file| file.blocks() * 512).sum();
+        self.fullest.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// The most disk that [`Self::measure`] found taken, bytes.
     #[must_use]
-    pub fn size(&self) -> u64 {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return 0 };
-        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    pub fn fullest(&self) -> u64 {
+        self.fullest.load(Ordering::Relaxed)
     }
 
     /// Opens the folder as an earlier run left it.
@@ -75,7 +84,7 @@ impl Scratch {
     /// [`StageError::Io`] when there is none.
     pub fn reopen(folder: &Path) -> Result<Self, StageError> {
         fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
-        Ok(Self { folder: folder.to_owned() })
+        Ok(Self { folder: folder.to_owned(), fullest: AtomicU64::new(0) })
     }
 
     /// Keeps a column as it is under another name, unless something is kept there already. A stage that replaces a

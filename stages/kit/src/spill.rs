@@ -133,6 +133,8 @@ impl PairSpill {
         sizes: Column<u32>,
         values: Column<V>,
     ) -> Result<(), StageError> {
+        // From here on groups take the place of pairs.
+        scratch.measure();
         let mut sizes = ColumnWriter::create(scratch, sizes)?;
         let mut values = ColumnWriter::create(scratch, values)?;
         let threads = context.threads.min(MOST_THREADS);

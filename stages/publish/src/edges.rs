@@ -36,6 +36,10 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "edge columns once",
 };
 
+/// Columns of edges that it reads.
+pub const READS: [&str; 4] =
+    [columns::EDGE_KIND.name, columns::EDGE_NAME.name, columns::EDGE_TO.name, columns::EDGE_FLAGS.name];
+
 /// Writes the table.
 ///
 /// # Errors

@@ -13,8 +13,3 @@ pub mod snapshot;
 pub mod source;
 pub mod table;
 pub mod text;
-
-use heaplake_kit::StageInfo;
-
-/// The stages of this crate, in order.
-pub const STAGES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &classes::STAGE];

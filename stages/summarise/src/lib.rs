@@ -2,8 +2,3 @@
 
 pub mod classes;
 pub mod largest;
-
-use heaplake_kit::StageInfo;
-
-/// The stages of this crate, in order.
-pub const STAGES: [&StageInfo; 2] = [&classes::STAGE, &largest::STAGE];

@@ -5,7 +5,7 @@
 //!   and that spreads as well.
 //! * Reads: `node.{kind,name,self,edge_count}`, `edge.{kind,to}`.
 //! * Writes: `node.shallow`.
-//! * Resident memory: 8 bytes per node and 5 per edge while owners spread, then 12 per node, where the budget allows,
+//! * Resident memory: 8 bytes per node and 5 per edge while owners spread, then 9 per node, where the budget allows,
 //!   paged where not; 1 MiB of stack.
 //! * Passes over disk: one over the edges; those of ownable nodes again, at random.
 //! * Worst case: every ownable node is visited twice.

@@ -6,8 +6,8 @@
 //!   `edge.{kind,name,to}`; the string table with hashes; `location.*`; `trace.*`, `function.*`, `sample.*`;
 //!   the names that other stages look for ([`TAG_STRING`], [`EPHEMERON_STRING`]).
 //! * Resident memory: fixed buffers, with several threads 1.5 MiB for each of the chunks under way (twice as many as
-//!   threads and one, if the budget has room for them); 20 bytes per source location while they are sorted; 4 bytes per level of the trace
-//!   tree; 20 bytes per weak-map entry name.
+//!   threads and one, if the budget has room for them); 20 bytes per source location while they are sorted; 4 bytes per
+//!   level of the trace tree; 20 bytes per weak-map entry name.
 //! * Passes over disk: one read of the input, one write of the columns. A section that comes before the header is
 //!   copied to scratch and read from there.
 //! * Worst case: linear in the input.
