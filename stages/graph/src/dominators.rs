@@ -36,6 +36,9 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "retainers once, parents twice",
 };
 
+/// How many retainers ahead of its use a link is fetched.
+const AHEAD: usize = 24;
+
 /// Steps per node that the plain climb may take on the whole.
 const PATIENCE: u64 = 16;
 
@@ -111,9 +114,12 @@ fn semidominators<A: Store<Link>>(
         let mut least = node;
         let mut left = degrees.next()? as usize;
         while left > 0 {
-            let group = retainers.next_slice(left)?;
+            let (group, ahead) = retainers.next_slice_and_rest(left)?;
             left -= group.len();
-            for &retainer in group {
+            for (at, &retainer) in group.iter().enumerate() {
+                if let Some(soon) = group.get(at + AHEAD).or_else(|| ahead.get(at + AHEAD - group.len())) {
+                    forest.links.prefetch(soon.index());
+                }
                 let candidate = if retainer <= node { retainer } else { forest.evaluate(retainer, node)? };
                 least = least.min(candidate);
             }

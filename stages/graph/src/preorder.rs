@@ -34,6 +34,9 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "each node's edges once, in depth-first order",
 };
 
+/// Of how many targets the numbers are fetched when a node is found.
+const AHEAD: usize = 8;
+
 /// A node on the path from the root to where the search is.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -113,6 +116,11 @@ impl<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, N, O, E> {
             let edges = self.offsets.range(level.node.index())?;
             let mut next = edges.start + level.seen as usize;
             let mut down = None;
+            if level.seen == 0 {
+                for edge in edges.clone().take(AHEAD) {
+                    self.numbers.prefetch(self.to.get(edge)?.index());
+                }
+            }
             while next < edges.end {
                 let target = self.to.get(next)?;
                 next += 1;

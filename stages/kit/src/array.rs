@@ -9,7 +9,7 @@
 //! when its frame is needed. The file of a paged array is allocated in full before the first access, so that a full disk
 //! shows at once and not in the middle.
 
-use crate::{Budget, BudgetVec, ColumnMap, ColumnReader, Reservation, Scratch, StageError};
+use crate::{Budget, BudgetVec, ColumnMap, ColumnReader, Reservation, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::collections::VecDeque;
@@ -139,6 +139,11 @@ pub trait Fetch<T> {
     /// # Errors
     /// [`StageError::Io`] when its page cannot be read.
     fn get(&mut self, i: usize) -> Result<T, Fault>;
+
+    /// Tells that element `i` will be asked for soon; one that does not exist is fine. Costs next to nothing, and helps
+    /// only where the element is in memory.
+    #[inline]
+    fn prefetch(&self, _i: usize) {}
 }
 
 /// Reads and writes single elements.
@@ -165,6 +170,11 @@ impl<T: Copy> Fetch<T> for BudgetVec<T> {
     }
 
     #[inline]
+    fn prefetch(&self, i: usize) {
+        hint::prefetch(self, i);
+    }
+
+    #[inline]
     fn get(&mut self, i: usize) -> Result<T, Fault> {
         Ok(self[i])
     }
@@ -180,6 +190,11 @@ impl<T: Copy> Store<T> for BudgetVec<T> {
 impl<T: Pod> Fetch<T> for ColumnMap<T> {
     fn count(&self) -> usize {
         self.len()
+    }
+
+    #[inline]
+    fn prefetch(&self, i: usize) {
+        hint::prefetch(self, i);
     }
 
     #[inline]
@@ -201,6 +216,13 @@ impl<T: Pod> Fetch<T> for Array<T> {
         match self {
             Self::Resident(items) => items.len(),
             Self::Paged(paged) => paged.len,
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, i: usize) {
+        if let Self::Resident(items) = self {
+            hint::prefetch(items, i);
         }
     }
 
@@ -262,6 +284,13 @@ impl<T: Pod> Fetch<T> for Lookup<T> {
         match self {
             Self::Mapped(map) => map.len(),
             Self::Paged(paged) => paged.len,
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, i: usize) {
+        if let Self::Mapped(map) = self {
+            hint::prefetch(map, i);
         }
     }
 

@@ -4,7 +4,7 @@
 //! dropped. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
 //! [`FIXED_OVERHEAD`]), the code itself, and pages of memory-mapped columns that were not reserved.
 
-use crate::{StageError, huge};
+use crate::{StageError, hint};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Budget {
     pub fn filled<T: Clone>(&self, who: &'static str, len: usize, value: T) -> Result<BudgetVec<T>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
         let mut items = Vec::with_capacity(len);
-        huge::advise(items.spare_capacity_mut());
+        hint::large_pages(items.spare_capacity_mut());
         items.resize(len, value);
         Ok(BudgetVec { items, reservation })
     }

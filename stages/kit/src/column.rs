@@ -168,6 +168,20 @@ impl<T: Pod> ColumnReader<T> {
         Ok(&self.buffer[from..self.position])
     }
 
+    /// As [`Self::next_slice`], and besides the elements behind those that are in the buffer already; they come again.
+    ///
+    /// # Errors
+    /// As [`Self::next_slice`].
+    #[inline]
+    pub fn next_slice_and_rest(&mut self, most: usize) -> Result<(&[T], &[T]), StageError> {
+        if self.position == self.filled {
+            self.refill()?;
+        }
+        let from = self.position;
+        self.position += most.min(self.filled - from);
+        Ok(self.buffer[from..self.filled].split_at(self.position - from))
+    }
+
     /// Fills `out` with the next elements.
     ///
     /// # Errors

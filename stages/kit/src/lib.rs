@@ -6,7 +6,7 @@
 //! into order without holding them in memory, [`strings`] tables, a [`Crew`] of threads that keeps order, a [`Context`]
 //! with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `huge`, each use with its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`, each use with its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -43,7 +43,7 @@ pub mod column;
 pub mod crew;
 pub mod error;
 #[allow(unsafe_code)]
-mod huge;
+mod hint;
 pub mod offsets;
 pub mod scratch;
 pub mod spill;

@@ -78,6 +78,10 @@ impl Tally {
     }
 }
 
+/// Nodes that are looked at in one go, and how many ahead of its turn a node's columns are fetched.
+const BATCH: u64 = 1 << 14;
+const AHEAD: usize = 16;
+
 /// Sums over all members.
 fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
@@ -119,7 +123,12 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
     let mut retained = room.lookup(columns::NODE_RETAINED)?;
     let root_class = class.get(facts.root.index())?;
     let root_covers = shallow.get(facts.root.index())? > 0;
-    let mut add = |node: NodeId, place: u32, size: u32, reached: bool| {
+    let mut add = |node: NodeId, soon: Option<&NodeId>, place: u32, size: u32, reached: bool| {
+        if let Some(soon) = soon {
+            class.prefetch(soon.index());
+            shallow.prefetch(soon.index());
+            retained.prefetch(soon.index());
+        }
         let class = class.get(node.index())?;
         let tally = &mut tallies[class.index()];
         let covered = if reached { place < tally.covered } else { root_covers && class == root_class };
@@ -134,18 +143,23 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
     let mut by_place = ColumnReader::open(scratch, NODE_BY_PLACE)?;
     let mut size_by_place = ColumnReader::open(scratch, SIZE_BY_PLACE)?;
     let reached = by_place.remaining();
-    for place in 0..reached as u32 {
-        add(by_place.next()?, place, size_by_place.next()?, true)?;
-        if place.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+    let mut nodes = Vec::new();
+    let mut place = 0;
+    while by_place.remaining() > 0 {
+        nodes.clear();
+        by_place.append_to(&mut nodes, by_place.remaining().min(BATCH) as usize)?;
+        for (at, &node) in nodes.iter().enumerate() {
+            add(node, nodes.get(at + AHEAD), place, size_by_place.next()?, true)?;
+            place += 1;
         }
+        context.step(nodes.len() as u64)?;
     }
     // Nodes out of reach are leaves under the root, each for itself.
     if reached < facts.node_count {
         let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
         for node in 0..facts.node_count as u32 {
             if numbers.next()?.is_none() {
-                add(NodeId(node), reached as u32, 0, false)?;
+                add(NodeId(node), None, reached as u32, 0, false)?;
             }
         }
     }

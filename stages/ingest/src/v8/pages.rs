@@ -40,11 +40,32 @@ pub fn owned(
             Some(owned) => owned,
             None => owned.insert(Bitset::new(&context.budget, "page ownership", node_kind.len())?),
         };
-        if owned.insert(target.index()) {
-            open.push(target)?;
-        }
+        owned.insert(target.index());
     }
     let Some(mut owned) = owned else { return Ok(None) };
+
+    // Most edges lead forwards: one pass in order brings ownership nearly everywhere.
+    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+    let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
+    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    for node in 0..node_kind.len() {
+        let count = counts.next()?;
+        if !owned.contains(node) {
+            kinds.skip(u64::from(count))?;
+            targets.skip(u64::from(count))?;
+            continue;
+        }
+        for _ in 0..count {
+            let (edge_kind, target) = (kinds.next()?, targets.next()?);
+            // What lies behind has had its turn.
+            if Some(edge_kind) != weak && owned.insert(target.index()) && target.index() < node {
+                open.push(target)?;
+            }
+        }
+        if node.is_multiple_of(1 << 16) {
+            context.check()?;
+        }
+    }
 
     let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
     let sizes = [Offsets::bytes(header.node_count), kind_bytes, to_bytes];

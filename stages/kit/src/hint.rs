@@ -1,0 +1,34 @@
+//! Hints to the machine, for what is read at random all over: large pages, so that the processor's address cache misses
+//! far less, and elements fetched ahead of their use. Hints change how fast something is done, never what is done.
+
+use rustix::mm::{Advice, madvise};
+use std::mem::MaybeUninit;
+
+/// Size and alignment of a large page, bytes.
+const PAGE: usize = 2 << 20;
+
+/// Asks for large pages for memory that nothing has touched yet. Whole pages inside it only, so no more memory is taken
+/// than without. Where the system has none, nothing changes.
+pub(crate) fn large_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let skipped = start.align_offset(PAGE);
+    let bytes = size_of_val(memory).saturating_sub(skipped) / PAGE * PAGE;
+    if bytes > 0 {
+        // SAFETY: the range lies inside `memory`, which this function borrows for itself, and the advice changes no byte.
+        // The result does not matter: without large pages the array is only slower.
+        let _ = unsafe { madvise(start.add(skipped).cast(), bytes, Advice::LinuxHugepage) };
+    }
+}
+
+/// Has the processor fetch element `i` into its caches, if there is one.
+#[inline]
+pub(crate) fn prefetch<T>(items: &[T], i: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(i) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instruction is part of every x86-64 processor, reads nothing into the program and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, i);
+}
