@@ -67,9 +67,7 @@ fn referent(index: &Index<'_>, class: u64) -> Option<usize> {
     let fields = index.chain(class).flat_map(|class| class.fields.iter().map(move |&(field, _)| (class, field)));
     let mut fields = fields.enumerate();
     fields
-        .find(|(_, (class, field))| {
-            name(class) == "java.lang.ref.Reference" && index.dump.text(*field) == Some(b"referent")
-        })
+        .find(|(_, (class, field))| name(class) == "java.lang.ref.Reference" && index.text(*field) == Some(b"referent"))
         .map(|(at, _)| at)
 }
 

@@ -180,6 +180,7 @@ pub(super) struct Index<'a> {
     pub(super) dump: &'a Dump,
     pub(super) nodes: Vec<Node<'a>>,
     place: HashMap<u64, usize>,
+    texts: HashMap<u64, &'a [u8]>,
     names: HashMap<u64, String>,
     by_name: HashMap<String, u64>,
     /// The thread objects, by the threads' numbers.
@@ -204,12 +205,17 @@ impl<'a> Index<'a> {
         let by_name = dumped.rev().collect();
         let threads =
             edges::threads(dump, |address| place.get(&address).is_some_and(|&v| matches!(nodes[v], Node::Object(_))));
-        Self { dump, nodes, place, names, by_name, threads }
+        Self { dump, nodes, place, texts, names, by_name, threads }
     }
 
     /// The node at an address that a reference names; none for null and for what the dump does not have.
     pub(super) fn target(&self, address: u64) -> Option<usize> {
         (address != 0).then(|| self.place.get(&address).copied()).flatten()
+    }
+
+    /// A text of the dump.
+    pub(super) fn text(&self, id: u64) -> Option<&'a [u8]> {
+        self.texts.get(&id).copied()
     }
 
     pub(super) fn boot_loader(&self) -> usize {
@@ -269,7 +275,7 @@ impl<'a> Index<'a> {
         for level in self.chain(*class) {
             for &(field, _) in &level.fields {
                 let here = self.names.get(&level.address).is_some_and(|class| class == declared_in);
-                if here && self.dump.text(field) == Some(name.as_bytes()) {
+                if here && self.text(field) == Some(name.as_bytes()) {
                     return values.get(at).copied();
                 }
                 at += 1;

@@ -47,7 +47,7 @@ fn frames(index: &Index<'_>, trace: u32) -> Vec<String> {
 
 /// A frame as Java prints it.
 fn line(index: &Index<'_>, frame: &Frame) -> String {
-    let text = |id| index.dump.text(id).map(modified_utf8);
+    let text = |id| index.text(id).map(modified_utf8);
     let loaded = index.dump.loaded.iter().find(|class| class.serial == frame.class_serial);
     let class = loaded.and_then(|class| text(class.name)).map_or_else(|| "?".to_owned(), |name| in_java(&name));
     let method = text(frame.method).unwrap_or_else(|| "?".to_owned());
