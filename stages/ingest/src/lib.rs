@@ -7,6 +7,7 @@
 pub mod arrays;
 pub mod chunks;
 pub mod json;
+pub mod jvm;
 pub mod numbers;
 pub mod source;
 pub mod v8;
