@@ -7,6 +7,7 @@
 
 mod support;
 
+use heaplake::plan::smallest_budget;
 use std::collections::BTreeMap;
 use support::{Lake, Table, fixture, fixtures};
 
@@ -131,19 +132,22 @@ const ALL: [&str; 12] = [
     "node24_odd",
 ];
 
-#[test]
-fn small_snapshots_equal_devtools() {
-    SMALL.iter().for_each(|name| check(name, &[]));
+/// Compares a snapshot with the default budget, and with the smallest on one, two and seven threads.
+fn check_all_ways(name: &str) {
+    check(name, &[]);
+    let memory = format!("--memory={}", smallest_budget());
+    for threads in ["1", "2", "7"] {
+        check(name, &[&memory, "--threads", threads]);
+    }
 }
 
 #[test]
-fn a_small_budget_and_several_threads_change_nothing() {
-    check("small", &["--memory", "96MiB", "--threads", "1"]);
-    check("small", &["--threads", "7"]);
+fn small_snapshots_equal_devtools() {
+    SMALL.into_iter().for_each(check_all_ways);
 }
 
 #[test]
 #[ignore = "long"]
 fn all_snapshots_equal_devtools() {
-    ALL.iter().for_each(|name| check(name, &[]));
+    ALL.into_iter().for_each(check_all_ways);
 }

@@ -4,40 +4,14 @@
 
 mod support;
 
-use heaplake::analyze::{Request, analyze};
-use heaplake::progress::Mode;
-use heaplake_ingest::source::Input;
 use heaplake_oracle::strategies;
 use heaplake_oracle::truth::truth;
 use heaplake_oracle::{Layout, Snapshot};
-use heaplake_schemas::run::Options;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use support::Table;
-
-/// Analyses a snapshot file in-process; the folder of its run.
-fn run(folder: &Path, bytes: &[u8], threads: usize) -> PathBuf {
-    let input = folder.join("input.heapsnapshot");
-    fs::write(&input, bytes).unwrap();
-    let request = Request {
-        input: Input::File(input),
-        lake: folder.join("lake"),
-        release: "none".to_owned(),
-        snapshot: Some("it".to_owned()),
-        options: Options { edges: true, ..Options::default() },
-        memory: 96 << 20,
-        threads,
-        scratch: None,
-        force: true,
-    };
-    match analyze(&request, Mode::Quiet, &AtomicBool::new(false)) {
-        Ok(outcome) => outcome.place,
-        Err(failure) => panic!("{failure}"),
-    }
-}
+use std::path::Path;
+use support::{Lake, Table};
 
 /// Everything that the tables say, against the truth.
 fn check(snapshot: &Snapshot, run: &Path) {
@@ -117,10 +91,14 @@ fn cases(default: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(2500))]
     #[test]
-    fn tables_equal_the_oracle(snapshot in strategies::snapshots(shape()), layout in strategies::layouts()) {
-        let folder = support::fast_folder();
-        let place = run(folder.path(), &snapshot.to_json(&layout), 2);
-        check(&snapshot, &place);
+    fn tables_equal_the_oracle(
+        snapshot in strategies::snapshots(shape()),
+        layout in strategies::layouts(),
+        threads in prop::sample::select(vec![1, 2, 7]),
+    ) {
+        let lake = Lake::new();
+        let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
+        check(&snapshot, &lake.analyze_here(input, threads).unwrap().place);
     }
 }
 
@@ -128,11 +106,11 @@ proptest! {
     #![proptest_config(cases(100))]
     #[test]
     fn threads_and_layout_change_no_byte(snapshot in strategies::snapshots(shape())) {
-        let folder = support::fast_folder();
-        let file = snapshot.to_json(&Layout::default());
-        let expected = bytes(&run(folder.path(), &file, 1));
+        let lake = Lake::new();
+        let input = lake.input("it.heapsnapshot", &snapshot.to_json(&Layout::default()));
+        let expected = bytes(&lake.analyze_here(&input, 1).unwrap().place);
         for threads in [2, 7] {
-            prop_assert_eq!(&bytes(&run(folder.path(), &file, threads)), &expected);
+            prop_assert_eq!(&bytes(&lake.analyze_here(&input, threads).unwrap().place), &expected);
         }
     }
 }

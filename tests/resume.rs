@@ -8,8 +8,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-use support::{Lake, fixture};
+use std::time::{Duration, Instant};
+use support::{Lake, fixture, planted};
 
 /// Tables whose bytes depend on input and options alone.
 const TABLES: [&str; 3] = ["nodes.parquet", "edges.parquet", "classes.parquet"];
@@ -91,6 +91,26 @@ fn a_run_killed_again_and_again_ends_all_the_same() {
     assert!(!log.contains(": read: "), "{log}");
     assert!(bytes(&lake.run()) == expected, "other bytes");
     finish(&lake, &input, &["--force"]);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn signals_stop_a_run_within_a_second() {
+    let (lake, folder) = (Lake::new(), tempfile::tempdir().unwrap());
+    let plan = planted::realistic(7, 60_000_000);
+    let input = planted::write(&plan, folder.path());
+    for (signal, milliseconds) in [("-INT", 30), ("-TERM", 200), ("-INT", 450), ("-TERM", 700)] {
+        let mut child = start(&lake, &input, &[]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        assert!(Command::new("kill").arg(signal).arg(child.id().to_string()).status().unwrap().success());
+        let signalled = Instant::now();
+        let code = child.wait().unwrap().code();
+        assert!(signalled.elapsed() < Duration::from_secs(1), "{signal}: {:?}", signalled.elapsed());
+        assert!(matches!(code, Some(130) | Some(0)), "{signal}: {code:?}");
+        assert_eq!(code == Some(0), !lake.runs().is_empty());
+    }
+    finish(&lake, &input, &[]);
+    planted::compare(&plan, &lake.run());
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
 }
 

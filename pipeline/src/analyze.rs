@@ -18,6 +18,7 @@ use heaplake_schemas::run::{LargeObject, Options, Run, Summary};
 use heaplake_schemas::scratch::{Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs::{self, File};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -203,6 +204,7 @@ impl<'a> Work<'a> {
     fn run(self) -> Result<Outcome, Failure> {
         let Self { request, scratch, context, .. } = &self;
         let admission = |nodes| plan::admit(request.memory, nodes, request.options.edges);
+        admission(0)?;
         self.stage(&read::STAGE, true, || read::run(&request.input, scratch, context, &admission))?;
         let facts: Facts = scratch.read_document(documents::FACTS)?;
         // A run that goes on with a smaller budget than it began with.
@@ -233,9 +235,7 @@ impl<'a> Work<'a> {
         if self.journal().0.has(stage) {
             return Ok(());
         }
-        let begun = Instant::now();
-        let stats = run()?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let (stats, seconds) = clocked(run)?;
         let mut journal = self.journal();
         journal.1 = journal.1.max(self.scratch.size() + stats.spilled_bytes);
         journal.0.add(self.scratch, stage, appends, stats, seconds)?;
@@ -257,12 +257,28 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Runs the lanes of a phase, side by side where that costs no paging. The first lane shows its progress.
+    /// Runs the lanes of a phase. The first shows its progress.
     fn phase(&self, lanes: &[Lane], facts: &Facts) -> Result<(), StageError> {
         let Some((first, others)) = lanes.split_first() else { return Ok(()) };
+        let first_bytes = plan::resident_bytes(first, facts.node_count, facts.edge_count);
+        self.side_by_side(first_bytes, || self.lane(first, self.context), others, facts)
+    }
+
+    /// Runs `first`, which likes to have so many bytes resident, and other lanes: side by side where that costs no paging,
+    /// one after the other where it would.
+    fn side_by_side<T>(
+        &self,
+        first_bytes: u64,
+        first: impl FnOnce() -> Result<T, StageError>,
+        others: &[Lane],
+        facts: &Facts,
+    ) -> Result<T, StageError> {
         let Context { budget, threads, .. } = self.context;
-        if *threads < 2 || !plan::side_by_side(lanes, budget.free(), facts.node_count, facts.edge_count) {
-            return lanes.iter().try_for_each(|lane| self.lane(lane, self.context));
+        let widths = others.iter().map(|lane| plan::resident_bytes(lane, facts.node_count, facts.edge_count));
+        if *threads < 2 || widths.fold(first_bytes, u64::saturating_add) > budget.free() / 32 * 31 {
+            let result = first()?;
+            others.iter().try_for_each(|lane| self.lane(lane, self.context))?;
+            return Ok(result);
         }
         thread::scope(|scope| {
             let others: Vec<_> = others
@@ -273,12 +289,10 @@ impl<'a> Work<'a> {
                     scope.spawn(move || self.lane(lane, &context))
                 })
                 .collect();
-            let result = self.lane(first, self.context);
-            let results = others.into_iter().map(|lane| match lane.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            results.fold(result, Result::and)
+            let result = first();
+            let others = others.into_iter().map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            let others = others.fold(Ok(()), Result::and);
+            result.and_then(|result| others.map(|()| result))
         })
     }
 
@@ -286,23 +300,26 @@ impl<'a> Work<'a> {
         let Self { request, scratch, context, .. } = &self;
         let facts: &Facts = &scratch.read_document(documents::FACTS)?;
         let new = NewRun::create(&place)?;
-        let mut stages: Vec<StageTime> = self.journal().0.done().iter().map(earlier).collect();
-        let mut timed = Instant::now();
-        let mut finished = |stage: &'static StageInfo, stats: Stats| {
-            let seconds = std::mem::replace(&mut timed, Instant::now()).elapsed().as_secs_f64();
+        let mut tables_done = Vec::new();
+        let mut finished = |stage: &'static StageInfo, stats: Stats, seconds: f64| {
             self.display.finished(stage.name, stats, seconds);
-            stages.push(StageTime { name: stage.name.to_owned(), seconds, stats });
+            tables_done.push(StageTime { name: stage.name.to_owned(), seconds, stats });
         };
-        let (node_table, totals, stats) = nodes::run(facts, scratch, new.folder(), context)?;
-        finished(&nodes::STAGE, stats);
+        let nodes_bytes = nodes::STAGE.resident_bytes(facts.node_count, facts.edge_count);
+        let write_nodes = || clocked(|| nodes::run(facts, scratch, new.folder(), context));
+        let ((node_table, totals, stats), seconds) =
+            self.side_by_side(nodes_bytes, write_nodes, &[plan::BESIDE_NODES], facts)?;
+        finished(&nodes::STAGE, stats, seconds);
         let mut tables = vec![node_table];
         if request.options.edges {
-            let (table, stats) = edges::run(facts, scratch, new.folder(), context)?;
-            finished(&edges::STAGE, stats);
+            let ((table, stats), seconds) = clocked(|| edges::run(facts, scratch, new.folder(), context))?;
+            finished(&edges::STAGE, stats, seconds);
             tables.push(table);
         }
-        let (table, classes, stats) = class_table::run(facts, scratch, new.folder(), context)?;
-        finished(&class_table::STAGE, stats);
+        let ((table, classes, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
+        finished(&class_table::STAGE, stats, seconds);
+        let mut stages: Vec<StageTime> = self.journal().0.done().iter().map(earlier).collect();
+        stages.append(&mut tables_done);
         let class_count = table.rows;
         tables.push(table);
         let objects: Vec<LargeObject> = scratch.read_document(documents::LARGEST)?;
@@ -338,6 +355,12 @@ impl<'a> Work<'a> {
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
+}
+
+/// What a stage gives, and the seconds that it took.
+fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
+    let begun = Instant::now();
+    Ok((run()?, begun.elapsed().as_secs_f64()))
 }
 
 /// What the journal says of a stage, for the table.

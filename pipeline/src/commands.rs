@@ -11,7 +11,7 @@ use clap::CommandFactory;
 use heaplake_ingest::source::Input;
 use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, Context, StageError, budget};
+use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
 use heaplake_schemas::run::{Options, Run};
 use serde::Serialize;
@@ -67,10 +67,6 @@ fn run_analyze(options: &Analyze) -> u8 {
         return complain(&cause, "leave --snapshot out", USAGE);
     }
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
-    if memory < budget::SMALLEST {
-        let cause = format!("--memory of {} is too small for anything", summary::size(memory));
-        return complain(&cause, &format!("give at least {}", summary::size(budget::SMALLEST)), USAGE);
-    }
     if let Err(error) = analyze::prepare(&options.out) {
         let code = if error.is_resource() { RESOURCES } else { USAGE };
         return complain(&error.to_string(), &error.advice(), code);

@@ -3,7 +3,8 @@
 //! `journal.json` lists the finished stages. It is replaced in one step after each stage, so whatever moment a run is
 //! killed at, the folder holds what the listed stages wrote, and perhaps more: columns of the stage that was at work,
 //! which that stage writes anew, and what was added at the end of files that stages append to, which is cut off. A
-//! journal of another input, other options, another version of heaplake or of a stage counts as none.
+//! journal of another input, other options, another version of heaplake or of a stage, or from before the system last
+//! started, counts as none.
 
 use crate::analyze::Request;
 use crate::plan;
@@ -37,6 +38,8 @@ struct Origin {
     /// Path, length, modification time and inode; nothing for an input that cannot be read twice.
     input: Option<(String, u64, i64, u64)>,
     options: Options,
+    /// The system's boot. Scratch is not forced to the disk, so after a loss of power it may be anything.
+    boot: Option<String>,
 }
 
 /// A finished stage.
@@ -135,6 +138,7 @@ impl Origin {
             stages: plan::stages().map(|stage| (stage.name.to_owned(), stage.version)).collect(),
             input,
             options: request.options.clone(),
+            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok(),
         }
     }
 }

@@ -28,7 +28,8 @@ const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Resul
 /// Stages that must run one after the other.
 pub type Lane = &'static [Step];
 
-/// The steps: phases run one after the other, the lanes of a phase side by side where threads and memory allow.
+/// The steps before any table: phases run one after the other, the lanes of a phase side by side where threads and
+/// memory allow.
 pub const PHASES: [&[Lane]; 3] = [
     &[&[
         step(&intern::STAGE, intern::run),
@@ -60,14 +61,16 @@ pub const PHASES: [&[Lane]; 3] = [
             },
         ],
     ],
-    &[&[
-        step(&retained::STAGE, retained::run),
-        Step {
-            releases: &[columns::PREORDER_NODE.name, columns::PREORDER_DOMINATOR.name],
-            ..step(&class_rows::STAGE, class_rows::run)
-        },
-        step(&largest::STAGE, largest::run),
-    ]],
+    &[&[step(&retained::STAGE, retained::run)]],
+];
+
+/// What the table of nodes does not wait for.
+pub const BESIDE_NODES: Lane = &[
+    Step {
+        releases: &[columns::PREORDER_NODE.name, columns::PREORDER_DOMINATOR.name],
+        ..step(&class_rows::STAGE, class_rows::run)
+    },
+    step(&largest::STAGE, largest::run),
 ];
 
 /// The stages that write tables.
@@ -75,15 +78,20 @@ const TABLES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &class_table::STA
 
 /// All stages of an analysis, in the order in which one thread runs them.
 pub fn stages() -> impl Iterator<Item = &'static StageInfo> {
-    let steps = PHASES.into_iter().flatten().flat_map(|lane| lane.iter().map(|step| step.info));
-    std::iter::once(&read::STAGE).chain(steps).chain(TABLES)
+    let lanes = PHASES.into_iter().flatten().copied().chain([BESIDE_NODES]);
+    std::iter::once(&read::STAGE).chain(lanes.flatten().map(|step| step.info)).chain(TABLES)
 }
 
-/// Whether the lanes of a phase fit the free budget side by side, so that none of them has to page for the other.
+/// Bytes of budget with which no stage of a lane pages.
 #[must_use]
-pub fn side_by_side(lanes: &[Lane], free: u64, nodes: u64, edges: u64) -> bool {
-    let widest = |lane: &Lane| lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0);
-    lanes.iter().map(widest).fold(0, u64::saturating_add) <= free / 32 * 31
+pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
+    lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0)
+}
+
+/// The budget below which no input at all can be analysed, bytes.
+#[must_use]
+pub fn smallest_budget() -> u64 {
+    stages().map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
 /// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of

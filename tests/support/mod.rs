@@ -2,11 +2,14 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
+pub mod planted;
+
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{ArrowPrimitiveType, Int32Type, UInt32Type, UInt64Type};
 use assert_cmd::Command;
 use heaplake::analyze::{Failure, Outcome, Request};
+use heaplake::plan::smallest_budget;
 use heaplake::progress::Mode;
 use heaplake_ingest::source::Input;
 use heaplake_schemas::run::Options;
@@ -105,16 +108,17 @@ impl Lake {
         command
     }
 
-    /// Analyses a file in this process, which is faster than a process of its own; with 96 MiB, and edges too.
-    pub fn analyze_here(&self, input: impl AsRef<Path>) -> Result<Outcome, Failure> {
+    /// Analyses a file in this process, which is faster than a process of its own, with the smallest budget, and edges
+    /// too.
+    pub fn analyze_here(&self, input: impl AsRef<Path>, threads: usize) -> Result<Outcome, Failure> {
         let request = Request {
             input: Input::File(input.as_ref().to_owned()),
             lake: self.path(),
             release: "none".to_owned(),
             snapshot: Some("it".to_owned()),
             options: Options { edges: true, ..Options::default() },
-            memory: 96 << 20,
-            threads: 2,
+            memory: smallest_budget(),
+            threads,
             scratch: None,
             force: true,
         };

@@ -5,16 +5,27 @@
 //! * Reads: `holds.{degree,to,orphan}`, `node.preorder`.
 //! * Writes: `retainers.{degree,from}`, from the last preorder position down to position 1, each group in the order of
 //!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not; and a [`PairSpill`].
+//! * Resident memory: 4 bytes per node where the budget allows, paged where not; a [`PairSpill`]; [`BLOCK_BYTES`] for each
+//!   block of edges under way.
 //! * Passes over disk: one over the edges; the pairs written once and read twice (8 bytes each); the groups once.
 //! * Worst case: linear; one node with very many holders is streamed, not held.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: one thread, input order.
+//! * Determinism: threads number targets and sort partitions, which are written in order.
 //! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
 
 use heaplake_kit::spill::PairSpill;
-use heaplake_kit::{ColumnReader, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{ColumnReader, Context, Crew, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
+
+/// Most edges of a block.
+const BLOCK_EDGES: usize = 1 << 15;
+
+/// Bytes of a block.
+const BLOCK_BYTES: u64 = 16 * BLOCK_EDGES as u64;
+
+/// Most threads that are of use: by then reading and spilling, on one thread, take longer.
+const MOST_THREADS: usize = 4;
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -34,39 +45,112 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let mut degrees = ColumnReader::open(scratch, columns::HOLDS_DEGREE)?;
-    let mut to = ColumnReader::open(scratch, columns::HOLDS_TO)?;
-    let (nodes, edges) = (degrees.remaining() as usize, to.remaining());
-    context.progress.begin(STAGE.name, edges);
+    let mut input = Input::open(scratch)?;
+    let (nodes, pairs) = (input.sources.remaining(), input.to.remaining() + input.orphans.remaining());
+    context.progress.begin(STAGE.name, pairs);
     let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
-    let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
-    let pairs = edges + orphans.remaining();
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
-    let mut numbers = room.lookup(columns::NODE_PREORDER)?;
-    let mut sources = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
-    let mut done = 0;
-    for _ in 0..nodes {
-        let (degree, from) = (degrees.next()?, sources.next()?);
-        if from.is_none() {
-            // Out of reach, so it holds nothing that counts.
-            to.skip(u64::from(degree))?;
-        } else {
-            for _ in 0..degree {
-                spill.push(numbers.get(to.next()?.index())?.0, from.0)?;
-            }
+    let crew = Crew::gather(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
+    let fill = |block: &mut Block| input.fill(block, context);
+    match room.lookup(columns::NODE_PREORDER)? {
+        Lookup::Mapped(numbers) => {
+            let number = || |block: &mut Block| block.keys.extend(block.to.iter().map(|to| numbers[to.index()]));
+            crew.run(context, fill, number, |block| block.spill(&mut spill))?;
         }
-        done += u64::from(degree);
-        if done >= 1 << 18 {
-            context.step(std::mem::take(&mut done))?;
-        }
+        mut numbers @ Lookup::Paged(_) => crew.run(
+            context,
+            fill,
+            || |_: &mut Block| (),
+            |block| {
+                for to in &block.to {
+                    block.keys.push(numbers.get(to.index())?);
+                }
+                block.spill(&mut spill)
+            },
+        )?,
     }
-    while orphans.remaining() > 0 {
-        spill.push(numbers.get(orphans.next()?.index())?.0, 0)?;
-    }
-    drop(numbers);
+    drop(crew);
     let spilled_bytes = spill.spilled_bytes();
     spill.write_groups(scratch, context, 1, columns::RETAINERS_DEGREE, columns::RETAINERS_FROM)?;
     context.progress.end();
     Ok(Stats { rows: pairs, spilled_bytes })
+}
+
+/// Edges, many at a time.
+#[derive(Default)]
+struct Block {
+    /// Sources and how many of the edges leave them, in order.
+    from: Vec<(Preorder, u32)>,
+    to: Vec<NodeId>,
+    /// The targets' numbers.
+    keys: Vec<Preorder>,
+}
+
+impl Block {
+    fn spill(&self, spill: &mut PairSpill) -> Result<(), StageError> {
+        let mut keys = self.keys.iter();
+        for &(from, count) in &self.from {
+            for key in keys.by_ref().take(count as usize) {
+                spill.push(key.0, from.0)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The edges of what the search reached, then those of the root to orphans.
+struct Input {
+    degrees: ColumnReader<u32>,
+    sources: ColumnReader<Preorder>,
+    to: ColumnReader<NodeId>,
+    orphans: ColumnReader<NodeId>,
+    /// The node whose edges the last block had no room for, and how many are left.
+    rest: Option<(Preorder, u32)>,
+}
+
+impl Input {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            degrees: ColumnReader::open(scratch, columns::HOLDS_DEGREE)?,
+            sources: ColumnReader::open(scratch, columns::NODE_PREORDER)?,
+            to: ColumnReader::open(scratch, columns::HOLDS_TO)?,
+            orphans: ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?,
+            rest: None,
+        })
+    }
+
+    /// The next edges; false when there are none.
+    fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
+        block.from.clear();
+        block.to.clear();
+        block.keys.clear();
+        while block.to.len() < BLOCK_EDGES {
+            let (from, degree) = match self.rest.take() {
+                Some(rest) => rest,
+                None if self.sources.remaining() > 0 => (self.sources.next()?, self.degrees.next()?),
+                None if self.orphans.remaining() > 0 => {
+                    block.from.push((Preorder(0), 1));
+                    block.to.push(self.orphans.next()?);
+                    continue;
+                }
+                None => break,
+            };
+            if from.is_none() {
+                // Out of reach, so it holds nothing that counts.
+                self.to.skip(u64::from(degree))?;
+                continue;
+            }
+            let count = degree.min((BLOCK_EDGES - block.to.len()) as u32);
+            self.to.append_to(&mut block.to, count as usize)?;
+            if count > 0 {
+                block.from.push((from, count));
+            }
+            if count < degree {
+                self.rest = Some((from, degree - count));
+            }
+        }
+        context.step(block.to.len() as u64)?;
+        Ok(!block.to.is_empty())
+    }
 }

@@ -1,22 +1,16 @@
 //! Arrays of numbers, understood row by row, on one thread or on many.
 //!
-//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to workers. A worker
-//! takes the numbers of a chunk apart, has them checked, and makes small columns of them. The scanning thread takes the
-//! columns back and hands them on strictly in order of the text, so that neither result nor error depends on the number
-//! of threads. Chunks go round with all their buffers: there is a fixed number of them, and nothing new is allocated once
-//! each had its first turn.
+//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to a [`Crew`]. A thread
+//! of the crew takes the numbers of a chunk apart, has them checked, and makes small columns of them, which are handed on
+//! in the order of the text.
 
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw};
 use crate::json::Scanner;
-use crate::source::{BLOCK, PATIENCE};
-use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use heaplake_kit::{Budget, Context, Reservation, StageError};
-use std::collections::VecDeque;
-use std::panic;
-use std::thread::{self, ScopedJoinHandle};
+use crate::source::BLOCK;
+use heaplake_kit::{Crew, StageError};
 
-/// Most workers that are of use: by then reading the input and writing the columns, one thread each, take longer.
-const MOST_WORKERS: usize = 8;
+/// Most threads that are of use: by then reading the input and writing the columns, one thread each, take longer.
+const MOST_THREADS: usize = 8;
 
 /// Bytes of one chunk with its columns, at most: the block, and up to 40 bytes for each row of at least five numbers of
 /// at least two bytes, all that with a growing array's slack.
@@ -54,18 +48,24 @@ impl Scanner<'_> {
         read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber> + Sync,
         mut write: impl FnMut(&mut C) -> Result<(), StageError>,
     ) -> Result<u64, StageError> {
-        let Some(cutter) = self.begin_array(width)? else { return Ok(0) };
-        let (workers, _room) = workers(self.context());
-        if workers > 1 {
-            return self.on_workers(workers, cutter, width, read, write);
-        }
-        let (mut cutter, mut job, mut numbers) = (cutter, Job::default(), Vec::new());
+        let Some(mut cutter) = self.begin_array(width)? else { return Ok(0) };
+        let context = self.context();
+        let crew = Crew::gather(context, "read: chunks of rows", MOST_THREADS, CHUNK_BYTES)?;
         let mut count = 0;
-        while cutter.next(self, &mut job.chunk)? {
-            job.parse(width, &mut numbers, &read);
-            count += job.finish(&mut write).map_err(|flaw| flaw.within(self))?;
-        }
-        Ok(count)
+        let result = crew.run(
+            context,
+            |job: &mut Job<C>| Ok(cutter.next(self, &mut job.chunk)?),
+            || {
+                let mut numbers = Vec::new();
+                let read = &read;
+                move |job: &mut Job<C>| job.parse(width, &mut numbers, read)
+            },
+            |job| {
+                count += std::mem::replace(&mut job.rows, Ok(0))?;
+                Ok(write(&mut job.columns)?)
+            },
+        );
+        result.map(|()| count).map_err(|flaw: Flaw| flaw.within(self))
     }
 
     /// An array's opening bracket; nothing when the closing one follows, which is consumed too.
@@ -73,78 +73,10 @@ impl Scanner<'_> {
         self.expect(b'[', "an array ([)")?;
         Ok(if self.accept(b']')? { None } else { Some(Cutter::new(width)) })
     }
-
-    fn on_workers<C: Default + Send>(
-        &mut self,
-        workers: usize,
-        mut cutter: Cutter,
-        width: usize,
-        read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber> + Sync,
-        write: impl FnMut(&mut C) -> Result<(), StageError>,
-    ) -> Result<u64, StageError> {
-        thread::scope(|scope| {
-            let (to_do, jobs) = bounded(chunks_for(workers));
-            let (finished, done) = bounded(chunks_for(workers));
-            // The scanning thread is one of the workers.
-            let crew = (1..workers)
-                .map(|_| {
-                    let (jobs, finished, read) = (jobs.clone(), finished.clone(), &read);
-                    scope.spawn(move || work(&jobs, &finished, width, read))
-                })
-                .collect();
-            let mut numbers = Vec::new();
-            let mut line = Line {
-                context: self.context(),
-                to_do,
-                jobs,
-                done,
-                crew,
-                free: (0..chunks_for(workers)).map(|_| Job::default()).collect(),
-                early: VecDeque::new(),
-                sent: 0,
-                written: 0,
-                rows: 0,
-                parse: |job: &mut Job<C>| job.parse(width, &mut numbers, &read),
-                write,
-            };
-            let cut = loop {
-                let mut job = line.free_job().map_err(|flaw| flaw.within(self))?;
-                match cutter.next(self, &mut job.chunk) {
-                    Ok(true) => line.send(job),
-                    end => break end,
-                }
-            };
-            // What stands before the place where cutting failed comes first, and so do its flaws.
-            line.finish().map_err(|flaw| flaw.within(self))?;
-            cut.map(|_| line.rows)
-        })
-    }
 }
 
-/// How many workers there may be, with the reservation of what they need.
-fn workers(context: &Context<'_>) -> (usize, Option<Reservation>) {
-    let mut workers = context.threads.min(MOST_WORKERS);
-    while workers > 1 {
-        match reserve(&context.budget, workers) {
-            Ok(reservation) => return (workers, Some(reservation)),
-            Err(_) => workers /= 2,
-        }
-    }
-    (1, None)
-}
-
-fn reserve(budget: &Budget, workers: usize) -> Result<Reservation, StageError> {
-    budget.reserve("read: chunks of rows", chunks_for(workers) as u64 * CHUNK_BYTES)
-}
-
-/// Chunks under way: one in work and one at hand for each worker, and one that is being cut.
-fn chunks_for(workers: usize) -> usize {
-    2 * workers + 1
-}
-
-/// A chunk, what is made of it, and its place in the order.
+/// A chunk and what is made of it.
 struct Job<C> {
-    number: u64,
     chunk: Chunk,
     columns: C,
     rows: Result<u64, Flaw>,
@@ -152,123 +84,13 @@ struct Job<C> {
 
 impl<C: Default> Default for Job<C> {
     fn default() -> Self {
-        Self { number: 0, chunk: Chunk::default(), columns: C::default(), rows: Ok(0) }
+        Self { chunk: Chunk::default(), columns: C::default(), rows: Ok(0) }
     }
 }
 
 impl<C> Job<C> {
     fn parse(&mut self, width: usize, numbers: &mut Vec<u64>, read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber>) {
         self.rows = self.chunk.parse(width, numbers, |rows| Ok(read(rows, &mut self.columns)));
-    }
-
-    /// Hands the columns on, unless the chunk was flawed. Gives the number of rows.
-    fn finish(&mut self, mut write: impl FnMut(&mut C) -> Result<(), StageError>) -> Result<u64, Flaw> {
-        let rows = std::mem::replace(&mut self.rows, Ok(0))?;
-        write(&mut self.columns)?;
-        Ok(rows)
-    }
-}
-
-/// What a worker does, until nothing comes any more.
-fn work<C>(
-    jobs: &Receiver<Job<C>>,
-    finished: &Sender<Job<C>>,
-    width: usize,
-    read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber>,
-) {
-    let mut numbers = Vec::new();
-    for mut job in jobs {
-        job.parse(width, &mut numbers, &read);
-        if finished.send(job).is_err() {
-            // Some flaw ended it all.
-            return;
-        }
-    }
-}
-
-/// The scanning thread's view of the workers.
-struct Line<'a, 'scope, C, P, W> {
-    context: &'a Context<'a>,
-    to_do: Sender<Job<C>>,
-    jobs: Receiver<Job<C>>,
-    done: Receiver<Job<C>>,
-    crew: Vec<ScopedJoinHandle<'scope, ()>>,
-    free: Vec<Job<C>>,
-    /// Finished before their turn: the first is the next to be written.
-    early: VecDeque<Option<Job<C>>>,
-    sent: u64,
-    written: u64,
-    rows: u64,
-    parse: P,
-    write: W,
-}
-
-impl<C, P: FnMut(&mut Job<C>), W: FnMut(&mut C) -> Result<(), StageError>> Line<'_, '_, C, P, W> {
-    /// A job with nothing to do; what is finished by now is written.
-    fn free_job(&mut self) -> Result<Job<C>, Flaw> {
-        loop {
-            while let Ok(job) = self.done.try_recv() {
-                self.accept(job)?;
-            }
-            if let Some(job) = self.free.pop() {
-                return Ok(job);
-            }
-            let job = self.wait()?;
-            self.accept(job)?;
-        }
-    }
-
-    fn send(&mut self, mut job: Job<C>) {
-        job.number = self.sent;
-        self.sent += 1;
-        // There is room for all jobs, and the workers listen as long as this end lives.
-        let _ = self.to_do.send(job);
-    }
-
-    /// Writes what is under way still.
-    fn finish(&mut self) -> Result<(), Flaw> {
-        while self.written < self.sent {
-            let job = self.wait()?;
-            self.accept(job)?;
-        }
-        Ok(())
-    }
-
-    /// Takes a finished job and writes those whose turn it is.
-    fn accept(&mut self, job: Job<C>) -> Result<(), Flaw> {
-        let place = (job.number - self.written) as usize;
-        if self.early.len() <= place {
-            self.early.resize_with(place + 1, || None);
-        }
-        self.early[place] = Some(job);
-        while let Some(mut job) = self.early.front_mut().and_then(Option::take) {
-            self.early.pop_front();
-            self.rows += job.finish(&mut self.write)?;
-            self.written += 1;
-            self.free.push(job);
-        }
-        Ok(())
-    }
-
-    /// The next finished job, whichever it is. Where there is work that nobody has begun, this thread does it.
-    fn wait(&mut self) -> Result<Job<C>, Flaw> {
-        if let Ok(mut job) = self.jobs.try_recv() {
-            (self.parse)(&mut job);
-            return Ok(job);
-        }
-        loop {
-            match self.done.recv_timeout(PATIENCE) {
-                Ok(job) => return Ok(job),
-                Err(RecvTimeoutError::Timeout) => self.context.check()?,
-                Err(RecvTimeoutError::Disconnected) => {}
-            }
-            // As long as there is work, a worker ends only by a panic, and then its job never comes.
-            if let Some(dead) = self.crew.iter().position(ScopedJoinHandle::is_finished)
-                && let Err(cause) = self.crew.swap_remove(dead).join()
-            {
-                panic::resume_unwind(cause);
-            }
-        }
     }
 }
 
@@ -277,6 +99,7 @@ mod tests {
     use super::*;
     use crate::source::Source;
     use heaplake_kit::stage::Silent;
+    use heaplake_kit::{Budget, Context};
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Numbers up to this are taken.
@@ -465,26 +288,5 @@ mod tests {
             });
             assert!(matches!(cancelled, Err(StageError::Cancelled)));
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "a worker's")]
-    fn a_panic_is_passed_on() {
-        let (_, text) = rows(100_000, 3, false);
-        with_scanner(&text, 10_000, 2, |scanner| {
-            scanner.number_columns(3, |_, _: &mut ()| panic!("a worker's"), |()| Ok(())).map(drop)
-        })
-        .unwrap();
-    }
-
-    #[test]
-    fn there_are_only_as_many_workers_as_there_is_memory_for() {
-        let cancel = AtomicBool::new(false);
-        let most = |threads, memory| {
-            let context = Context { budget: Budget::new(memory), threads, progress: &Silent, cancel: &cancel };
-            workers(&context).0
-        };
-        assert_eq!((most(1, 64 << 20), most(2, 8 << 20), most(100, 64 << 20)), (1, 2, MOST_WORKERS));
-        assert_eq!((most(8, 8 << 20), most(8, 4 << 20)), (2, 1));
     }
 }

@@ -10,9 +10,6 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Smallest budget that heaplake accepts, bytes: below it not even the fixed buffers have room.
-pub const SMALLEST: u64 = 32 << 20;
-
 /// Fixed buffers of one run outside the budget, bytes, at most.
 pub const FIXED_OVERHEAD: u64 = 24 << 20;
 

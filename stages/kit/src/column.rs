@@ -182,6 +182,19 @@ impl<T: Pod> ColumnReader<T> {
         Ok(())
     }
 
+    /// Appends the next `count` elements to `out`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    pub fn append_to(&mut self, out: &mut Vec<T>, mut count: usize) -> Result<(), StageError> {
+        while count > 0 {
+            let part = self.next_slice(count)?;
+            out.extend_from_slice(part);
+            count -= part.len();
+        }
+        Ok(())
+    }
+
     /// Passes over the next `count` elements.
     ///
     /// # Errors

@@ -39,6 +39,7 @@ pub mod bitset;
 pub mod budget;
 #[allow(unsafe_code)]
 pub mod column;
+pub mod crew;
 pub mod error;
 pub mod offsets;
 pub mod scratch;
@@ -51,6 +52,7 @@ pub use array::{Array, Fetch, Lookup, Room, Store};
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnReader, ColumnWriter, ReverseReader};
+pub use crew::Crew;
 pub use error::{InputError, StageError};
 pub use offsets::Offsets;
 pub use scratch::Scratch;

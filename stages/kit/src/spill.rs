@@ -5,17 +5,18 @@
 //! key's high bits, each partition has one small buffer, full buffers are appended to one file as blocks. Reading a
 //! partition back is a counting sort whose scatter stays in cache.
 //!
-//! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 4 bytes per key of one partition plus
-//! 4 per value of it. A partition whose values do not fit (keys with very many values) is read in several passes, and
-//! a single key that does not fit is streamed. Disk: 8 bytes per pair, written once and read twice; while groups are written, large spills
-//! shrink as fast as the groups grow.
+//! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 8 bytes per key of a partition plus 4
+//! per value of it, for each partition that a thread is at. A partition whose values do not fit (keys with very many
+//! values) is read in several passes, and a single key that does not fit is streamed. Disk: 8 bytes per pair, written
+//! once and read twice; while groups are written, large spills shrink as fast as the groups grow.
 
-use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
+use crate::{Budget, ColumnWriter, Context, Crew, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File};
 use std::io::Write;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -27,8 +28,11 @@ const MOST_PARTITIONS: usize = 1024;
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
 /// Bytes of a spill from which on partitions that were read give their space back at once.
 const WORTH_RELEASING: u64 = 256 << 20;
-/// Values held at once while reading a partition, at least.
-const LEAST_VALUES: usize = 1 << 16;
+/// Values of a partition held at once, at least and at most.
+const LEAST_VALUES: u64 = 1 << 16;
+const MOST_VALUES: u64 = 1 << 20;
+/// Most threads that are of use in reading back: by then writing, on one thread, takes longer.
+const MOST_THREADS: usize = 8;
 
 /// See the module.
 pub struct PairSpill {
@@ -121,8 +125,8 @@ impl PairSpill {
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-    pub fn write_groups<V: Pod + From32>(
-        mut self,
+    pub fn write_groups<V: Pod + Send + From32>(
+        self,
         scratch: &Scratch,
         context: &Context<'_>,
         first_key: usize,
@@ -131,25 +135,33 @@ impl PairSpill {
     ) -> Result<(), StageError> {
         let mut sizes = ColumnWriter::create(scratch, sizes)?;
         let mut values = ColumnWriter::create(scratch, values)?;
-        let mut counts = context.budget.zeroed::<u32>("grouping: counts", 1 << self.shift)?;
-        let room = (context.budget.free() / 8).clamp(LEAST_VALUES as u64 * 4, 64 << 20) as usize / 4;
-        let mut sorted = context.budget.zeroed::<V>("grouping: values", room)?;
-        for index in (0..self.partitions.len()).rev() {
-            context.check()?;
-            let base = index << self.shift;
-            let end = (base + (1 << self.shift)).min(self.keys);
-            let keys = base.max(first_key)..end.max(base.max(first_key));
-            counts.fill(0);
-            self.for_each(index, |[key, _]| {
-                counts[key as usize - base] += 1;
+        let threads = context.threads.min(MOST_THREADS);
+        let room = context.budget.free() / 32 / Crew::jobs(threads) as u64;
+        let room = room.clamp(LEAST_VALUES, MOST_VALUES) as usize;
+        let job_bytes = (room * 4 + (8 << self.shift) + Self::BLOCK_BYTES) as u64;
+        let crew = Crew::gather(context, "grouping", threads, job_bytes)?;
+        let mut indices = (0..self.partitions.len()).rev();
+        crew.run::<_, StageError, _>(
+            context,
+            |group: &mut Group<V>| {
+                context.check()?;
+                let Some(index) = indices.next() else { return Ok(false) };
+                (group.index, group.keys) = (index, self.keys_of(index, first_key));
+                Ok(true)
+            },
+            || |group: &mut Group<V>| group.fits = self.sort(group, room),
+            |group| {
+                let fits = std::mem::replace(&mut group.fits, Ok(false))?;
+                sizes.extend(&group.sizes)?;
+                if fits {
+                    values.extend(&group.values)?;
+                } else {
+                    self.write_parts(group, room, &mut values)?;
+                }
+                self.release(group.index);
                 Ok(())
-            })?;
-            for key in keys.clone().rev() {
-                sizes.push(counts[key - base])?;
-            }
-            self.write_values(index, base, keys, &mut counts, &mut sorted, &mut values)?;
-            self.release(index);
-        }
+            },
+        )?;
         sizes.finish()?;
         values.finish()?;
         // A file that stays is only space; the whole folder goes at the end.
@@ -157,47 +169,86 @@ impl PairSpill {
         Ok(())
     }
 
-    /// Writes the values of one partition's `keys` in descending order of key, as many keys at a time as fit `sorted`.
-    fn write_values<V: Pod + From32>(
-        &mut self,
+    /// The keys of a partition, from `first_key` on.
+    fn keys_of(&self, index: usize, first_key: usize) -> Range<usize> {
+        let base = index << self.shift;
+        let end = (base + (1 << self.shift)).min(self.keys);
+        base.max(first_key)..end.max(base.max(first_key))
+    }
+
+    /// Counts the values of a partition's keys and, when there are at most `room` of them, brings them into order; says
+    /// whether it did.
+    fn sort<V: Pod + From32>(&self, group: &mut Group<V>, room: usize) -> Result<bool, StageError> {
+        let Group { index, keys, counts, sizes, values, block, .. } = group;
+        let base = *index << self.shift;
+        counts.clear();
+        counts.resize(1 << self.shift, 0);
+        self.for_each(*index, block, |[key, _]| {
+            counts[key as usize - base] += 1;
+            Ok(())
+        })?;
+        sizes.clear();
+        sizes.extend(keys.clone().rev().map(|key| counts[key - base]));
+        let total = sizes.iter().map(|&size| size as usize).sum::<usize>();
+        if total <= room {
+            self.scatter(*index, keys, counts, values, total, block)?;
+        }
+        Ok(total <= room)
+    }
+
+    /// Makes `values` the `total` values of some `keys`, in descending order of key.
+    fn scatter<V: Pod + From32>(
+        &self,
         index: usize,
-        base: usize,
-        keys: std::ops::Range<usize>,
-        counts: &mut BudgetVec<u32>,
-        sorted: &mut BudgetVec<V>,
+        keys: &Range<usize>,
+        counts: &mut [u32],
+        values: &mut Vec<V>,
+        total: usize,
+        block: &mut Vec<Pair>,
+    ) -> Result<(), StageError> {
+        let base = index << self.shift;
+        // From here on counts are write positions; those of other keys stay counts.
+        let mut position = 0u32;
+        for key in keys.clone().rev() {
+            position += std::mem::replace(&mut counts[key - base], position);
+        }
+        values.resize(total, V::zeroed());
+        self.for_each(index, block, |[key, value]| {
+            if keys.contains(&(key as usize)) {
+                let position = &mut counts[key as usize - base];
+                values[*position as usize] = V::from_u32(value);
+                *position += 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes the values of a partition that has too many of them, as many keys at a time as fit into `room`.
+    fn write_parts<V: Pod + From32>(
+        &self,
+        group: &mut Group<V>,
+        room: usize,
         out: &mut ColumnWriter<V>,
     ) -> Result<(), StageError> {
+        let Group { index, keys, counts, values, block, .. } = group;
+        let base = *index << self.shift;
         let mut high = keys.end;
         while high > keys.start {
             let (mut low, mut total) = (high, 0usize);
-            while low > keys.start && total + counts[low - 1 - base] as usize <= sorted.len() {
+            while low > keys.start && total + counts[low - 1 - base] as usize <= room {
                 low -= 1;
                 total += counts[low - base] as usize;
             }
             if low == high {
                 // One key with more values than fit: they are in order already, so let them through.
                 low = high - 1;
-                self.for_each(
-                    index,
-                    |[key, value]| {
-                        if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
-                    },
-                )?;
+                let pass = |[key, value]: Pair| {
+                    if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
+                };
+                self.for_each(*index, block, pass)?;
             } else if total > 0 {
-                // From here on counts are write positions; the keys below `low` keep their counts.
-                let mut position = 0u32;
-                for key in (low..high).rev() {
-                    position += std::mem::replace(&mut counts[key - base], position);
-                }
-                self.for_each(index, |[key, value]| {
-                    if (low..high).contains(&(key as usize)) {
-                        let position = &mut counts[key as usize - base];
-                        sorted[*position as usize] = V::from_u32(value);
-                        *position += 1;
-                    }
-                    Ok(())
-                })?;
-                out.extend(&sorted[..total])?;
+                self.scatter(*index, &(low..high), counts, values, total, block)?;
+                out.extend(values)?;
             }
             high = low;
         }
@@ -205,7 +256,7 @@ impl PairSpill {
     }
 
     /// Gives the disk space of a partition back, where it is worth the system calls.
-    fn release(&mut self, index: usize) {
+    fn release(&self, index: usize) {
         if self.spilled_bytes() < WORTH_RELEASING {
             return;
         }
@@ -221,20 +272,42 @@ impl PairSpill {
 
     /// Hands every pair of a partition to `each`, in the order in which they came.
     fn for_each(
-        &mut self,
+        &self,
         index: usize,
+        block: &mut Vec<Pair>,
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let partition = &self.partitions[index];
-        let mut block = vec![[0u32; 2]; BLOCK_PAIRS];
+        block.resize(BLOCK_PAIRS, [0; 2]);
         for &number in &partition.blocks {
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut block);
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(block);
             self.file
                 .read_exact_at(bytes, u64::from(number) * Self::BLOCK_BYTES as u64)
                 .map_err(|error| StageError::io(&self.path, "read", error))?;
             block.iter().try_for_each(|&pair| each(pair))?;
         }
         partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+}
+
+/// A partition on its way to being sorted.
+struct Group<V> {
+    index: usize,
+    keys: Range<usize>,
+    /// Values of each key of the partition, or where the next one goes.
+    counts: Vec<u32>,
+    /// Values of each of `keys`, descending.
+    sizes: Vec<u32>,
+    /// The values in order, if they fit.
+    values: Vec<V>,
+    block: Vec<Pair>,
+    fits: Result<bool, StageError>,
+}
+
+impl<V> Default for Group<V> {
+    fn default() -> Self {
+        let (counts, sizes, values, block) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { index: 0, keys: 0..0, counts, sizes, values, block, fits: Ok(false) }
     }
 }
 

@@ -5,11 +5,11 @@
 //! * Reads: `node.{kind,name,id,edge_count}`, `edge.{kind,name,to}`, the names of weak-map entries.
 //! * Writes: `edge.flags`, `paired.*`, `holds.{degree,to,orphan}`, `node.retainer_count`, `distance.seed`.
 //! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
-//!   [`super::pages`] before that; some 64 bytes per weak-map entry name.
+//!   [`super::pages`] before that; some 64 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block under way.
 //! * Passes over disk: one over nodes and edges.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
-//! * Determinism: one thread, input order.
+//! * Determinism: threads judge blocks of edges, which are written in input order.
 //! * Reference: Chrome DevTools, "essential edges", and its filter for distances. Dropped are weak edges, self edges,
 //!   the edge from a weak map's table to a value (the key's edge stays), and from any node but the root: shortcuts, and
 //!   edges from what no page owns to what a page owns.
@@ -18,8 +18,8 @@ use super::header::Header;
 use super::read::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
 use super::{Snapshot, names, pages};
 use heaplake_kit::{
-    Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Room, Scratch, StageError, StageInfo, Stats, Store,
-    StringTable,
+    Array, Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Crew, Room, Scratch, StageError, StageInfo, Stats,
+    Store, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, STRINGS, edge_flags};
@@ -37,6 +37,16 @@ pub const STAGE: StageInfo = StageInfo {
     scratch_per_edge: 5,
     passes: "nodes and edges once",
 };
+
+/// Most edges of a block, and most nodes.
+const BLOCK_EDGES: u32 = 1 << 15;
+const BLOCK_NODES: usize = 1 << 14;
+
+/// Bytes of a block.
+const BLOCK_BYTES: u64 = 22 * BLOCK_EDGES as u64 + (BLOCK_NODES * size_of::<Part>()) as u64;
+
+/// Most threads that are of use: by then reading and writing, on one thread, take longer.
+const MOST_THREADS: usize = 8;
 
 /// Distance of the root, and so the least of everything that only the runtime itself holds.
 const SYSTEM_DISTANCE: i32 = 100_000_000;
@@ -56,88 +66,43 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let (document_trees, native_context, sloppy_map, map_descriptors) = (ids[0], ids[1], ids[2], ids[3]);
     facts.distance_seeds = distance_seeds(header, document_trees, scratch)?;
     let page_owned = pages::owned(header, document_trees, scratch, context)?;
-    let ephemerons = Ephemerons::load(scratch, context)?;
-    let table = StringTable::open(scratch, STRINGS)?;
-
-    let node_type = |name| header.node_type(name).map_or(u16::MAX, u16::from);
-    let (hidden, array) = (node_type("hidden"), node_type("array"));
-    let edge_type = |name| header.edge_type(name).map_or(u16::MAX, u16::from);
-    let (weak, shortcut, internal) = (edge_type("weak"), edge_type("shortcut"), edge_type("internal"));
-    let indexed: Vec<bool> = facts.edge_kinds.iter().map(|kind| kind.indexed).collect();
-
-    let mut node_kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut node_name = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    let mut node_id = ColumnReader::open(scratch, columns::NODE_ID)?;
-    let mut edge_count = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edge_kind = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut edge_name = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-    let mut edge_to = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    let mut flags = ColumnWriter::create(scratch, columns::EDGE_FLAGS)?;
-    let mut degrees = ColumnWriter::create(scratch, columns::HOLDS_DEGREE)?;
-    let mut holds = ColumnWriter::create(scratch, columns::HOLDS_TO)?;
-    let mut paired_edge = ColumnWriter::create(scratch, columns::PAIRED_EDGE)?;
-    let mut paired_pair = ColumnWriter::create(scratch, columns::PAIRED_PAIR)?;
+    let rules = Rules {
+        is_weak: kind_is(header.edge_type("weak")),
+        is_shortcut: kind_is(header.edge_type("shortcut")),
+        is_internal: kind_is(header.edge_type("internal")),
+        is_indexed: facts.edge_kinds.iter().map(|kind| kind.indexed).collect(),
+        hidden: header.node_type("hidden"),
+        array: header.node_type("array"),
+        native_context,
+        sloppy_map,
+        map_descriptors,
+        root: header.root as u32,
+        page_owned,
+        ephemerons: Ephemerons::load(scratch, context)?,
+        strings: StringTable::open(scratch, STRINGS)?,
+    };
     let nodes = facts.node_count as usize;
     let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
+    let crew = Crew::gather(context, "holds: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
     let mut retainers = room.array::<u32>(nodes, 0)?;
-
-    let mut reported = 0;
-    for node in 0..nodes {
-        let (kind, name, id) = (u16::from(node_kind.next()?), node_name.next()?, node_id.next()?);
-        let is_root = node as u64 == header.root;
-        // Edges into a page count only from inside it, or from the root.
-        let guarded = page_owned.as_ref().filter(|owned| !is_root && !owned.contains(node));
-        let is_native_context = kind == hidden && name == native_context;
-        let is_map_descriptors = kind == array && name == map_descriptors;
-        let degree_before = holds.len();
-        for _ in 0..edge_count.next()? {
-            let (kind, name, to) = (u16::from(edge_kind.next()?), edge_name.next()?, edge_to.next()?);
-            let ephemeron = if kind == internal { ephemerons.get(name) } else { None };
-            let mut flag = 0;
-            if kind != weak {
-                let dropped = to.index() == node
-                    || ephemeron.is_some_and(|(table, _)| table == id)
-                    || (kind == shortcut && !is_root)
-                    || guarded.is_some_and(|owned| owned.contains(to.index()));
-                if !dropped {
-                    flag |= edge_flags::HOLDS;
-                    holds.push(to)?;
-                    held.insert(to.index());
-                }
-                if is_map_descriptors {
-                    let index = if indexed[kind as usize] {
-                        Some(i64::from(name))
-                    } else {
-                        leading_integer(table.get(name as usize))
-                    };
-                    // Every third entry is a descriptor, which may belong to another map.
-                    if index.is_none_or(|index| index < 2 || index % 3 != 1) {
-                        flag |= edge_flags::FOLLOWED;
-                    }
-                } else if !(is_native_context && !indexed[kind as usize] && StringId(name) == sloppy_map) {
-                    flag |= edge_flags::FOLLOWED;
-                    if let Some((_, pair)) = ephemeron {
-                        flag |= edge_flags::PAIRED;
-                        paired_edge.push(flags.len())?;
-                        paired_pair.push(pair)?;
-                    }
-                }
-            }
-            retainers.change(to.index(), |count| *count += 1)?;
-            flags.push(flag)?;
-        }
-        degrees.push((holds.len() - degree_before) as u32)?;
-        if flags.len() - reported >= 1 << 18 {
-            context.step(flags.len() - reported)?;
-            reported = flags.len();
-        }
-    }
-    facts.holding_edge_count = holds.finish()?;
-    flags.finish()?;
-    degrees.finish()?;
-    paired_edge.finish()?;
-    paired_pair.finish()?;
+    let mut input = Input::open(scratch)?;
+    let mut output = Output::create(scratch)?;
+    match &mut retainers {
+        Array::Resident(retainers) => crew.run(
+            context,
+            |block| input.fill(block),
+            || |block: &mut Block| block.sort_out(&rules),
+            |block| output.write(block, retainers, &mut held, context),
+        ),
+        retainers @ Array::Paged(_) => crew.run(
+            context,
+            |block| input.fill(block),
+            || |block: &mut Block| block.sort_out(&rules),
+            |block| output.write(block, retainers, &mut held, context),
+        ),
+    }?;
+    facts.holding_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
     retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
     facts.root_count = pages::RootEdges::open(header, scratch)?.count();
@@ -145,6 +110,265 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     snapshot.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: edges, spilled_bytes: room.spilled_bytes() })
+}
+
+fn kind_is(kind: Option<u8>) -> [bool; 256] {
+    std::array::from_fn(|at| Some(at as u8) == kind)
+}
+
+/// What decides over edges.
+struct Rules {
+    is_weak: [bool; 256],
+    is_shortcut: [bool; 256],
+    is_internal: [bool; 256],
+    is_indexed: Vec<bool>,
+    hidden: Option<u8>,
+    array: Option<u8>,
+    native_context: StringId,
+    sloppy_map: StringId,
+    map_descriptors: StringId,
+    root: u32,
+    page_owned: Option<Bitset>,
+    ephemerons: Ephemerons,
+    strings: StringTable,
+}
+
+impl Rules {
+    /// Flags of an edge, and the number of its pair if it has one.
+    #[inline]
+    fn judge(&self, source: &Part, kind: u8, name: u32, to: NodeId) -> (u8, Option<u32>) {
+        if self.is_weak[kind as usize] {
+            return (0, None);
+        }
+        let is_root = source.node == self.root;
+        let ephemeron = if self.is_internal[kind as usize] { self.ephemerons.get(name) } else { None };
+        // Edges into a page count only from inside it, or from the root.
+        let enters_page =
+            |owned: &Bitset| !is_root && owned.contains(to.index()) && !owned.contains(source.node as usize);
+        let dropped = to.0 == source.node
+            || (self.is_shortcut[kind as usize] && !is_root)
+            || ephemeron.is_some_and(|(table, _)| table == source.id)
+            || self.page_owned.as_ref().is_some_and(enters_page);
+        let holds = if dropped { 0 } else { edge_flags::HOLDS };
+        match source.special {
+            Special::MapDescriptors if !self.is_descriptor(kind, name) => (holds | edge_flags::FOLLOWED, None),
+            Special::NativeContext if !self.is_indexed[kind as usize] && StringId(name) == self.sloppy_map => {
+                (holds, None)
+            }
+            Special::MapDescriptors => (holds, None),
+            _ => match ephemeron {
+                Some((_, pair)) => (holds | edge_flags::FOLLOWED | edge_flags::PAIRED, Some(pair)),
+                None => (holds | edge_flags::FOLLOWED, None),
+            },
+        }
+    }
+
+    /// Every third entry of an array of map descriptors is a descriptor, which may belong to another map.
+    fn is_descriptor(&self, kind: u8, name: u32) -> bool {
+        let index = if self.is_indexed[kind as usize] {
+            Some(i64::from(name))
+        } else {
+            leading_integer(self.strings.get(name as usize))
+        };
+        index.is_some_and(|index| index >= 2 && index % 3 == 1)
+    }
+
+    fn special(&self, kind: u8, name: StringId) -> Special {
+        if Some(kind) == self.hidden && name == self.native_context {
+            Special::NativeContext
+        } else if Some(kind) == self.array && name == self.map_descriptors {
+            Special::MapDescriptors
+        } else {
+            Special::No
+        }
+    }
+}
+
+/// Nodes with a rule of their own for distances.
+#[derive(Clone, Copy)]
+enum Special {
+    No,
+    NativeContext,
+    MapDescriptors,
+}
+
+/// A node, or as many of its edges as a block has room for.
+struct Part {
+    node: u32,
+    kind: u8,
+    name: StringId,
+    id: u64,
+    special: Special,
+    /// Its edges in the block, and then those of them that hold.
+    edges: u32,
+    /// Whether the block has the node's last edge.
+    ends: bool,
+}
+
+/// Edges, many at a time, with the nodes that they leave.
+#[derive(Default)]
+struct Block {
+    parts: Vec<Part>,
+    kinds: Vec<u8>,
+    names: Vec<u32>,
+    to: Vec<NodeId>,
+    flags: Vec<u8>,
+    holds: Vec<NodeId>,
+    /// Positions in the block of the edges that belong to a pair, and the pairs.
+    paired: Vec<(u32, u32)>,
+}
+
+impl Block {
+    fn sort_out(&mut self, rules: &Rules) {
+        self.flags.clear();
+        self.holds.clear();
+        self.paired.clear();
+        let mut first = 0;
+        for part in &mut self.parts {
+            part.special = rules.special(part.kind, part.name);
+            let edges = first..first + part.edges as usize;
+            let held = self.holds.len();
+            first = edges.end;
+            for ((&kind, &name), &to) in
+                self.kinds[edges.clone()].iter().zip(&self.names[edges.clone()]).zip(&self.to[edges])
+            {
+                let (flags, pair) = rules.judge(part, kind, name, to);
+                if flags & edge_flags::HOLDS != 0 {
+                    self.holds.push(to);
+                }
+                if let Some(pair) = pair {
+                    self.paired.push((self.flags.len() as u32, pair));
+                }
+                self.flags.push(flags);
+            }
+            part.edges = (self.holds.len() - held) as u32;
+        }
+    }
+}
+
+/// The columns that are read.
+struct Input {
+    node_kind: ColumnReader<u8>,
+    node_name: ColumnReader<StringId>,
+    node_id: ColumnReader<u64>,
+    edge_count: ColumnReader<u32>,
+    edge_kind: ColumnReader<u8>,
+    edge_name: ColumnReader<u32>,
+    edge_to: ColumnReader<NodeId>,
+    node: u32,
+    /// The node whose edges the last block had no room for, and how many are left.
+    rest: Option<(Part, u32)>,
+}
+
+impl Input {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            node_kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
+            node_name: ColumnReader::open(scratch, columns::NODE_NAME)?,
+            node_id: ColumnReader::open(scratch, columns::NODE_ID)?,
+            edge_count: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
+            edge_kind: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            edge_name: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            edge_to: ColumnReader::open(scratch, columns::EDGE_TO)?,
+            node: 0,
+            rest: None,
+        })
+    }
+
+    /// The next edges; false when there are none, nor nodes.
+    fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
+        block.parts.clear();
+        block.kinds.clear();
+        block.names.clear();
+        block.to.clear();
+        let mut room = BLOCK_EDGES;
+        while room > 0 && block.parts.len() < BLOCK_NODES {
+            let (part, left) = match self.rest.take() {
+                Some(rest) => rest,
+                None if self.node_kind.remaining() == 0 => break,
+                None => self.next_node()?,
+            };
+            let edges = left.min(room);
+            room -= edges;
+            if edges < left {
+                self.rest = Some((Part { ..part }, left - edges));
+            }
+            block.parts.push(Part { edges, ends: edges == left, ..part });
+        }
+        let edges = (BLOCK_EDGES - room) as usize;
+        self.edge_kind.append_to(&mut block.kinds, edges)?;
+        self.edge_name.append_to(&mut block.names, edges)?;
+        self.edge_to.append_to(&mut block.to, edges)?;
+        Ok(!block.parts.is_empty())
+    }
+
+    fn next_node(&mut self) -> Result<(Part, u32), StageError> {
+        let (node, kind, name) = (self.node, self.node_kind.next()?, self.node_name.next()?);
+        let part = Part { node, kind, name, id: self.node_id.next()?, special: Special::No, edges: 0, ends: false };
+        self.node += 1;
+        Ok((part, self.edge_count.next()?))
+    }
+}
+
+/// The columns that are written.
+struct Output {
+    flags: ColumnWriter<u8>,
+    degrees: ColumnWriter<u32>,
+    holds: ColumnWriter<NodeId>,
+    paired_edge: ColumnWriter<u64>,
+    paired_pair: ColumnWriter<u32>,
+    /// Holding edges so far of the node that the last block did not end.
+    degree: u32,
+}
+
+impl Output {
+    fn create(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
+            degrees: ColumnWriter::create(scratch, columns::HOLDS_DEGREE)?,
+            holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
+            paired_edge: ColumnWriter::create(scratch, columns::PAIRED_EDGE)?,
+            paired_pair: ColumnWriter::create(scratch, columns::PAIRED_PAIR)?,
+            degree: 0,
+        })
+    }
+
+    fn write(
+        &mut self,
+        block: &Block,
+        retainers: &mut impl Store<u32>,
+        held: &mut Bitset,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
+        for &(edge, pair) in &block.paired {
+            self.paired_edge.push(self.flags.len() + u64::from(edge))?;
+            self.paired_pair.push(pair)?;
+        }
+        self.flags.extend(&block.flags)?;
+        self.holds.extend(&block.holds)?;
+        for part in &block.parts {
+            self.degree += part.edges;
+            if part.ends {
+                self.degrees.push(std::mem::take(&mut self.degree))?;
+            }
+        }
+        for to in &block.holds {
+            held.insert(to.index());
+        }
+        for to in &block.to {
+            retainers.change(to.index(), |count| *count += 1)?;
+        }
+        context.step(block.flags.len() as u64)
+    }
+
+    /// The number of holding edges.
+    fn finish(self) -> Result<u64, StageError> {
+        self.flags.finish()?;
+        self.degrees.finish()?;
+        self.paired_edge.finish()?;
+        self.paired_pair.finish()?;
+        self.holds.finish()
+    }
 }
 
 /// Nodes that no holding edge enters.

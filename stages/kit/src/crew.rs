@@ -1,0 +1,296 @@
+//! Threads that share a stage's work, and give it back in order.
+//!
+//! A [`Crew`] sends a fixed number of jobs round: the calling thread fills each, some thread works on it, and the calling
+//! thread finishes it, strictly in the order of filling. So neither results nor errors depend on the number of threads,
+//! and after each job's first turn nothing new is allocated. Where nothing is ready the calling thread works too.
+
+use crate::{Context, Reservation, StageError};
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::collections::VecDeque;
+use std::panic;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
+
+/// How long the calling thread waits before it looks whether the run was asked to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// See the module.
+pub struct Crew {
+    threads: usize,
+    _room: Reservation,
+}
+
+impl Crew {
+    /// As many threads as the context has, but at most `most`, and fewer where the budget has no room for their jobs of
+    /// `job_bytes` each.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when there is not even room for one job.
+    pub fn gather(context: &Context<'_>, who: &'static str, most: usize, job_bytes: u64) -> Result<Self, StageError> {
+        let mut threads = context.threads.clamp(1, most);
+        loop {
+            match context.budget.reserve(who, Self::jobs(threads) as u64 * job_bytes) {
+                Ok(room) => return Ok(Self { threads, _room: room }),
+                Err(error) if threads == 1 => return Err(error),
+                Err(_) => threads /= 2,
+            }
+        }
+    }
+
+    /// Jobs that so many threads send round: one in work and one at hand for each, and one that is being filled.
+    #[must_use]
+    pub const fn jobs(threads: usize) -> usize {
+        if threads > 1 { 2 * threads + 1 } else { 1 }
+    }
+
+    /// Sends jobs round until `fill` has no more work. `worker` makes what a thread does with a job; `finish` gets the
+    /// jobs in order.
+    ///
+    /// # Errors
+    /// The first one of `fill` and `finish` in the order of the jobs, or [`StageError::Cancelled`].
+    pub fn run<J, E, W>(
+        &self,
+        context: &Context<'_>,
+        mut fill: impl FnMut(&mut J) -> Result<bool, E>,
+        worker: impl Fn() -> W + Sync,
+        mut finish: impl FnMut(&mut J) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        J: Default + Send,
+        E: From<StageError>,
+        W: FnMut(&mut J),
+    {
+        let mut work = worker();
+        if self.threads == 1 {
+            let mut job = J::default();
+            while fill(&mut job)? {
+                work(&mut job);
+                finish(&mut job)?;
+            }
+            return Ok(());
+        }
+        let jobs = Self::jobs(self.threads);
+        thread::scope(|scope| {
+            let (to_do, waiting) = bounded(jobs);
+            let (ready, done) = bounded(jobs);
+            // A thread that cannot be had is done without.
+            let others = (1..self.threads)
+                .map_while(|_| {
+                    let (waiting, ready, worker) = (waiting.clone(), ready.clone(), &worker);
+                    thread::Builder::new().spawn_scoped(scope, move || serve(&waiting, &ready, worker())).ok()
+                })
+                .collect();
+            let free = (0..jobs).map(|_| J::default()).collect();
+            let round =
+                Round { context, to_do, waiting, done, others, free, early: VecDeque::new(), sent: 0, finished: 0 };
+            round.run(&mut fill, &mut work, &mut finish)
+        })
+    }
+}
+
+/// A job and its place in the order.
+type Numbered<J> = (u64, J);
+
+/// What a thread does until nothing comes any more.
+fn serve<J>(waiting: &Receiver<Numbered<J>>, ready: &Sender<Numbered<J>>, mut work: impl FnMut(&mut J)) {
+    for (number, mut job) in waiting {
+        work(&mut job);
+        if ready.send((number, job)).is_err() {
+            // An error ended it all.
+            return;
+        }
+    }
+}
+
+/// The calling thread's view.
+struct Round<'a, 'scope, J> {
+    context: &'a Context<'a>,
+    to_do: Sender<Numbered<J>>,
+    waiting: Receiver<Numbered<J>>,
+    done: Receiver<Numbered<J>>,
+    others: Vec<ScopedJoinHandle<'scope, ()>>,
+    free: Vec<J>,
+    /// Done before their turn: the first is the next to be finished.
+    early: VecDeque<Option<J>>,
+    sent: u64,
+    finished: u64,
+}
+
+impl<J> Round<'_, '_, J> {
+    fn run<E: From<StageError>>(
+        mut self,
+        fill: &mut impl FnMut(&mut J) -> Result<bool, E>,
+        work: &mut impl FnMut(&mut J),
+        finish: &mut impl FnMut(&mut J) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let filled = loop {
+            let mut job = loop {
+                while let Ok(job) = self.done.try_recv() {
+                    self.accept(job, finish)?;
+                }
+                match self.free.pop() {
+                    Some(job) => break job,
+                    None => self.wait(work, finish)?,
+                }
+            };
+            match fill(&mut job) {
+                Ok(true) => {
+                    // There is room for all jobs, and this end holds a receiver.
+                    let _ = self.to_do.send((self.sent, job));
+                    self.sent += 1;
+                }
+                end => break end,
+            }
+        };
+        // What was filled before comes first, and so do its errors.
+        while self.finished < self.sent {
+            self.wait(work, finish)?;
+        }
+        filled.map(drop)
+    }
+
+    /// Takes a job that is done and finishes those whose turn it is.
+    fn accept<E>(
+        &mut self,
+        (number, job): Numbered<J>,
+        finish: &mut impl FnMut(&mut J) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let place = (number - self.finished) as usize;
+        if self.early.len() <= place {
+            self.early.resize_with(place + 1, || None);
+        }
+        self.early[place] = Some(job);
+        while let Some(mut job) = self.early.front_mut().and_then(Option::take) {
+            self.early.pop_front();
+            finish(&mut job)?;
+            self.finished += 1;
+            self.free.push(job);
+        }
+        Ok(())
+    }
+
+    /// Accepts the next job that is done, whichever it is. Where there is work that nobody has begun, does it.
+    fn wait<E: From<StageError>>(
+        &mut self,
+        work: &mut impl FnMut(&mut J),
+        finish: &mut impl FnMut(&mut J) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Ok((number, mut job)) = self.waiting.try_recv() {
+            work(&mut job);
+            return self.accept((number, job), finish);
+        }
+        loop {
+            match self.done.recv_timeout(PATIENCE) {
+                Ok(job) => return self.accept(job, finish),
+                Err(RecvTimeoutError::Timeout) => self.context.check()?,
+                Err(RecvTimeoutError::Disconnected) => {}
+            }
+            // As long as there is work, a thread ends only by a panic, and then its job never comes.
+            if let Some(dead) = self.others.iter().position(ScopedJoinHandle::is_finished)
+                && let Err(cause) = self.others.swap_remove(dead).join()
+            {
+                panic::resume_unwind(cause);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Budget;
+    use crate::stage::Silent;
+    use std::sync::atomic::AtomicBool;
+
+    #[derive(Default)]
+    struct Square {
+        of: u64,
+        is: u64,
+    }
+
+    /// Squares of the numbers below `count` in the order in which they were finished, with an error where one is asked.
+    fn squares(threads: usize, count: u64, fill_fails: u64, finish_fails: u64) -> (Vec<u64>, Result<(), StageError>) {
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(1 << 10), threads, progress: &Silent, cancel: &cancel };
+        let crew = Crew::gather(&context, "squares", 64, 16).unwrap();
+        let (mut next, mut all) = (0, Vec::new());
+        let result = crew.run(
+            &context,
+            |job: &mut Square| {
+                if next == fill_fails {
+                    return Err(StageError::Overflow("fill"));
+                }
+                job.of = next;
+                next += 1;
+                Ok(job.of < count)
+            },
+            || {
+                |job: &mut Square| {
+                    if job.of.is_multiple_of(7) {
+                        thread::yield_now();
+                    }
+                    job.is = job.of * job.of;
+                }
+            },
+            |job| {
+                if job.of == finish_fails {
+                    return Err(StageError::Overflow("finish"));
+                }
+                all.push(job.is);
+                Ok(())
+            },
+        );
+        (all, result)
+    }
+
+    #[test]
+    fn jobs_are_finished_in_order() {
+        for threads in [1, 2, 3, 7] {
+            for count in [0, 1, 2, 1000] {
+                let (all, result) = squares(threads, count, u64::MAX, u64::MAX);
+                assert!(result.is_ok() && all == (0..count).map(|n| n * n).collect::<Vec<_>>(), "{threads} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_error_in_order_wins() {
+        for threads in [1, 2, 7] {
+            for (fill, finish, expected) in [(50, 49, "finish"), (50, 50, "fill"), (50, 51, "fill")] {
+                let (all, result) = squares(threads, 1000, fill, finish);
+                assert!(
+                    matches!(result, Err(StageError::Overflow(what)) if what == expected),
+                    "{threads} {fill} {finish}"
+                );
+                assert_eq!(all.len() as u64, fill.min(finish));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a worker's own")]
+    fn a_panic_is_passed_on() {
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(1 << 10), threads: 4, progress: &Silent, cancel: &cancel };
+        let crew = Crew::gather(&context, "panic", 4, 1).unwrap();
+        let mut left = 100;
+        let _ = crew.run::<u8, StageError, _>(
+            &context,
+            |_| {
+                left -= 1;
+                Ok(left > 0)
+            },
+            || |_: &mut u8| panic!("a worker's own"),
+            |_| Ok(()),
+        );
+    }
+
+    #[test]
+    fn a_small_budget_makes_a_small_crew() {
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(500), threads: 64, progress: &Silent, cancel: &cancel };
+        assert_eq!(Crew::gather(&context, "few", 16, 100).unwrap().threads, 2);
+        assert_eq!(Crew::gather(&context, "one", 16, 300).unwrap().threads, 1);
+        assert!(Crew::gather(&context, "none", 16, 501).is_err());
+    }
+}
