@@ -255,6 +255,26 @@ impl Primitive {
     }
 }
 
+impl RootKind {
+    /// Tag of its records.
+    #[must_use]
+    pub fn tag(self) -> u8 {
+        match self {
+            Self::Unknown => 0xff,
+            Self::JniGlobal => 0x01,
+            Self::JniLocal(..) => 0x02,
+            Self::JavaFrame(..) => 0x03,
+            Self::NativeStack(_) => 0x04,
+            Self::StickyClass => 0x05,
+            Self::ThreadBlock(_) => 0x06,
+            Self::Monitor => 0x07,
+            Self::Thread(..) => 0x08,
+            Self::Android(tag) => tag,
+            Self::JniMonitor(..) => 0x8e,
+        }
+    }
+}
+
 impl Value {
     /// Its type.
     #[must_use]

@@ -135,20 +135,16 @@ pub fn id(size: usize, value: u64) -> Vec<u8> {
 /// A root as a heap record.
 #[must_use]
 pub fn root_record(size: usize, root: &Root) -> Vec<u8> {
-    let (tag, rest) = match root.kind {
-        RootKind::Unknown => (0xff, vec![]),
-        RootKind::JniGlobal => (0x01, id(size, 0xabcd)),
-        RootKind::JniLocal(thread, frame) => (0x02, [u4(thread), u4(frame as u32)].concat()),
-        RootKind::JavaFrame(thread, frame) => (0x03, [u4(thread), u4(frame as u32)].concat()),
-        RootKind::NativeStack(thread) => (0x04, u4(thread)),
-        RootKind::StickyClass => (0x05, vec![]),
-        RootKind::ThreadBlock(thread) => (0x06, u4(thread)),
-        RootKind::Monitor => (0x07, vec![]),
-        RootKind::Thread(thread, trace) => (0x08, [u4(thread), u4(trace)].concat()),
-        RootKind::Android(tag) => (tag, vec![]),
-        RootKind::JniMonitor(thread, frame) => (0x8e, [u4(thread), u4(frame as u32)].concat()),
+    let rest = match root.kind {
+        RootKind::JniGlobal => id(size, 0xabcd),
+        RootKind::JniLocal(thread, frame)
+        | RootKind::JavaFrame(thread, frame)
+        | RootKind::JniMonitor(thread, frame) => [u4(thread), u4(frame as u32)].concat(),
+        RootKind::NativeStack(thread) | RootKind::ThreadBlock(thread) => u4(thread),
+        RootKind::Thread(thread, trace) => [u4(thread), u4(trace)].concat(),
+        RootKind::Unknown | RootKind::StickyClass | RootKind::Monitor | RootKind::Android(_) => vec![],
     };
-    [vec![tag], id(size, root.object), rest].concat()
+    [vec![root.kind.tag()], id(size, root.object), rest].concat()
 }
 
 /// A class as a heap record.

@@ -2,7 +2,7 @@
 
 use super::super::model::{Class, Dump, Object, ObjectData, RootKind, Value};
 use super::{ClassId, Index, Node, Referents};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The classes below which references may be weak.
 const WEAK: [&str; 3] =
@@ -102,13 +102,15 @@ fn locals(index: &Index<'_>, object: &Object) -> Vec<usize> {
     own.filter_map(|root| index.target(root.object)).collect()
 }
 
-/// Everything else is held by the root, and the classes of the boot loader where the dump has no sticky classes.
+/// Everything else is held by the root, once for each kind of root that an object is, and the classes of the boot loader where the dump has no sticky classes.
 fn roots(index: &Index<'_>) -> Vec<usize> {
     let roots = &index.dump.roots;
     let has_thread = |kind| thread_of(kind).is_some_and(|thread| index.threads.contains_key(&thread));
-    let own = roots.iter().filter(|root| !has_thread(root.kind)).filter_map(|root| index.target(root.object));
+    let own = roots.iter().filter(|root| !has_thread(root.kind));
+    let own: BTreeSet<(usize, u8)> =
+        own.filter_map(|root| Some((index.target(root.object)?, root.kind.tag()))).collect();
     let of_boot_loader = index.dump.classes.iter().filter(|class| class.loader == 0);
     let sticky = roots.iter().any(|root| root.kind == RootKind::StickyClass);
     let classes = of_boot_loader.filter(|_| !sticky).filter_map(|class| index.target(class.address));
-    own.chain(classes).collect()
+    own.into_iter().map(|(object, _)| object).chain(classes).collect()
 }
