@@ -1,6 +1,6 @@
 //! Tables for notebooks, and runs that are whole or absent.
 //!
-//! [`nodes`], [`edges`], [`classes`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
+//! [`nodes`], [`edges`], [`classes`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
 //! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
 //! [`commit`] gives the tables a folder that appears in its place in one step.
 
@@ -13,8 +13,9 @@ pub mod snapshot;
 pub mod source;
 pub mod table;
 pub mod text;
+pub mod threads;
 
 use heaplake_kit::StageInfo;
 
 /// The stages of this crate, in order.
-pub const STAGES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &classes::STAGE];
+pub const STAGES: [&StageInfo; 4] = [&nodes::STAGE, &edges::STAGE, &classes::STAGE, &threads::STAGE];

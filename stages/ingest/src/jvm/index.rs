@@ -185,7 +185,7 @@ impl Index {
     /// Bytes of words that the index of so many chunks takes, for objects on multiples of `1 << unit`.
     #[must_use]
     pub fn bytes(chunks: u64, unit: u32) -> u64 {
-        chunks * (size_of::<Word>() as u64) << (CHUNK - unit.min(MOST_UNIT) - 6)
+        (chunks * size_of::<Word>() as u64) << (CHUNK - unit.min(MOST_UNIT) - 6)
     }
 
     /// Of all objects from the ordinal `from` on, by [`NODE_ID`](columns::NODE_ID); their addresses are multiples of
@@ -231,6 +231,7 @@ impl Index {
     ///
     /// # Errors
     /// Gives itself back where an array is paged.
+    #[allow(clippy::result_large_err)] // not an error, only the other kind
     pub fn resident(self) -> Result<Index<BudgetVec<Word>, BudgetVec<u32>>, Self> {
         match (self.words, self.lists) {
             (Array::Resident(words), Array::Resident(lists)) => Ok(Index { places: self.places, words, lists }),

@@ -266,6 +266,7 @@ impl<'a, const W: usize> Records<'a, W> {
     /// # Errors
     /// [`StageError::Input`] for everything that is no record; those of the cursor.
     #[inline]
+    #[allow(clippy::should_implement_trait)] // not an iterator: bodies must be taken in between
     pub fn next(&mut self) -> Result<Option<Record>, StageError> {
         loop {
             if self.cursor.offset() < self.segment_end {

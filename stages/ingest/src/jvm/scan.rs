@@ -24,7 +24,7 @@ use super::records::{Header, Record, Records, header, id};
 use super::sizes::Observed;
 use super::spool::{Spooled, spool};
 use super::stacks::{RawFrame, StackWriter};
-use super::{BOOT_LOADER, Choices, Dump, FIRST, HINT, ROOT_ID};
+use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
 use crate::source::{self, Identity, Input, Source};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{ColumnWriter, Context, InputError, Scratch, StageError, StageInfo, Stats};
@@ -229,7 +229,7 @@ impl<'a> Scan<'a> {
             offsets,
             chunks: Chunks::new(&context.budget)?,
             observed: Observed::default(),
-            nodes: BOOT_LOADER as u64 + 1,
+            nodes: FIRST.into(),
         })
     }
 
@@ -274,8 +274,7 @@ impl<'a> Scan<'a> {
     }
 
     fn records<const W: usize>(&mut self, records: &mut Records<'_, W>) -> Result<(), StageError> {
-        loop {
-            let Some(record) = records.next()? else { break };
+        while let Some(record) = records.next()? {
             let offset = records.start();
             match record {
                 Record::Instance { id, length, .. } => {
