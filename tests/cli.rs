@@ -296,7 +296,7 @@ fn a_log_has_one_line_per_stage() {
             assert!(did.contains(" rows in ") && did.ends_with(" s"), "{line:?}");
             logged.push(stage);
         }
-        let stages = heaplake::plan::stages().map(|stage| stage.name);
+        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8).map(|stage| stage.name);
         let mut expected: Vec<&str> = stages.filter(|stage| *stage != "edges" || !options.is_empty()).collect();
         // Two lanes of stages may run side by side, so their lines come as they are done.
         logged.sort_unstable();

@@ -6,16 +6,17 @@ use crate::memory::{self, peak_rss};
 use crate::plan::{self, Lane};
 use crate::progress::{Display, Mode};
 use crate::workplace::{SCRATCH, Workplace};
-use heaplake_ingest::source::{self, Input};
+use heaplake_ingest::source::{self, Input, Source};
 use heaplake_ingest::v8::read;
+use heaplake_ingest::{Format, jvm};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
-use heaplake_publish::{classes as class_table, edges, nodes, snapshot};
-use heaplake_schemas::run::{LargeObject, Options, Run, Summary};
-use heaplake_schemas::scratch::{Facts, documents};
+use heaplake_publish::{classes as class_table, edges, nodes, snapshot, threads};
+use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary};
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs::{self, File};
 use std::panic::resume_unwind;
@@ -181,6 +182,10 @@ fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome,
         format!("its schema version ({})", run.schema_version)
     } else if run.options.edges != request.options.edges {
         format!("--edges ({})", if run.options.edges { "with" } else { "without" })
+    } else if run.options.referents != request.options.referents {
+        format!("--referents ({})", run.options.referents.name())
+    } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
+        format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
     } else if run.options.labels != request.options.labels {
         "its labels".to_owned()
     } else {
@@ -201,13 +206,11 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn run(self) -> Result<Outcome, Failure> {
-        let Self { request, scratch, context, .. } = &self;
-        let admission = |nodes| plan::admit(request.memory, nodes, request.options.edges);
-        admission(0)?;
-        self.stage(&read::STAGE, true, || read::run(&request.input, scratch, context, &admission))?;
+        let Self { request, scratch, .. } = &self;
+        let format = self.read()?;
         let facts: Facts = scratch.read_document(documents::FACTS)?;
         // A run that goes on with a smaller budget than it began with.
-        admission(facts.node_count)?;
+        self.admit(format, facts.node_count)?;
         let name = match &request.snapshot {
             Some(name) => name.clone(),
             None => format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]),
@@ -220,8 +223,30 @@ impl<'a> Work<'a> {
             }
             return Err(Failure::Taken { place, difference: "its input".to_owned() });
         }
-        plan::PHASES.iter().try_for_each(|lanes| self.phase(lanes, &facts))?;
+        plan::phases(format).iter().try_for_each(|lanes| self.phase(lanes))?;
         self.publish(&name, place)
+    }
+
+    fn admit(&self, format: Format, nodes: u64) -> Result<(), StageError> {
+        plan::admit(format, self.request.memory, nodes, self.request.options.edges)
+    }
+
+    /// Reads the input, unless an earlier run did; its format.
+    fn read(&self) -> Result<Format, StageError> {
+        let done = |format: &Format| self.journal().has(plan::reader(*format));
+        if let Some(format) = Format::ALL.into_iter().find(done) {
+            return Ok(format);
+        }
+        let Self { request, scratch, context, .. } = self;
+        let mut source = Source::open(&request.input)?;
+        let format = Format::of(source.peek(context)?);
+        self.admit(format, 0)?;
+        let (input, admission) = (&request.input, |nodes| self.admit(format, nodes));
+        self.stage(plan::reader(format), true, || match format {
+            Format::V8 => read::run(input, source, scratch, context, &admission),
+            Format::Jvm => jvm::scan::run(input, source, choices(&request.options), scratch, context, &admission),
+        })?;
+        Ok(format)
     }
 
     /// Runs a stage, unless an earlier run did.
@@ -257,8 +282,10 @@ impl<'a> Work<'a> {
     }
 
     /// Runs the lanes of a phase. The first shows its progress.
-    fn phase(&self, lanes: &[Lane], facts: &Facts) -> Result<(), StageError> {
+    fn phase(&self, lanes: &[Lane]) -> Result<(), StageError> {
         let Some((first, others)) = lanes.split_first() else { return Ok(()) };
+        // A format may know the number of its edges only after some stages.
+        let facts: &Facts = &self.scratch.read_document(documents::FACTS)?;
         let first_bytes = plan::resident_bytes(first, facts.node_count, facts.edge_count);
         self.side_by_side(first_bytes, || self.lane(first, self.context), others, facts)
     }
@@ -316,10 +343,15 @@ impl<'a> Work<'a> {
         }
         let ((table, classes, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
         finished(&class_table::STAGE, stats, seconds);
-        let mut stages: Vec<StageTime> = self.journal().done().iter().map(earlier).collect();
-        stages.append(&mut tables_done);
         let class_count = table.rows;
         tables.push(table);
+        if scratch.has(columns::THREAD_NODE) {
+            let ((table, stats), seconds) = clocked(|| threads::run(facts, scratch, new.folder(), context))?;
+            finished(&threads::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        let mut stages: Vec<StageTime> = self.journal().done().iter().map(earlier).collect();
+        stages.append(&mut tables_done);
         let objects: Vec<LargeObject> = scratch.read_document(documents::LARGEST)?;
         let mut run = Run {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
@@ -342,6 +374,7 @@ impl<'a> Work<'a> {
                 unreachable_count: facts.node_count - totals.reachable_count,
                 unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
                 detached_count: totals.detached_count,
+                partial: facts.partial.clone(),
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
@@ -359,6 +392,12 @@ impl<'a> Work<'a> {
 fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
     let begun = Instant::now();
     Ok((run()?, begun.elapsed().as_secs_f64()))
+}
+
+/// What the reader of dumps of Java heaps needs to know.
+fn choices(options: &Options) -> jvm::Choices {
+    let Options { edges, referents, salvage, .. } = *options;
+    jvm::Choices { edges, salvage, referents_hold: referents == Referents::Hold }
 }
 
 /// What the journal says of a stage, for the table.

@@ -1,7 +1,9 @@
 //! The command line.
 
 use crate::memory::Size;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use heaplake_schemas::run::Referents;
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -86,6 +88,12 @@ pub struct Analyze {
     /// Write the table of edges too
     #[arg(long)]
     pub edges: bool,
+    /// In Java heaps, whether weak, soft and phantom references hold what they refer to
+    #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
+    pub referents: Referents,
+    /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
+    #[arg(long)]
+    pub salvage: bool,
     /// Replace runs that are in the lake already
     #[arg(long)]
     pub force: bool,
@@ -138,6 +146,12 @@ fn name(text: &str) -> Result<String, String> {
         Some(bad) => Err(format!("a name cannot hold {bad:?}, for it becomes part of a folder's name")),
         None => Ok(text.to_owned()),
     }
+}
+
+fn referents() -> impl TypedValueParser<Value = Referents> {
+    let policies = [Referents::Hold, Referents::Skip];
+    PossibleValuesParser::new(policies.map(Referents::name))
+        .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

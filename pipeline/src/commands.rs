@@ -8,6 +8,7 @@ use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::summary;
 use clap::CommandFactory;
+use heaplake_ingest::Format;
 use heaplake_ingest::source::Input;
 use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
@@ -120,7 +121,12 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
         lake: options.out.clone(),
         release: options.release.clone(),
         snapshot: options.snapshot.clone(),
-        options: Options { edges: options.edges, labels: options.labels.iter().cloned().collect() },
+        options: Options {
+            edges: options.edges,
+            labels: options.labels.iter().cloned().collect(),
+            referents: options.referents,
+            salvage: options.salvage,
+        },
         memory,
         threads: options.threads.map_or(cores, usize::from),
         scratch: options.scratch.clone(),
@@ -185,7 +191,7 @@ fn run_plan(options: &Plan) -> u8 {
     match read::peek(&input, &context) {
         Ok((nodes, edges)) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(nodes, edges, memory, options.edges);
+            let forecast = Forecast::new(Format::V8, nodes, edges, memory, options.edges);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),

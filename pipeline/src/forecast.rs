@@ -2,6 +2,7 @@
 
 use crate::plan;
 use crate::summary::{count, size};
+use heaplake_ingest::Format;
 use heaplake_kit::StageInfo;
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use serde::Serialize;
@@ -46,10 +47,10 @@ pub struct StageForecast {
 impl Forecast {
     /// For an input of so many nodes and edges.
     #[must_use]
-    pub fn new(nodes: u64, edges: u64, memory: u64, with_edges: bool) -> Self {
+    pub fn new(format: Format, nodes: u64, edges: u64, memory: u64, with_edges: bool) -> Self {
         let runs = |stage: &&StageInfo| with_edges || stage.name != heaplake_publish::edges::STAGE.name;
         let wanted = |stage: &StageInfo| stage.resident_bytes(nodes, edges) + FIXED_OVERHEAD;
-        let stages: Vec<StageForecast> = plan::stages()
+        let stages: Vec<StageForecast> = plan::stages(format)
             .filter(runs)
             .map(|stage| StageForecast {
                 stage: stage.name,
@@ -60,14 +61,14 @@ impl Forecast {
                 passes: stage.passes,
             })
             .collect();
-        let least = plan::stages().filter(runs).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
+        let least = plan::stages(format).filter(runs).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
         Self {
             nodes,
             edges,
             memory,
             least_memory: least.unwrap_or(0),
             resident_memory: stages.iter().map(|stage| stage.wanted).max().unwrap_or(0),
-            scratch: plan::fullest_scratch(nodes, edges, with_edges),
+            scratch: plan::fullest_scratch(format, nodes, edges, with_edges),
             stages,
         }
     }
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn verdicts_follow_the_budget() {
-        let text = |memory| Forecast::new(10_000_000, 40_000_000, memory, false).text("it");
+        let text = |memory| Forecast::new(Format::V8, 10_000_000, 40_000_000, memory, false).text("it");
         assert!(text(8 << 30).contains("everything to be resident") && !text(8 << 30).contains("MiB*"));
         assert!(text(128 << 20).contains("from ") && text(128 << 20).contains("128.0 MiB*"));
         assert!(text(16 << 20).contains("too little"));

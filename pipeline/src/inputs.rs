@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// Endings of the files that a folder is searched for.
-const ENDINGS: [&str; 3] = [".heapsnapshot", ".heapsnapshot.gz", ".heapsnapshot.zst"];
+const ENDINGS: [&str; 6] =
+    [".heapsnapshot", ".heapsnapshot.gz", ".heapsnapshot.zst", ".hprof", ".hprof.gz", ".hprof.zst"];
 
 /// Something that the user named and that gives no input: what, and why.
 pub type Unusable = (String, String);
@@ -35,7 +36,7 @@ fn one(name: &str) -> Vec<Result<Input, Unusable>> {
         let mut found = Vec::new();
         search(path, &mut found);
         if found.is_empty() {
-            return unusable("the folder holds no .heapsnapshot, .gz or .zst of one");
+            return unusable("the folder holds no .heapsnapshot or .hprof, nor .gz or .zst of one");
         }
         // By path, whether it can be used or not.
         found.sort_by_key(|input| match input {
@@ -88,8 +89,9 @@ pub fn stem(input: &Input) -> String {
         Input::Stdin => "stdin".to_owned(),
         Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
     };
-    let name =
-        [".gz", ".zst", ".heapsnapshot"].iter().fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
+    let name = [".gz", ".zst", ".heapsnapshot", ".hprof"]
+        .iter()
+        .fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
     let clean: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' })
@@ -110,6 +112,7 @@ mod tests {
             ("x y=z.heapsnapshot", "x_y_z"),
             (".heapsnapshot", "snapshot"),
             ("..zst", "snapshot"),
+            ("a.hprof.gz", "a"),
             ("plain", "plain"),
         ] {
             assert_eq!(stem(&Input::File(path.into())), expected);

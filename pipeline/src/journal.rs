@@ -8,6 +8,7 @@
 
 use crate::analyze::Request;
 use crate::plan;
+use heaplake_ingest::Format;
 use heaplake_ingest::source::Input;
 use heaplake_ingest::v8::APPENDED;
 use heaplake_kit::{Scratch, StageError, StageInfo, Stats};
@@ -145,7 +146,11 @@ impl Origin {
         };
         Self {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
-            stages: plan::stages().map(|stage| (stage.name.to_owned(), stage.version)).collect(),
+            stages: Format::ALL
+                .into_iter()
+                .flat_map(plan::stages)
+                .map(|stage| (stage.name.to_owned(), stage.version))
+                .collect(),
             input,
             options: request.options.clone(),
             boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok(),

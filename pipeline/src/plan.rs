@@ -1,10 +1,12 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
 use heaplake_graph::{distances, dominators, preorder, retained, retainers};
+use heaplake_ingest::Format;
+use heaplake_ingest::jvm::{link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, edges, nodes};
+use heaplake_publish::{classes as class_table, edges, nodes, threads};
 use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{classes as class_rows, largest};
 
@@ -52,9 +54,44 @@ const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Resul
 /// Stages that must run one after the other.
 pub type Lane = &'static [Step];
 
-/// The steps before any table: phases run one after the other, the lanes of a phase side by side where threads and
-/// memory allow, otherwise the last one first: what it releases makes room on disk for the pairs of the first.
-pub const PHASES: [&[Lane]; 3] = [
+/// Phases run one after the other, the lanes of a phase side by side where threads and memory allow, otherwise the last
+/// one first: what it releases makes room on disk for the pairs of the first.
+pub type Phases = &'static [&'static [Lane]];
+
+/// The steps between the reading of an input and the first table.
+#[must_use]
+pub fn phases(format: Format) -> Phases {
+    match format {
+        Format::V8 => V8,
+        Format::Jvm => JVM,
+    }
+}
+
+const JVM: Phases = &[
+    &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
+    &[
+        &[
+            step(&preorder::STAGE, preorder::run),
+            step(&retainers::STAGE, retainers::run),
+            Step {
+                releases: &[
+                    per_node(columns::RETAINERS_DEGREE),
+                    per_edge(columns::RETAINERS_FROM),
+                    per_node(columns::PREORDER_PARENT),
+                ],
+                ..step(&dominators::STAGE, dominators::run)
+            },
+        ],
+        &[Step { appends: true, ..step(&texts::STAGE, texts::run) }, step(&distances::STAGE, distances::run)],
+    ],
+    &[&[Step {
+        // Both lanes of the phase before read them.
+        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+        ..step(&retained::STAGE, retained::run)
+    }]],
+];
+
+const V8: Phases = &[
     &[&[
         step(&intern::STAGE, intern::run),
         Step { appends: true, ..step(&detached::STAGE, detached::run) },
@@ -105,24 +142,38 @@ pub const BESIDE_NODES: Lane = &[
 ];
 
 /// The stages that write tables.
-const TABLES: [&StageInfo; 3] = [&nodes::STAGE, &edges::STAGE, &class_table::STAGE];
+fn tables(format: Format) -> &'static [&'static StageInfo] {
+    match format {
+        Format::V8 => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE],
+        Format::Jvm => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE, &threads::STAGE],
+    }
+}
+
+/// The stage that reads an input.
+#[must_use]
+pub fn reader(format: Format) -> &'static StageInfo {
+    match format {
+        Format::V8 => &read::STAGE,
+        Format::Jvm => &scan::STAGE,
+    }
+}
 
 /// The steps in the order in which one thread runs them.
-pub fn steps() -> impl Iterator<Item = &'static Step> {
-    PHASES.into_iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
+pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
+    phases(format).iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
 }
 
 /// All stages of an analysis, in the order in which one thread runs them.
-pub fn stages() -> impl Iterator<Item = &'static StageInfo> {
-    std::iter::once(&read::STAGE).chain(steps().map(|step| step.info)).chain(TABLES)
+pub fn stages(format: Format) -> impl Iterator<Item = &'static StageInfo> {
+    std::iter::once(reader(format)).chain(steps(format).map(|step| step.info)).chain(tables(format).iter().copied())
 }
 
 /// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
 #[must_use]
-pub fn fullest_scratch(nodes: u64, edges: u64, with_edges: bool) -> u64 {
-    let mut now = read::STAGE.scratch_bytes(nodes, edges);
+pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, with_edges: bool) -> u64 {
+    let mut now = reader(format).scratch_bytes(nodes, edges);
     let mut most = now;
-    for step in steps() {
+    for step in steps(format) {
         now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
         most = most.max(now);
         for release in step.releases.iter().filter(|release| is_released(release.column, with_edges)) {
@@ -148,7 +199,7 @@ pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
 /// The budget below which no input at all can be analysed, bytes.
 #[must_use]
 pub fn smallest_budget() -> u64 {
-    stages().map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
+    Format::ALL.into_iter().flat_map(stages).map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
 /// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of
@@ -156,10 +207,10 @@ pub fn smallest_budget() -> u64 {
 ///
 /// # Errors
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
-pub fn admit(memory: u64, nodes: u64, edges: bool) -> Result<(), StageError> {
+pub fn admit(format: Format, memory: u64, nodes: u64, edges: bool) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
     let runs = |stage: &&StageInfo| edges || stage.name != edges::STAGE.name;
-    match stages().filter(runs).max_by_key(|stage| need(stage)) {
+    match stages(format).filter(runs).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
         }
@@ -173,19 +224,21 @@ mod tests {
 
     #[test]
     fn refusals_name_what_would_suffice() {
-        let Err(StageError::Plan { suffices, .. }) = admit(64 << 20, 1_000_000_000, true) else {
+        let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, true) else {
             panic!("a billion nodes in 64 MiB");
         };
-        assert!(admit(suffices, 1_000_000_000, true).is_ok());
-        assert!(admit(suffices - 1, 1_000_000_000, true).is_err());
+        assert!(admit(Format::V8, suffices, 1_000_000_000, true).is_ok());
+        assert!(admit(Format::V8, suffices - 1, 1_000_000_000, true).is_err());
     }
 
     #[test]
     fn every_stage_is_planned_once() {
-        let mut names: Vec<_> = stages().map(|stage| stage.name).collect();
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
+        for format in Format::ALL {
+            let mut names: Vec<_> = stages(format).map(|stage| stage.name).collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
     }
 }

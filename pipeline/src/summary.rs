@@ -33,6 +33,9 @@ fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
         let (nodes, bytes) = (count(summary.unreachable_count), size(summary.unreachable_bytes));
         writeln!(out, "  {nodes:>14}  nodes are unreachable ({bytes})")?;
     }
+    if let Some(left_out) = &summary.partial {
+        writeln!(out, "\nPARTIAL: the input is damaged; this leaves out {left_out}")?;
+    }
     if summary.detached_count > 0 {
         writeln!(out, "  {:>14}  DOM nodes are detached", count(summary.detached_count))?;
     }

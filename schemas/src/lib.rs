@@ -11,6 +11,7 @@ pub mod nodes;
 pub mod run;
 pub mod scratch;
 pub mod snapshot;
+pub mod threads;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -38,6 +38,34 @@ pub struct Options {
     pub edges: bool,
     /// The user's labels.
     pub labels: BTreeMap<String, String>,
+    /// What weak references do, in formats that leave the choice.
+    #[serde(default)]
+    pub referents: Referents,
+    /// Whether a damaged input is analysed as far as it can be read.
+    #[serde(default)]
+    pub salvage: bool,
+}
+
+/// Whether weak, soft and phantom references hold what they refer to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Referents {
+    /// They do.
+    #[default]
+    Hold,
+    /// They do not.
+    Skip,
+}
+
+impl Referents {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Skip => "skip",
+        }
+    }
 }
 
 /// A table of the run.
@@ -74,6 +102,9 @@ pub struct Summary {
     pub unreachable_bytes: u64,
     /// DOM nodes that are detached from their document.
     pub detached_count: u64,
+    /// What the run leaves out, where the input is damaged and its readable part was asked for.
+    #[serde(default)]
+    pub partial: Option<String>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.

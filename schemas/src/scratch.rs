@@ -122,6 +122,15 @@ columns! {
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed";
 
+    /// Threads, ascending. Only where the format has threads, as the other columns of them.
+    THREAD_NODE: NodeId = "thread.node";
+    /// How many references from their stacks hold objects.
+    THREAD_LOCALS: u64 = "thread.locals";
+    /// How many frames their stacks have.
+    THREAD_FRAME_COUNT: u32 = "thread.frame_count";
+    /// The frames as text, those of one thread together, the innermost first; [`StringId::NONE`] for unknown ones.
+    THREAD_FRAME: StringId = "thread.frame";
+
     /// Rows of classes, by retained size, largest first.
     CLASS_ROW: ClassRow = "class.row";
     /// Classes: display name.
@@ -247,10 +256,19 @@ pub struct Facts {
     /// Whether the input holds garbage too: then nodes that the root does not hold are unreachable. Where it holds live
     /// nodes only, all count as reachable, whatever its edges show.
     pub keeps_garbage: bool,
+    /// Whether nodes without size count in class rows, too.
+    pub counts_empty: bool,
+    /// Whether distances go along the holding edges and no others, so that they need no columns of all edges.
+    pub follows_holding: bool,
     /// Whether the input states native sizes.
     pub has_native: bool,
     /// Whether the input ties nodes to an allocation trace.
     pub has_trace_nodes: bool,
     /// When the snapshot was taken, microseconds since 1970, where the input says so.
     pub captured_at_us: Option<i64>,
+    /// What the analysis leaves out, where it is one of a damaged input's readable part.
+    pub partial: Option<String>,
+    /// Whether weak, soft and phantom references hold what they refer to (`hold`) or not (`skip`), in formats that leave
+    /// the choice.
+    pub referents: Option<String>,
 }

@@ -18,7 +18,8 @@ pub fn stage_fields() -> Fields {
     ])
 }
 
-/// The columns. `input_bytes` and `input_hash` (XXH3-128, hexadecimal) are those of the file as stored,
+/// The columns. `referents` says whether weak references hold (`hold`) or not (`skip`), where the format leaves the choice;
+/// a `partial` run is on the readable part of a damaged input, `partial_reason` says what it leaves out. `input_bytes` and `input_hash` (XXH3-128, hexadecimal) are those of the file as stored,
 /// `content_bytes` is the size after decompression; `options` is the JSON text of what shaped the result.
 #[must_use]
 pub fn schema() -> SchemaRef {
@@ -52,6 +53,9 @@ pub fn schema() -> SchemaRef {
         required("unreachable_count", DataType::UInt64),
         required("unreachable_bytes", DataType::UInt64),
         optional("captured_at", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))),
+        optional("referents", DataType::Utf8),
+        required("partial", DataType::Boolean),
+        optional("partial_reason", DataType::Utf8),
         required("labels", DataType::Map(Arc::new(entries), false)),
         required("options", DataType::Utf8),
         required("heaplake_version", DataType::Utf8),

@@ -70,7 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .map(|(snapshot, outcomes)| Measured { file: &snapshot.name, bytes: snapshot.bytes, outcomes })
         .collect();
-    goals::report(&mut section, &measured);
+    goals::report(&mut section, &goals::SNAPSHOTS, &measured);
     section.end(options.save)
 }
 
@@ -107,7 +107,8 @@ pub fn analysis(heaplake: &Path, snapshot: &Snapshot, name: &str, extra: &[&str]
     Ok(Entry { name: name.to_owned(), command, leaves: Some(lake) })
 }
 
-fn costs(section: &mut Section, outcomes: &[Outcome]) {
+/// Adds a table of what each program cost.
+pub fn costs(section: &mut Section, outcomes: &[Outcome]) {
     let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name);
     let (ours, floor) = (of(ONE_THREAD), of(FLOOR));
     let cpu = |outcome: Option<&Outcome>| outcome.and_then(Outcome::cpu);
@@ -140,7 +141,7 @@ fn costs(section: &mut Section, outcomes: &[Outcome]) {
 }
 
 /// A stage's line of the engine's log: `INPUT: STAGE: N rows in S s`.
-fn stage(line: &str) -> Option<(&str, u64, f64)> {
+pub fn stage(line: &str) -> Option<(&str, u64, f64)> {
     let mut parts = line.trim().rsplitn(3, ": ");
     let (rows, rest) = parts.next()?.split_once(" rows in ")?;
     let name = parts.next()?;
@@ -149,7 +150,7 @@ fn stage(line: &str) -> Option<(&str, u64, f64)> {
 }
 
 /// Median seconds of every stage, a column for each setting in which the engine ran.
-fn stages(section: &mut Section, outcomes: &[Outcome]) {
+pub fn stages(section: &mut Section, outcomes: &[Outcome]) {
     let settings = [ONE_THREAD, TWO_THREADS, SMALL_MEMORY].map(|name| {
         let outcome = outcomes.iter().find(|outcome| outcome.name == name);
         let runs = outcome.and_then(|outcome| outcome.runs.as_ref().ok()).map_or(&[][..], Vec::as_slice);

@@ -9,6 +9,7 @@
 
 mod answers;
 mod contest;
+mod dumps;
 mod end_to_end;
 mod files;
 mod goals;
@@ -48,6 +49,8 @@ enum Command {
     Measure(measure::Options),
     /// Whole analyses against the floor, the goals and, on request, other programs
     EndToEnd(end_to_end::Options),
+    /// Heap dumps of Java virtual machines: the engine, the floor, the goals, other programs
+    Dumps(dumps::Options),
     /// Files much larger than memory: time, memory, and whether the answers are right
     Scale(scale::Options),
     /// Inner loops against the best that is known for each
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Measure(options) => return measure::main(&options),
         Command::EndToEnd(options) => end_to_end::run(&options),
+        Command::Dumps(options) => dumps::run(&options),
         Command::Scale(options) => scale::run(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),

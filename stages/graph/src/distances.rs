@@ -3,7 +3,8 @@
 //! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. A seed's
 //!   nodes take its distance; the search goes on from there over nodes that have none yet. Of two paired edges (a weak
 //!   map's) the one met first is passed over, as long as its target has no distance, and the other is followed.
-//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`.
+//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`; where distances go along the holding edges,
+//!   `holds.{degree,to}` instead of all but the last.
 //! * Writes: `node.distance`.
 //! * Resident memory: 8 bytes per node and 5 per edge where the budget allows, paged where not; one byte per four nodes
 //!   for the levels; 9 bytes per pair.
@@ -16,7 +17,7 @@
 //! * Determinism: one thread; see above for the order.
 //! * Reference: Chrome DevTools, distances.
 
-use heaplake_kit::array::column_bytes;
+use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::{
     Array, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError,
     StageInfo, Stats, Store,
@@ -48,33 +49,75 @@ const NARROW: usize = 1 << 16;
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let seeds = &scratch.read_document::<Facts>(documents::FACTS)?.distance_seeds;
-    let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining();
+    let facts: Facts = scratch.read_document(documents::FACTS)?;
+    let seeds = &facts.distance_seeds;
+    let (degrees, targets) = if facts.follows_holding {
+        (columns::HOLDS_DEGREE, columns::HOLDS_TO)
+    } else {
+        (columns::NODE_EDGE_COUNT, columns::EDGE_TO)
+    };
+    let nodes = ColumnReader::open(scratch, degrees)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let pairs = Pairs::open(scratch, context)?;
+    let pairs = if facts.follows_holding { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
     let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
     // The lists come first, so that the arrays do not take their memory.
     let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
-    let (to_bytes, flag_bytes) = (column_bytes(scratch, columns::EDGE_TO), column_bytes(scratch, columns::EDGE_FLAGS));
-    let sizes = [nodes * 4, Offsets::bytes(nodes), flag_bytes, to_bytes];
+    let mut sizes = vec![nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, targets)];
+    if !facts.follows_holding {
+        sizes.insert(2, column_bytes(scratch, columns::EDGE_FLAGS));
+    }
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut distance = room.array(nodes as usize, NO_DISTANCE)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
-    let flags = room.lookup(columns::EDGE_FLAGS)?;
-    let to = room.lookup(columns::EDGE_TO)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, degrees)?;
+    let flags = if facts.follows_holding { None } else { Some(room.lookup(columns::EDGE_FLAGS)?) };
+    let to = room.lookup(targets)?;
     drop(listed);
     let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
     let levels = Levels { level: list(), next: list(), pairs };
-    let reached = match (&mut distance, offsets.resident(), flags, to) {
-        (Array::Resident(distance), Ok(offsets), Lookup::Mapped(flags), Lookup::Mapped(to)) => {
-            search(seeds, distance, offsets, flags, to, levels, scratch, context)?
-        }
-        (distance, Ok(offsets), flags, to) => search(seeds, distance, offsets, flags, to, levels, scratch, context)?,
-        (distance, Err(offsets), flags, to) => search(seeds, distance, offsets, flags, to, levels, scratch, context)?,
+    let arrays = (&mut distance, offsets.resident(), to);
+    let reached = match flags {
+        None => with_flags(AllFollowed, arrays, seeds, levels, scratch, context)?,
+        Some(Lookup::Mapped(flags)) => with_flags(flags, arrays, seeds, levels, scratch, context)?,
+        Some(flags) => with_flags(flags, arrays, seeds, levels, scratch, context)?,
     };
     distance.write_to(scratch, columns::NODE_DISTANCE)?;
     context.progress.end();
     Ok(Stats { rows: reached, spilled_bytes: room.spilled_bytes() })
+}
+
+/// Flags of edges that distances follow, all of them.
+struct AllFollowed;
+
+impl Fetch<u8> for AllFollowed {
+    fn count(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn get(&mut self, _edge: usize) -> Result<u8, Fault> {
+        Ok(edge_flags::FOLLOWED)
+    }
+}
+
+/// Distances, where the edges of each node are, and their targets.
+type Arrays<'a> = (&'a mut Array<i32>, Result<Offsets<BudgetVec<u32>>, Offsets>, Lookup<NodeId>);
+
+/// The searches, over arrays as they are.
+fn with_flags(
+    flags: impl Fetch<u8>,
+    arrays: Arrays<'_>,
+    seeds: &[DistanceSeed],
+    levels: Levels,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    match arrays {
+        (Array::Resident(distance), Ok(offsets), Lookup::Mapped(to)) => {
+            search(seeds, distance, offsets, flags, to, levels, scratch, context)
+        }
+        (distance, Ok(offsets), to) => search(seeds, distance, offsets, flags, to, levels, scratch, context),
+        (distance, Err(offsets), to) => search(seeds, distance, offsets, flags, to, levels, scratch, context),
+    }
 }
 
 /// What the search keeps besides the large arrays.
@@ -219,6 +262,12 @@ struct Pairs {
 }
 
 impl Pairs {
+    /// Where there are none.
+    fn none(context: &Context<'_>) -> Result<Self, StageError> {
+        let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
+        Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
+    }
+
     fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
         let mut position = 0;

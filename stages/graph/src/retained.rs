@@ -1,7 +1,8 @@
 //! Stage `retained`: what would go if a node went.
 //!
 //! * Computes: the immediate dominator of every node, and the sums of shallow and native sizes over every subtree of
-//!   the dominator tree. Nodes that the search did not reach hang under the root and count for it.
+//!   the dominator tree. Nodes that the search did not reach hang under the root; they count for it, unless the input
+//!   keeps garbage, which counts for nothing but itself.
 //! * Reads: `preorder.{node,dominator}`, `node.shallow` and, where there is one, `node.native`.
 //! * Writes: `node.{dominator,retained}` and, where there are native sizes, `node.retained_native`.
 //! * Resident memory: 12 bytes per node (dominators 4, sums 8) where the budget allows, paged where not.
@@ -35,13 +36,15 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let Facts { root, has_native, .. } = scratch.read_document(documents::FACTS)?;
+    let Facts { root, has_native, keeps_garbage, .. } = scratch.read_document(documents::FACTS)?;
     let nodes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?.remaining();
     context.progress.begin(STAGE.name, 2 * nodes);
+    // What no search reaches belongs to the root, unless it is garbage.
+    let beyond = (!keeps_garbage).then_some(root);
     let spilled_bytes = dominators(root, nodes, scratch, context)?
-        + sum(root, columns::NODE_SHALLOW, columns::NODE_RETAINED, scratch, context)?
+        + sum(beyond, columns::NODE_SHALLOW, columns::NODE_RETAINED, scratch, context)?
         + if has_native {
-            sum(root, columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, scratch, context)?
+            sum(beyond, columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, scratch, context)?
         } else {
             0
         };
@@ -66,9 +69,9 @@ fn dominators(root: NodeId, nodes: u64, scratch: &Scratch, context: &Context<'_>
     Ok(room.spilled_bytes())
 }
 
-/// Adds every node's size to all its dominators.
+/// Adds every node's size to all its dominators. Those out of reach count for `beyond`, if there is such a node.
 fn sum(
-    root: NodeId,
+    beyond: Option<NodeId>,
     sizes: Column<u64>,
     sums: Column<u64>,
     scratch: &Scratch,
@@ -79,15 +82,15 @@ fn sum(
     let mut sum = room.load(sizes)?;
     let mut dominator = room.lookup(columns::NODE_DOMINATOR)?;
     match (&mut sum, &mut dominator) {
-        (Array::Resident(sum), Lookup::Mapped(dominator)) => add_all(root, sum, dominator, scratch, context)?,
-        (sum, dominator) => add_all(root, sum, dominator, scratch, context)?,
+        (Array::Resident(sum), Lookup::Mapped(dominator)) => add_all(beyond, sum, dominator, scratch, context)?,
+        (sum, dominator) => add_all(beyond, sum, dominator, scratch, context)?,
     }
     sum.write_to(scratch, sums)?;
     Ok(room.spilled_bytes())
 }
 
 fn add_all(
-    root: NodeId,
+    beyond: Option<NodeId>,
     sum: &mut impl Store<u64>,
     dominator: &mut impl Fetch<NodeId>,
     scratch: &Scratch,
@@ -103,7 +106,7 @@ fn add_all(
             context.step(1 << 16)?;
         }
     }
-    if reached < sum.count() as u64 {
+    if let Some(root) = beyond.filter(|_| reached < sum.count() as u64) {
         let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
         for node in 0..sum.count() {
             if numbers.next()?.is_none() {

@@ -2,11 +2,33 @@
 //!
 //! [`source`] brings the bytes (plain, gzip, zstd, standard input) in blocks, [`json`] takes them apart,
 //! [`arrays`], [`chunks`] and [`numbers`] do so with arrays of numbers, on as many threads as there are, and each format
-//! has one folder that knows its rules: [`v8`]. After ingest nothing knows which format it serves.
+//! has one folder that knows its rules: [`v8`], [`jvm`]. After ingest nothing knows which format it serves.
 
 pub mod arrays;
 pub mod chunks;
 pub mod json;
+pub mod jvm;
 pub mod numbers;
 pub mod source;
 pub mod v8;
+
+/// A format of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// V8's `.heapsnapshot`.
+    V8,
+    /// Dumps of Java heaps, `.hprof`.
+    Jvm,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::V8, Self::Jvm];
+
+    /// That of a content that begins so. What nothing else recognises is left to the reader of snapshots of V8, which
+    /// says what is wrong with it.
+    #[must_use]
+    pub fn of(beginning: &[u8]) -> Self {
+        if beginning.starts_with(jvm::records::MAGIC) { Self::Jvm } else { Self::V8 }
+    }
+}

@@ -80,6 +80,8 @@ pub struct Source {
     identity: Option<Identity>,
     /// Bytes of content that were handed out.
     handed_out: u64,
+    /// The first block, when it was looked at but not handed out.
+    first: Vec<u8>,
 }
 
 impl Source {
@@ -88,27 +90,39 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
-        Ok(Self::start(input.open()?, input.name(), BLOCK))
+        let reader = input.open()?;
+        Ok(Self::start(move || Content::new(reader), input.name(), BLOCK))
+    }
+
+    /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
+    /// it `name`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
+        let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+        Ok(Self::start(move || Ok(Content::Raw(file)), name.to_owned(), BLOCK))
     }
 
     /// Text in blocks of any size.
     #[cfg(test)]
     pub(crate) fn of_text(text: impl Into<Vec<u8>>, block: usize) -> Self {
-        Self::start(Box::new(io::Cursor::new(text.into())), "text".to_owned(), block)
+        let text = text.into();
+        Self::start(move || Content::new(Box::new(io::Cursor::new(text))), "text".to_owned(), block)
     }
 
-    fn start(reader: Box<dyn Read + Send>, name: String, block: usize) -> Self {
+    fn start(open: impl FnOnce() -> io::Result<Content> + Send + 'static, name: String, block: usize) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
         thread::spawn(move || {
             // A consumer that went away is no error of the reader's.
-            let last = match pump(reader, block, &send, &reuse) {
+            let last = match open().and_then(|content| pump(content, block, &send, &reuse)) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
             };
             let _ = send.send(last);
         });
-        Self { name, blocks, used, identity: None, handed_out: 0 }
+        Self { name, blocks, used, identity: None, handed_out: 0, first: Vec::new() }
     }
 
     /// How messages call the input.
@@ -123,11 +137,30 @@ impl Source {
         Self { name: name.to_owned(), ..self }
     }
 
+    /// The beginning of the content, which is handed out nonetheless; empty only where the content is. Nothing may have
+    /// been handed out before.
+    ///
+    /// # Errors
+    /// As [`Self::next_block`].
+    pub fn peek(&mut self, context: &Context<'_>) -> Result<&[u8], StageError> {
+        if self.first.is_empty() {
+            let mut first = Vec::new();
+            self.next_block(&mut first, context)?;
+            self.first = first;
+        }
+        Ok(&self.first)
+    }
+
     /// Replaces `block` by the next one; false at the end of the content.
     ///
     /// # Errors
     /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Cancelled`].
     pub fn next_block(&mut self, block: &mut Vec<u8>, context: &Context<'_>) -> Result<bool, StageError> {
+        if !self.first.is_empty() {
+            let first = std::mem::take(&mut self.first);
+            self.recycle(std::mem::replace(block, first));
+            return Ok(true);
+        }
         if self.identity.is_some() {
             return Ok(false);
         }
@@ -197,13 +230,7 @@ pub fn identify(input: &Input) -> Result<Identity, StageError> {
     }
 }
 
-fn pump(
-    reader: Box<dyn Read + Send>,
-    size: usize,
-    send: &Sender<Message>,
-    reuse: &Receiver<Vec<u8>>,
-) -> io::Result<Identity> {
-    let mut content = Content::new(reader)?;
+fn pump(mut content: Content, size: usize, send: &Sender<Message>, reuse: &Receiver<Vec<u8>>) -> io::Result<Identity> {
     loop {
         let mut block = reuse.try_recv().unwrap_or_default();
         block.resize(size, 0);
@@ -240,6 +267,8 @@ enum Content {
     Plain(Box<Stored>),
     Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
     Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
+    /// As it is, without a look at it.
+    Raw(File),
 }
 
 impl Content {
@@ -265,6 +294,7 @@ impl Content {
             Self::Plain(stored) => *stored,
             Self::Gzip(decoder) => decoder.into_inner(),
             Self::Zstd(decoder) => decoder.finish().into_inner(),
+            Self::Raw(_) => return Ok(Identity::default()),
         };
         io::copy(&mut stored, &mut io::sink())?;
         Ok(stored.into_inner().1.identity())
@@ -277,6 +307,7 @@ impl Read for Content {
             Self::Plain(stored) => stored.read(buffer),
             Self::Gzip(decoder) => decoder.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
+            Self::Raw(file) => file.read(buffer),
         }
     }
 }

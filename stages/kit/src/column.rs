@@ -304,6 +304,12 @@ pub struct ColumnMap<T> {
 }
 
 impl<T: Pod> ColumnMap<T> {
+    /// A column of nothing.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { map: None, _reservation: None, element: PhantomData }
+    }
+
     /// Maps a column. `reservation` is held as long as the map.
     ///
     /// # Errors

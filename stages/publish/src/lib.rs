@@ -1,6 +1,6 @@
 //! Tables for notebooks, and runs that are whole or absent.
 //!
-//! [`nodes`], [`edges`], [`classes`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
+//! [`nodes`], [`edges`], [`classes`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
 //! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
 //! [`commit`] gives the tables a folder that appears in its place in one step.
 
@@ -13,3 +13,4 @@ pub mod snapshot;
 pub mod source;
 pub mod table;
 pub mod text;
+pub mod threads;

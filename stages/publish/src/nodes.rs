@@ -116,7 +116,10 @@ fn sources<'a>(
         },
         Source::column::<_, UInt32Type>(scratch, columns::NODE_EDGE_COUNT)?,
         Source::column::<_, UInt32Type>(scratch, columns::NODE_RETAINER_COUNT)?,
-        detached(scratch, detached_count)?,
+        match scratch.has(columns::NODE_DETACHED) {
+            true => detached(scratch, detached_count)?,
+            false => Source::values(|rows| Ok(array::<UInt8Type>(vec![0; rows]))),
+        },
         match facts.has_trace_nodes {
             true => Source::column::<_, UInt32Type>(scratch, columns::NODE_TRACE)?,
             false => Source::nothing(DataType::UInt32),
@@ -199,6 +202,9 @@ fn detached<'a>(scratch: &Scratch, count: &'a mut u64) -> Result<Source<'a>, Sta
 
 /// A part of the source locations, spread over the nodes that have one.
 fn located<'a>(scratch: &Scratch, part: Column<u32>) -> Result<Source<'a>, StageError> {
+    if !scratch.has(part) {
+        return Ok(Source::nothing(DataType::UInt32));
+    }
     let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
     let mut parts = ColumnReader::open(scratch, part)?;
     let mut first = 0;

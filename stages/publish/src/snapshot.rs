@@ -3,8 +3,8 @@
 use crate::nodes::Totals;
 use crate::table::Table;
 use arrow::array::{
-    ArrayRef, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray, StringBuilder,
-    StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,
+    ArrayRef, BooleanArray, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray,
+    StringBuilder, StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::Field;
@@ -64,6 +64,9 @@ pub fn run(
         number(facts.node_count - totals.reachable_count),
         number(totals.shallow_bytes - totals.reachable_bytes),
         Arc::new(captured),
+        Arc::new(StringArray::from(vec![facts.referents.as_deref()])),
+        Arc::new(BooleanArray::from(vec![facts.partial.is_some()])),
+        Arc::new(StringArray::from(vec![facts.partial.as_deref()])),
         labels(run),
         text(&options),
         text(HEAPLAKE_VERSION),

@@ -1,6 +1,7 @@
 //! Stage `class rows`: what each class weighs, nothing counted twice.
 //!
-//! * Computes: per class, over its nodes of non-zero shallow size: count, sums of sizes, least distance, largest
+//! * Computes: per class, over its nodes of non-zero shallow size (of any size where the format wants that; garbage left
+//!   out where the input has some): count, sums of sizes, least distance, largest
 //!   retained size, and the sum of retained sizes over those nodes that no other one of them dominates.
 //! * Reads: `preorder.{node,dominator}`, `node.{class,self,shallow,native,retained,distance,preorder}`.
 //! * Writes: `class.row`.
@@ -90,11 +91,17 @@ fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Con
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut distance = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
     let mut native = if facts.has_native { Some(ColumnReader::open(scratch, columns::NODE_NATIVE)?) } else { None };
+    let mut numbers =
+        if facts.keeps_garbage { Some(ColumnReader::open(scratch, columns::NODE_PREORDER)?) } else { None };
     for node in 0..facts.node_count {
         let tally = &mut tallies[class.next()?.index()];
         let (own, size, held, far) = (self_bytes.next()?, shallow.next()?, retained.next()?, distance.next()?);
         let native = native.as_mut().map_or(Ok(0), ColumnReader::next)?;
-        if size > 0 {
+        let garbage = match &mut numbers {
+            Some(numbers) => numbers.next()?.is_none(),
+            None => false,
+        };
+        if counts(facts, node as u32, size) && !garbage {
             let row = &mut tally.row;
             row.count += 1;
             for (sum, bytes) in
@@ -111,6 +118,12 @@ fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Con
         }
     }
     Ok(())
+}
+
+/// Whether a node counts for its class.
+#[inline]
+fn counts(facts: &Facts, node: u32, size: u64) -> bool {
+    size > 0 || (facts.counts_empty && node != facts.root.0)
 }
 
 /// Retained sizes of members that no other member dominates. Gives the bytes that were spilled.
@@ -132,7 +145,7 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
         let class = class.get(node.index())?;
         let tally = &mut tallies[class.index()];
         let covered = if reached { place < tally.covered } else { root_covers && class == root_class };
-        if !covered && shallow.get(node.index())? > 0 {
+        if !covered && counts(facts, node.0, shallow.get(node.index())?) {
             tally.covered = place + size;
             let sum = &mut tally.row.retained_bytes;
             let more = retained.get(node.index())?;
@@ -154,8 +167,8 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
         }
         context.step(nodes.len() as u64)?;
     }
-    // Nodes out of reach are leaves under the root, each for itself.
-    if reached < facts.node_count {
+    // Nodes out of reach are leaves under the root, each for itself, or garbage.
+    if reached < facts.node_count && !facts.keeps_garbage {
         let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
         for node in 0..facts.node_count as u32 {
             if numbers.next()?.is_none() {

@@ -7,6 +7,7 @@
 //!
 //! * [`model`]: a V8 heap snapshot in memory, easy to build by hand; [`json`] writes it as a file.
 //! * [`mod@truth`]: what Chrome DevTools would say about it, node for node and class for class.
+//! * [`jvm`]: heap dumps of Java virtual machines, their files, and what Eclipse MAT would say.
 //! * [`graph`]: the same questions for plain directed graphs.
 //! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that
 //!   failures shrink.
@@ -32,6 +33,7 @@
 
 pub mod graph;
 pub mod json;
+pub mod jvm;
 pub mod model;
 pub mod random;
 pub mod rng;

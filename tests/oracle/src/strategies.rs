@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use crate::graph::Arc;
 use crate::json::{Escaping, Layout, Spacing};
+use crate::jvm::{self, random as dump};
 use crate::model::Snapshot;
 use crate::random::{Draft, Link, NodeDraft, Options, Shape};
 
@@ -93,5 +94,61 @@ pub fn graphs(n_max: usize, edges_per_node: usize) -> impl Strategy<Value = (usi
     (1..=n_max.max(1)).prop_flat_map(move |n| {
         let node = 0..n as u32;
         (Just(n), vec((node.clone(), node), 0..=n * edges_per_node))
+    })
+}
+
+/// Heap dumps with up to so many objects. Shrinks to fewer classes, objects, values and roots.
+pub fn dumps(max_objects: usize) -> impl Strategy<Value = jvm::Dump> {
+    dump_drafts(max_objects).prop_map(|draft| draft.build())
+}
+
+/// Drafts of heap dumps.
+pub fn dump_drafts(max_objects: usize) -> impl Strategy<Value = jvm::Draft> {
+    let number = any::<u16>;
+    let class = (number(), number(), rarely(), vec((number(), number()), 0..4), vec(number(), 0..5), rarely());
+    let class = class.prop_map(|(name, parent, loader, statics, fields, unused)| dump::ClassDraft {
+        name,
+        parent,
+        loader,
+        statics,
+        fields,
+        unused,
+    });
+    let object = (number(), number(), vec(number(), 0..6));
+    let object = object.prop_map(|(kind, class, values)| dump::ObjectDraft { kind, class, values });
+    let root = (number(), number(), number());
+    let root = root.prop_map(|(kind, object, thread)| dump::RootDraft { kind, object, thread });
+    let roots = (1..12_usize).prop_flat_map(move |most| vec(root.clone(), 0..most));
+    (vec(class, 0..8), vec(object, 0..=max_objects), roots, dump_options())
+        .prop_map(|(classes, objects, roots, options)| jvm::Draft { classes, objects, roots, options })
+}
+
+fn dump_options() -> impl Strategy<Value = dump::Options> {
+    let one_in = |n: u32| proptest::bool::weighted(1.0 / f64::from(n));
+    let flags = (one_in(4), one_in(3), one_in(4), one_in(4), one_in(6));
+    (flags, rarely(), rarely(), rarely()).prop_map(|(flags, alignment, start, address_order)| dump::Options {
+        narrow: flags.0,
+        wide_references: flags.1,
+        old_strings: flags.2,
+        no_sticky: flags.3,
+        no_array_classes: flags.4,
+        alignment,
+        start,
+        address_order,
+    })
+}
+
+/// Ways to write a heap dump. Shrinks to HotSpot's.
+pub fn dump_layouts() -> impl Strategy<Value = jvm::Layout> {
+    let version = prop_oneof![Just("1.0.2"), Just("1.0.1"), Just("1.0.3")];
+    let order = prop_oneof![Just(0), Just(1), any::<u64>()];
+    let segment = prop_oneof![Just(usize::MAX), Just(0), 1..9_usize];
+    (version, order, segment, any::<[bool; 3]>()).prop_map(|(version, order, segment, flags)| jvm::Layout {
+        version,
+        order,
+        segment,
+        end: !flags[0],
+        clutter: flags[1],
+        heap_infos: flags[2],
     })
 }

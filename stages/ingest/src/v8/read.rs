@@ -63,13 +63,14 @@ const MOST_KEY: usize = 1 << 10;
 const SECTIONS: [&str; 8] =
     ["snapshot", "nodes", "edges", "strings", "locations", "trace_function_infos", "trace_tree", "samples"];
 
-/// Reads the input.
+/// Reads the input, on which `source` is opened; nothing was taken from it.
 ///
 /// # Errors
 /// [`StageError::Input`] with offset for everything wrong with the input; [`StageError::Io`] and
 /// [`StageError::Budget`]; what `admission` returns.
 pub fn run(
     input: &Input,
+    source: Source,
     scratch: &Scratch,
     context: &Context<'_>,
     admission: Admission<'_>,
@@ -79,7 +80,7 @@ pub fn run(
         Input::Stdin => 0,
     };
     context.progress.begin(STAGE.name, size);
-    let mut scanner = Scanner::new(Source::open(input)?, context, 0, HINT);
+    let mut scanner = Scanner::new(source, context, 0, HINT);
     let mut reader = Reader {
         scratch,
         context,

@@ -1,0 +1,160 @@
+//! What classes are called, and what tells those of one name apart.
+
+use super::classes::Classes;
+use super::index::{Index, Word};
+use super::names::Names;
+use heaplake_kit::{
+    ColumnMap, ColumnWriter, Context, Fetch, Reservation, Scratch, StageError, StringTable, StringWriter,
+};
+use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
+use rustc_hash::FxHashMap;
+
+/// Names of what is no class of the dump, in the order of their ids, which come after those of the classes. The arrays of
+/// primitive values have the numbers of their types; they are used where the dump has no such class.
+const NAMES: [&str; 13] = [
+    "(root)",
+    "(boot loader)",
+    "(unknown)",
+    "(unknown)[]",
+    "boolean[]",
+    "char[]",
+    "float[]",
+    "double[]",
+    "byte[]",
+    "short[]",
+    "int[]",
+    "long[]",
+    "(class)",
+];
+
+/// Ids of classes of nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// Classes of the dump, which come first.
+    classes: u32,
+}
+
+impl Ids {
+    /// Of a dump with so many classes.
+    #[must_use]
+    pub fn new(classes: usize) -> Self {
+        Self { classes: classes as u32 }
+    }
+
+    /// Of the root.
+    #[must_use]
+    pub fn root(self) -> ClassId {
+        ClassId(self.classes)
+    }
+
+    /// Of the boot loader, where there is no `java.lang.ClassLoader`.
+    #[must_use]
+    pub fn boot_loader(self) -> ClassId {
+        ClassId(self.classes + 1)
+    }
+
+    /// Of instances of a missing class.
+    #[must_use]
+    pub fn instance(self) -> ClassId {
+        ClassId(self.classes + 2)
+    }
+
+    /// Of arrays of references of a missing class.
+    #[must_use]
+    pub fn object_array(self) -> ClassId {
+        ClassId(self.classes + 3)
+    }
+
+    /// Of arrays of a primitive type whose class is missing.
+    #[must_use]
+    pub fn primitive_array(self, element: u8) -> ClassId {
+        ClassId(self.classes + u32::from(element))
+    }
+
+    /// Of classes, where there is no `java.lang.Class`.
+    #[must_use]
+    pub fn class(self) -> ClassId {
+        ClassId(self.classes + 12)
+    }
+}
+
+/// Writes names and keys of all classes; how many there are. Classes of objects are known.
+///
+/// A key is the class's name; for classes with a loader of their own the class of that follows; where that is the same
+/// for several, so does the loader's address.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`].
+pub fn write<W: Fetch<Word>, L: Fetch<u32>>(
+    classes: &Classes,
+    index: &mut Index<W, L>,
+    names: &mut Names,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let loaders = Loaders::find(classes, index, scratch, context)?;
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut name_of = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
+    let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
+    for class in classes.classes.iter() {
+        name_of.push(class.name)?;
+        keys.extend(&strings.text(class.name.index()).into_owned().into_bytes())?;
+        if class.loader != 0 {
+            let loader = loaders.class[&class.loader];
+            keys.extend(b" (")?;
+            match loader.get() {
+                Some(name) => keys.extend(strings.get(name as usize))?,
+                None => keys.extend(b"unknown loader")?,
+            }
+            if loaders.alike[&(class.name, loader)] > 1 {
+                keys.extend(format!(" @ {:#x}", class.loader).as_bytes())?;
+            }
+            keys.extend(b")")?;
+        }
+        keys.end()?;
+    }
+    for name in NAMES {
+        name_of.push(names.intern(name.as_bytes())?)?;
+        keys.push(name.as_bytes())?;
+    }
+    keys.finish()?;
+    name_of.finish()
+}
+
+/// What is known of the loaders.
+struct Loaders {
+    /// Name of the class of each, by address.
+    class: FxHashMap<u64, StringId>,
+    /// How many classes have the same name, and loaders of the same class.
+    alike: FxHashMap<(StringId, StringId), u32>,
+    _reservation: Reservation,
+}
+
+impl Loaders {
+    fn find<W: Fetch<Word>, L: Fetch<u32>>(
+        classes: &Classes,
+        index: &mut Index<W, L>,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
+        let _reservation = context.budget.reserve("class loaders", 80 * classes.classes.len() as u64)?;
+        let class_of = ColumnMap::open(scratch, columns::NODE_CLASS, None)?;
+        let (mut class, mut alike) = (FxHashMap::default(), FxHashMap::default());
+        for loaded in classes.classes.iter().filter(|class| class.loader != 0) {
+            let loader = match class.get(&loaded.loader) {
+                Some(&name) => name,
+                None => {
+                    let node = index.find(loaded.loader)?;
+                    let its_class = node.and_then(|node| class_of[..].get(node.index()).copied());
+                    let name = its_class.and_then(|id| classes.classes[..].get(id.index())).map(|class| class.name);
+                    let name = name.unwrap_or(StringId::NONE);
+                    class.insert(loaded.loader, name);
+                    name
+                }
+            };
+            *alike.entry((loaded.name, loader)).or_insert(0) += 1;
+        }
+        Ok(Self { class, alike, _reservation })
+    }
+}

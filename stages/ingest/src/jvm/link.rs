@@ -1,0 +1,143 @@
+//! Stage `link`: the second pass over a dump of a Java heap.
+//!
+//! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
+//!   start.
+//! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
+//! * Writes: `node.{kind,class,shallow,self,edge_count,retainer_count}`, `holds.{degree,to,orphan}`, `distance.seed`; with
+//!   the table of edges, `edge.*`; class names and keys; strings and their contents ([`STRING_NODE`]); threads.
+//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
+//!   not; the classes.
+//! * Passes over disk: the content once, addresses once or twice.
+//! * Worst case: linear.
+//! * Fails when: an object's class is missing or does not fit it, two objects have one address, superclasses form a ring
+//!   (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
+//! * Determinism: one thread, order of the dump.
+//! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of a
+//!   thread to what its stack refers to. An edge to a class that the root holds is left out of `holds.*`: a way through
+//!   it is never needed, since the class can be had from the root at once, so neither dominators nor distances change.
+
+use super::classes::{CLASSES, Classes, Misfit};
+use super::degrees::InDegrees;
+use super::index::{Index, Twice, Word};
+use super::names::Names;
+use super::objects::{Linked, Linker};
+use super::output::{EDGE_KINDS, NODE_KINDS, Output};
+use super::records::ROOT_KINDS;
+use super::roots::Roots;
+use super::scan::OFFSET;
+use super::special::Special;
+use super::{Dump, FIRST, ROOT, keys, threads};
+use heaplake_kit::{
+    Array, ColumnMap, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats, Store,
+};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, DistanceSeed};
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "link",
+    version: 1,
+    bytes_per_node: 3,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 12 << 20,
+    scratch_per_node: 25,
+    scratch_per_edge: 4,
+    passes: "input once, addresses twice",
+};
+
+/// Links the objects of a dump.
+///
+/// # Errors
+/// [`StageError::Input`] with offset; [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let mut dump = Dump::load(scratch)?;
+    context.progress.begin(STAGE.name, dump.content_bytes);
+    let lenient = dump.choices.salvage;
+    let mut classes = match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
+        Ok(classes) => classes,
+        Err(Misfit(class, expected, found)) => {
+            let classes = ColumnMap::open(scratch, CLASSES, None)?;
+            return Err(dump.error(classes[class].offset, expected, found));
+        }
+    };
+    let nodes = dump.facts.node_count;
+    let (index, spilled) = Index::build(FIRST, dump.unit, nodes + nodes / 8, scratch, context)?;
+    let index = match index {
+        Ok(index) => index,
+        Err(Twice(node)) => {
+            let offset = ColumnMap::open(scratch, OFFSET, None)?[node.index()];
+            let address = ColumnMap::open(scratch, columns::NODE_ID, None)?[node.index()];
+            return Err(dump.error(offset, "every object once", format!("another one at {address:#x}")));
+        }
+    };
+    let special = Special::find(&mut classes, &dump, scratch, context)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
+    let degrees = room.array(nodes as usize, 0u8)?;
+    let heap = Heap { classes, special, scratch, context };
+    let holding = match (index.resident(), degrees) {
+        (Ok(index), Array::Resident(degrees)) => heap.link(&mut dump, index, degrees)?,
+        (Ok(index), degrees) => heap.link(&mut dump, index, degrees)?,
+        (Err(index), degrees) => heap.link(&mut dump, index, degrees)?,
+    };
+    dump.facts.holding_edge_count = holding;
+    dump.save(scratch)?;
+    context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
+}
+
+/// What does not change while objects are linked.
+pub(super) struct Heap<'a> {
+    pub classes: Classes,
+    pub special: Special,
+    pub scratch: &'a Scratch,
+    pub context: &'a Context<'a>,
+}
+
+impl Heap<'_> {
+    /// The whole pass; the number of holding edges.
+    fn link<W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>>(
+        &self,
+        dump: &mut Dump,
+        mut index: Index<W, L>,
+        degrees: D,
+    ) -> Result<u64, StageError> {
+        let (scratch, context) = (self.scratch, self.context);
+        let roots = Roots::load(&mut index, &self.classes, scratch, context)?;
+        let mut names = Names::append(&context.budget, scratch)?;
+        let output =
+            Output::create(dump.choices.edges, InDegrees::new(degrees, &context.budget)?, &mut names, scratch)?;
+        let mut rooted = context.budget.filled("rooted classes", self.classes.classes.len(), false)?;
+        for (class, rooted) in self.classes.classes.iter().zip(rooted.iter_mut()) {
+            *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();
+        }
+        let kinds = ROOT_KINDS.iter().map(|kind| names.intern(kind.name.as_bytes()));
+        let kinds = kinds.collect::<Result<_, _>>()?;
+        let linker = Linker::create(self, dump, index, output, &roots, kinds, rooted)?;
+        let Linked { edges, holding, mut index, thread_names } = match (dump.id_bytes, dump.choices.edges) {
+            (4, false) => linker.all::<4, false>()?,
+            (4, true) => linker.all::<4, true>()?,
+            (_, false) => linker.all::<8, false>()?,
+            (_, true) => linker.all::<8, true>()?,
+        };
+        let classes = keys::write(&self.classes, &mut index, &mut names, scratch, context)?;
+        threads::write(&roots, &thread_names, scratch)?;
+        names.finish()?;
+        scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
+        ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?.finish()?;
+        let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
+        seed.push(NodeId(ROOT))?;
+        seed.finish()?;
+        let facts = &mut dump.facts;
+        facts.edge_count = edges;
+        facts.class_count = classes;
+        facts.root_count = roots.edges.len() as u64;
+        facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
+        facts.edge_kinds =
+            EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed }).to_vec();
+        facts.synthetic_kinds = vec![0];
+        facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+        facts.referents = Some(if dump.choices.referents_hold { "hold" } else { "skip" }.to_owned());
+        Ok(holding)
+    }
+}

@@ -1,0 +1,230 @@
+//! Names of classes, fields and methods: texts of the dump by their ids, and the string table that they go to.
+
+use heaplake_kit::{Budget, BudgetVec, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::{Column, STRINGS, StringColumns};
+use rustc_hash::FxHashMap;
+
+/// The texts of the dump, as it writes them.
+const TEXTS: StringColumns =
+    StringColumns { bytes: Column::new("jvm.text.bytes"), start: Column::new("jvm.text.start") };
+
+/// Longest name that is kept, bytes: as long as names in class files get.
+const MOST_NAME: usize = (1 << 16) - 1;
+
+/// Takes the texts of a dump down.
+pub struct TextWriter {
+    texts: StringWriter,
+    by_id: BudgetVec<(u64, u32)>,
+}
+
+impl TextWriter {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        Ok(Self { texts: StringWriter::create(scratch, TEXTS)?, by_id: context.budget.growing("texts of the dump") })
+    }
+
+    /// Adds a piece to the text at hand.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn extend(&mut self, piece: &[u8]) -> Result<(), StageError> {
+        self.texts.extend(piece)
+    }
+
+    /// Ends the text at hand, which has this id.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    pub fn end(&mut self, id: u64) -> Result<(), StageError> {
+        let position = u32::try_from(self.texts.count()).map_err(|_| StageError::Overflow("the number of texts"))?;
+        self.by_id.push((id, position))?;
+        self.texts.end()
+    }
+
+    /// All of them, by id.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self, scratch: &Scratch) -> Result<Texts, StageError> {
+        let Self { texts, mut by_id } = self;
+        texts.finish()?;
+        by_id.sort_unstable();
+        Ok(Texts { table: StringTable::open(scratch, TEXTS)?, by_id })
+    }
+}
+
+/// The texts of a dump.
+pub struct Texts {
+    table: StringTable,
+    by_id: BudgetVec<(u64, u32)>,
+}
+
+impl Texts {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.by_id.len() as u64
+    }
+
+    /// The text of an id, cut where it is longer than any name.
+    #[must_use]
+    pub fn get(&self, id: u64) -> Option<&[u8]> {
+        let at = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+        let text = self.table.get(self.by_id[at].1 as usize);
+        Some(&text[..text.len().min(MOST_NAME)])
+    }
+
+    /// Removes them from the scratch folder.
+    pub fn discard(self, scratch: &Scratch) {
+        drop(self);
+        scratch.discard(TEXTS.bytes);
+        scratch.discard(TEXTS.start);
+    }
+}
+
+/// The string table in the making, in which every name is once.
+pub struct Names {
+    strings: StringWriter,
+    by_name: FxHashMap<Box<[u8]>, StringId>,
+    reservation: Reservation,
+}
+
+/// What a name takes in memory besides its bytes: a slot of the table, its like while the table grows, and the heap's own.
+const BYTES_PER_NAME: u64 = 80;
+
+impl Names {
+    /// An empty table.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn create(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+        Self::with(StringWriter::create(scratch, STRINGS)?, budget)
+    }
+
+    /// Adds to a table; what that has already is not looked for.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn append(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+        Self::with(StringWriter::append(scratch, STRINGS)?, budget)
+    }
+
+    fn with(strings: StringWriter, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self { strings, by_name: FxHashMap::default(), reservation: budget.reserve("names", 0)? })
+    }
+
+    /// The id of a name.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    pub fn intern(&mut self, name: &[u8]) -> Result<StringId, StageError> {
+        if let Some(&id) = self.by_name.get(name) {
+            return Ok(id);
+        }
+        self.reservation.grow(name.len() as u64 + BYTES_PER_NAME)?;
+        let id = self.strings.count();
+        let id = StringId(u32::try_from(id).map_err(|_| StageError::Overflow("the string table"))?);
+        self.strings.push(name)?;
+        self.by_name.insert(name.into(), id);
+        Ok(id)
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<(), StageError> {
+        self.strings.finish().map(drop)
+    }
+}
+
+/// A class's name as people write it: `java.lang.String[]` for `[Ljava/lang/String;`.
+#[must_use]
+pub fn class_name(text: &[u8]) -> Vec<u8> {
+    let dimensions = text.iter().take_while(|&&byte| byte == b'[').count();
+    let element = &text[dimensions..];
+    let primitive = |name: &[u8]| -> Option<&'static [u8]> {
+        Some(match name {
+            b"Z" => b"boolean",
+            b"C" => b"char",
+            b"F" => b"float",
+            b"D" => b"double",
+            b"B" => b"byte",
+            b"S" => b"short",
+            b"I" => b"int",
+            b"J" => b"long",
+            _ => return None,
+        })
+    };
+    let object = || element.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+    let name = match dimensions {
+        0 => element,
+        _ => primitive(element).or_else(object).unwrap_or(element),
+    };
+    let mut name: Vec<u8> = standard(name).iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect();
+    name.extend(b"[]".repeat(dimensions));
+    name
+}
+
+/// Java writes a zero as two bytes and what is beyond the basic plane as two surrogates of three bytes each.
+#[must_use]
+pub fn standard(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(&byte) = rest.first() {
+        let taken = match *rest {
+            [0xc0, 0x80, ..] => {
+                out.push(0);
+                2
+            }
+            [0xed, a @ 0xa0..=0xaf, b, 0xed, c @ 0xb0..=0xbf, d, ..] => {
+                let half = |high: u8, low: u8| u32::from(high & 0x0f) << 6 | u32::from(low & 0x3f);
+                let point = 0x1_0000 + (half(a, b) << 10) + (half(c, d) & 0x3ff);
+                let mut buffer = [0; 4];
+                let point = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
+                out.extend_from_slice(point.encode_utf8(&mut buffer).as_bytes());
+                6
+            }
+            _ => {
+                out.push(byte);
+                1
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_classes() {
+        for (text, name) in [
+            ("java/lang/String", "java.lang.String"),
+            ("[Ljava/lang/String;", "java.lang.String[]"),
+            ("[[I", "int[][]"),
+            ("[Z", "boolean[]"),
+            ("byte[]", "byte[]"),
+            ("java.lang.Object[]", "java.lang.Object[]"),
+            ("B", "B"),
+            ("[", "[]"),
+            ("", ""),
+        ] {
+            assert_eq!(String::from_utf8(class_name(text.as_bytes())).unwrap(), name);
+        }
+    }
+
+    #[test]
+    fn modified_utf8_becomes_utf8() {
+        assert_eq!(standard(b"a\xc0\x80b"), b"a\0b");
+        assert_eq!(standard(b"\xed\xa0\xbd\xed\xb8\x80!"), "\u{1f600}!".as_bytes());
+        assert_eq!(standard(b"\xed\xa0\xbd"), b"\xed\xa0\xbd");
+        assert_eq!(standard("\u{20ac}".as_bytes()), "\u{20ac}".as_bytes());
+    }
+}

@@ -1,0 +1,367 @@
+//! The objects of a dump, one after the other: class, size and edges of each.
+
+use super::classes::{Class, Position};
+use super::cursor::{Cursor, MOST_PIECE};
+use super::index::{Index, Word};
+use super::keys::Ids;
+use super::link::Heap;
+use super::output::{Holding, Output, edge_kind, node_kind};
+use super::records::{Record, Records, header, id, value};
+use super::roots::Roots;
+use super::texts::Strings;
+use super::{BOOT_LOADER, Dump, FIRST, HINT};
+use crate::source::Source;
+use heaplake_kit::{BudgetVec, Fetch, StageError, Store};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+
+/// Does the second pass.
+pub(super) struct Linker<'a, W, L, D> {
+    heap: &'a Heap<'a>,
+    dump: &'a Dump,
+    index: Index<W, L>,
+    output: Output<D>,
+    roots: &'a Roots,
+    /// Names of the kinds of roots.
+    kinds: Vec<StringId>,
+    /// Whether the root holds each class.
+    rooted: BudgetVec<bool>,
+    cache: Cache,
+    ids: Ids,
+    strings: Strings,
+    /// The strings that are the names of the threads so far.
+    thread_names: BudgetVec<NodeId>,
+    /// The next local of a thread.
+    local: usize,
+    /// The next class of the dump.
+    class: Position,
+}
+
+/// What is left of it.
+pub(super) struct Linked<W, L> {
+    /// Number of edges.
+    pub edges: u64,
+    /// Number of those that are written as holding.
+    pub holding: u64,
+    /// The index.
+    pub index: Index<W, L>,
+    /// The strings that are the names of the threads.
+    pub thread_names: BudgetVec<NodeId>,
+}
+
+impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
+    /// Prepares the pass. `rooted` says of each class whether the root holds it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub(super) fn create(
+        heap: &'a Heap<'a>,
+        dump: &'a Dump,
+        index: Index<W, L>,
+        output: Output<D>,
+        roots: &'a Roots,
+        kinds: Vec<StringId>,
+        rooted: BudgetVec<bool>,
+    ) -> Result<Self, StageError> {
+        Ok(Self {
+            heap,
+            dump,
+            index,
+            output,
+            roots,
+            kinds,
+            rooted,
+            cache: Cache::new(),
+            ids: Ids::new(heap.classes.classes.len()),
+            strings: Strings::create(heap.scratch)?,
+            thread_names: heap.context.budget.growing("names of threads"),
+            local: 0,
+            class: 0,
+        })
+    }
+
+    /// Goes through the dump, whose ids have `ID` bytes, with or without a table of edges.
+    ///
+    /// # Errors
+    /// [`StageError::Input`], [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<W, L>, StageError> {
+        self.root::<EDGES>()?;
+        self.boot_loader::<EDGES>()?;
+        let source = Source::raw(&self.dump.content, &self.dump.name)?;
+        let mut cursor = Cursor::new(source, self.heap.context, HINT);
+        header(&mut cursor)?;
+        let mut records = Records::<ID>::new(cursor, self.dump.content_bytes);
+        let nodes = self.dump.facts.node_count as u32;
+        while self.output.node().0 < nodes {
+            let Some(record) = records.next()? else {
+                let offset = records.cursor.offset();
+                return Err(self.dump.error(offset, "the objects that the first pass found", "the end of the content"));
+            };
+            match record {
+                Record::Instance { class, length, .. } => self.instance::<ID, EDGES>(class, length, &mut records)?,
+                Record::ObjectArray { class, length, .. } => self.array::<ID, EDGES>(class, length, &mut records)?,
+                Record::PrimitiveArray { element, length, bytes, .. } => {
+                    records.cursor.skip(bytes)?;
+                    self.primitive_array::<ID, EDGES>(element, length)?;
+                }
+                Record::Class { id, .. } => {
+                    records.skip(&record)?;
+                    self.class::<EDGES>(id, records.start())?;
+                }
+                other => records.skip(&other)?,
+            }
+        }
+        self.strings.finish()?;
+        let (edges, holding) = self.output.finish(self.heap.scratch)?;
+        Ok(Linked { edges, holding, index: self.index, thread_names: self.thread_names })
+    }
+
+    /// The root, which holds the roots of the dump.
+    fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
+        for edge in self.roots.edges.iter() {
+            let name = self.kinds[edge.kind as usize].0;
+            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, Holding::Yes)?;
+        }
+        self.output.end(node_kind::ROOT, self.ids.root(), 0)
+    }
+
+    /// What stands for the loader of classes that have none.
+    fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
+        let (class, size) = match self.heap.special.loader {
+            Some(class) => (Ids::of(class), self.heap.classes.layout(class).size),
+            None => (self.ids.boot_loader(), self.dump.sizes.aligned(self.dump.sizes.header())),
+        };
+        self.class_edge::<EDGES>(self.heap.special.loader)?;
+        self.output.end(node_kind::INSTANCE, class, size)
+    }
+
+    #[inline]
+    fn class_edge<const EDGES: bool>(&mut self, class: Option<Position>) -> Result<(), StageError> {
+        let Some(class) = class else { return Ok(()) };
+        let holding = if self.rooted[class] { Holding::Implied } else { Holding::Yes };
+        self.output.edge::<EDGES>(self.heap.classes.classes[class].node, edge_kind::CLASS, || 0, holding)
+    }
+
+    #[inline]
+    fn instance<const ID: usize, const EDGES: bool>(
+        &mut self,
+        class: u64,
+        length: u32,
+        records: &mut Records<'_, ID>,
+    ) -> Result<(), StageError> {
+        let classes = &self.heap.classes;
+        let Some(class) = self.cache.position(class, |id| classes.position(id)) else {
+            return self.instance_of_nothing::<ID, EDGES>(class, length, records);
+        };
+        let layout = classes.layout(class);
+        if layout.body != length && !self.dump.choices.salvage {
+            let expected = format!("an instance with {} bytes of fields, as its class says", layout.body);
+            return Err(self.dump.error(records.start(), expected, length.to_string()));
+        }
+        if length as usize > MOST_PIECE {
+            return self.instance_of_nothing::<ID, EDGES>(0, length, records);
+        }
+        let body = records.cursor.take(length as usize)?;
+        self.class_edge::<EDGES>(Some(class))?;
+        for slot in classes.slots(layout) {
+            let at = slot.at as usize;
+            // Only a damaged dump has instances that are too short for their fields.
+            if at + ID > body.len() {
+                continue;
+            }
+            let address = id::<ID>(body, at);
+            if address == 0 {
+                continue;
+            }
+            if let Some(to) = self.index.find(address)? {
+                let holding = if slot.holds() { Holding::Yes } else { Holding::No };
+                let name = || classes.fields[slot.field()].name.0;
+                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, holding)?;
+            }
+        }
+        match self.heap.special.string {
+            Some(string) if string.class == class => {
+                let value = string.value as usize;
+                if value + ID <= body.len()
+                    && let Some(array) = self.index.find(id::<ID>(body, value))?
+                {
+                    let coder = string.coder.and_then(|at| body.get(at as usize)).copied();
+                    self.strings.push(self.output.node(), array, coder)?;
+                }
+            }
+            _ => {}
+        }
+        if self.is_thread() {
+            let field = self.heap.special.thread_name;
+            let at = field.and_then(|field| classes.reference(class, field)).map(|at| at as usize);
+            let address = at.filter(|at| at + ID <= body.len()).map_or(0, |at| id::<ID>(body, at));
+            let name = self.index.find(address)?;
+            self.thread::<EDGES>(name)?;
+        }
+        self.output.end(node_kind::INSTANCE, Ids::of(class), layout.size)
+    }
+
+    /// An instance of which only the length is known.
+    #[cold]
+    fn instance_of_nothing<const ID: usize, const EDGES: bool>(
+        &mut self,
+        class: u64,
+        length: u32,
+        records: &mut Records<'_, ID>,
+    ) -> Result<(), StageError> {
+        self.missing(class, records.start())?;
+        records.cursor.skip(length.into())?;
+        if self.is_thread() {
+            self.thread::<EDGES>(None)?;
+        }
+        let sizes = &self.dump.sizes;
+        self.output.end(node_kind::INSTANCE, self.ids.instance(), sizes.aligned(sizes.header() + u64::from(length)))
+    }
+
+    /// An object whose class the dump does not hold.
+    fn missing(&self, class: u64, offset: u64) -> Result<(), StageError> {
+        if self.dump.choices.salvage {
+            return Ok(());
+        }
+        Err(self.dump.error(offset, "an object of a class that the dump holds", format!("one of {class:#x}")))
+    }
+
+    fn array<const ID: usize, const EDGES: bool>(
+        &mut self,
+        class: u64,
+        length: u32,
+        records: &mut Records<'_, ID>,
+    ) -> Result<(), StageError> {
+        let classes = &self.heap.classes;
+        let class = match self.cache.position(class, |id| classes.position(id)) {
+            Some(class) => Some(class),
+            None => self.missing(class, records.start()).map(|()| None)?,
+        };
+        self.class_edge::<EDGES>(class)?;
+        let (mut left, mut number) = (u64::from(length) * ID as u64, 0);
+        while left > 0 {
+            let piece = records.cursor.some(ID, left)?;
+            for element in piece.chunks_exact(ID) {
+                let address = id::<ID>(element, 0);
+                if address != 0
+                    && let Some(to) = self.index.find(address)?
+                {
+                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, Holding::Yes)?;
+                }
+                number += 1;
+            }
+            left -= piece.len() as u64;
+        }
+        if self.is_thread() {
+            self.thread::<EDGES>(None)?;
+        }
+        let size = self.dump.sizes.array(u64::from(length) * self.dump.sizes.reference);
+        let class = class.map_or(self.ids.object_array(), Ids::of);
+        self.output.end(node_kind::OBJECT_ARRAY, class, size)
+    }
+
+    #[inline]
+    fn primitive_array<const ID: usize, const EDGES: bool>(
+        &mut self,
+        element: u8,
+        length: u32,
+    ) -> Result<(), StageError> {
+        let class = self.heap.special.arrays.get(element as usize).copied().flatten();
+        self.class_edge::<EDGES>(class)?;
+        if self.is_thread() {
+            self.thread::<EDGES>(None)?;
+        }
+        // The first pass has seen that the type has a width.
+        let bytes = u64::from(length) * value::width(element, ID).unwrap_or(1) as u64;
+        let id = class.map_or(self.ids.primitive_array(element), Ids::of);
+        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.dump.sizes.array(bytes))
+    }
+
+    fn class<const EDGES: bool>(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
+        let classes = &self.heap.classes;
+        let Some(class) = classes.classes[..].get(self.class).filter(|class| class.id == id) else {
+            return Err(self.dump.error(offset, "the class that the first pass found", format!("{id:#x}")));
+        };
+        self.class += 1;
+        let Class { superclass, loader, first_static, statics, .. } = *class;
+        self.class_edge::<EDGES>(self.heap.special.class)?;
+        if let Some(superclass) = classes.position(superclass) {
+            let to = classes.classes[superclass].node;
+            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, Holding::Yes)?;
+        }
+        let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.index.find(loader)? };
+        if let Some(loader) = loader {
+            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, Holding::Yes)?;
+        }
+        for field in &classes.statics[first_static as usize..(first_static + statics) as usize] {
+            if field.value != 0
+                && let Some(to) = self.index.find(field.value)?
+            {
+                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, Holding::Yes)?;
+            }
+        }
+        if self.is_thread() {
+            self.thread::<EDGES>(None)?;
+        }
+        let id = self.heap.special.class.map_or(self.ids.class(), Ids::of);
+        self.output.end(node_kind::CLASS, id, classes.static_size(class, &self.dump.sizes))
+    }
+
+    /// Whether the node at hand is a thread.
+    #[inline]
+    fn is_thread(&self) -> bool {
+        let next = self.roots.threads[..].get(self.thread_names.len());
+        next.is_some_and(|thread| thread.node == self.output.node())
+    }
+
+    /// What the stack of the thread at hand refers to. An object may stand for several threads.
+    #[cold]
+    fn thread<const EDGES: bool>(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
+        let node = self.output.node();
+        while self.is_thread() {
+            self.thread_names.push(name.unwrap_or(NodeId::NONE))?;
+        }
+        while let Some(local) = self.roots.locals[..].get(self.local).filter(|local| local.thread == node) {
+            self.local += 1;
+            let frame = local.frame.get().unwrap_or(self.kinds[local.kind as usize].0);
+            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, Holding::Yes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Positions of the classes that were looked up last.
+struct Cache {
+    entries: Vec<(u64, u32)>,
+}
+
+/// Entries, as a power of two.
+const CACHE: u32 = 12;
+
+impl Cache {
+    fn new() -> Self {
+        Self { entries: vec![(0, u32::MAX); 1 << CACHE] }
+    }
+
+    /// Position of the class at an address, which `find` knows.
+    #[inline]
+    fn position(&mut self, id: u64, find: impl FnOnce(u64) -> Option<Position>) -> Option<Position> {
+        // Fibonacci hashing: addresses have patterns.
+        let entry = &mut self.entries[(id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE)) as usize];
+        if entry.0 != id {
+            *entry = (id, find(id).map_or(u32::MAX, |position| position as u32));
+        }
+        if entry.1 == u32::MAX { None } else { Some(entry.1 as usize) }
+    }
+}
+
+/// The first node that a record stands for comes after the two that none does.
+const _: () = assert!(FIRST == BOOT_LOADER + 1);
+
+impl Ids {
+    /// Of a class of the dump.
+    #[inline]
+    #[must_use]
+    pub fn of(class: Position) -> ClassId {
+        ClassId(class as u32)
+    }
+}

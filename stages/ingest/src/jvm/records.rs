@@ -1,0 +1,538 @@
+//! The records of a dump, one after the other: those at the top, and those inside heap dump segments.
+//!
+//! Both passes read a dump through [`Records`]. It takes the head of each record and leaves the body (fields of an
+//! instance, elements of an array, text) to the caller, who takes it from the [`Cursor`] or passes over it.
+
+use super::cursor::Cursor;
+use heaplake_kit::StageError;
+
+/// Types of values, as the format numbers them.
+pub mod value {
+    /// A reference.
+    pub const OBJECT: u8 = 2;
+    /// `boolean`.
+    pub const BOOLEAN: u8 = 4;
+    /// `char`.
+    pub const CHAR: u8 = 5;
+    /// `byte`.
+    pub const BYTE: u8 = 8;
+
+    /// Names of the primitive types by number; empty where there is no such type.
+    const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];
+
+    /// Name of a primitive type.
+    #[must_use]
+    pub fn name(kind: u8) -> Option<&'static str> {
+        NAMES.get(kind as usize).copied().filter(|name| !name.is_empty())
+    }
+
+    /// Bytes of a value in the dump and, but for references, in memory; `id` is the width of a reference.
+    #[must_use]
+    pub const fn width(kind: u8, id: usize) -> Option<usize> {
+        match kind {
+            OBJECT => Some(id),
+            BOOLEAN | BYTE => Some(1),
+            CHAR | 9 => Some(2),
+            6 | 10 => Some(4),
+            7 | 11 => Some(8),
+            _ => None,
+        }
+    }
+}
+
+/// Why an object is a root, as the format numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootKind {
+    /// Tag of the record.
+    pub tag: u8,
+    /// Name for people.
+    pub name: &'static str,
+    /// Bytes that follow the object's id, that of a JNI reference not counted.
+    extra: usize,
+    /// Whether a thread's serial number follows.
+    pub of_thread: bool,
+    /// Whether the number of a frame of that thread follows.
+    has_frame: bool,
+}
+
+const fn root(tag: u8, name: &'static str, extra: usize, of_thread: bool, has_frame: bool) -> RootKind {
+    RootKind { tag, name, extra, of_thread, has_frame }
+}
+
+/// Tag of the root record of a class that is never unloaded.
+pub const STICKY_CLASS: u8 = 0x05;
+/// Tag of the root record of a thread.
+pub const THREAD_OBJECT: u8 = 0x08;
+/// Tag of a reference from native code.
+const JNI_GLOBAL: u8 = 0x01;
+/// What Android's runtime lists though nothing holds it.
+pub const UNREACHABLE: u8 = 0x90;
+
+/// All kinds of roots; those from 0x89 on are of Android's runtime.
+pub const ROOT_KINDS: [RootKind; 16] = [
+    root(0xff, "unknown", 0, false, false),
+    root(JNI_GLOBAL, "JNI global", 0, false, false),
+    root(0x02, "JNI local", 8, true, true),
+    root(0x03, "Java frame", 8, true, true),
+    root(0x04, "native stack", 4, true, false),
+    root(STICKY_CLASS, "sticky class", 0, false, false),
+    root(0x06, "thread block", 4, true, false),
+    root(0x07, "monitor", 0, false, false),
+    root(THREAD_OBJECT, "thread", 8, true, true),
+    root(0x89, "interned string", 0, false, false),
+    root(0x8a, "finalizing", 0, false, false),
+    root(0x8b, "debugger", 0, false, false),
+    root(0x8c, "reference cleanup", 0, false, false),
+    root(0x8d, "VM internal", 0, false, false),
+    root(0x8e, "JNI monitor", 8, true, true),
+    root(UNREACHABLE, "unreachable", 0, false, false),
+];
+
+/// A record, its body not yet taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A text of so many bytes, which are the body.
+    Text {
+        /// Its id.
+        id: u64,
+        /// Bytes of the body.
+        length: u64,
+    },
+    /// A class got loaded.
+    LoadClass {
+        /// Serial number, which frames refer to.
+        serial: u32,
+        /// Id of the class.
+        class: u64,
+        /// Id of the text of its name.
+        name: u64,
+    },
+    /// A place in a method.
+    Frame {
+        /// Its id.
+        id: u64,
+        /// Id of the text of the method's name.
+        method: u64,
+        /// Id of the text of the source file's name.
+        source: u64,
+        /// Serial number of the class.
+        class: u32,
+        /// Line, or a negative number that says why there is none.
+        line: i32,
+    },
+    /// A stack; the body is `frames` ids.
+    Trace {
+        /// Serial number.
+        serial: u32,
+        /// Number of ids.
+        frames: u32,
+    },
+    /// An object is a root.
+    Root {
+        /// Why, a position in [`ROOT_KINDS`].
+        kind: u8,
+        /// The object.
+        object: u64,
+        /// Serial number of the thread, where the kind has one.
+        thread: u32,
+        /// Frame of that thread, or its stack's serial number for a thread object.
+        frame: u32,
+    },
+    /// A class; the body is its constant pool, static fields and instance fields.
+    Class {
+        /// Its id.
+        id: u64,
+        /// The class that it extends, 0 for none.
+        superclass: u64,
+        /// Its loader, 0 for the boot loader.
+        loader: u64,
+        /// Bytes of its instances.
+        instance_bytes: u32,
+    },
+    /// An object; the body is `length` bytes of fields.
+    Instance {
+        /// Its id.
+        id: u64,
+        /// Its class.
+        class: u64,
+        /// Bytes of the body.
+        length: u32,
+    },
+    /// An array of references; the body is `length` ids.
+    ObjectArray {
+        /// Its id.
+        id: u64,
+        /// Its class.
+        class: u64,
+        /// Number of elements.
+        length: u32,
+    },
+    /// An array of primitive values; the body is `bytes` bytes.
+    PrimitiveArray {
+        /// Its id.
+        id: u64,
+        /// Type of the elements, which has a width.
+        element: u8,
+        /// Number of elements.
+        length: u32,
+        /// Bytes of the body: none where Android's runtime left the elements out.
+        bytes: u64,
+    },
+}
+
+/// What the head of a dump says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version, as `1.0.2`.
+    pub version: String,
+    /// Bytes of an id, 4 or 8.
+    pub id_bytes: u8,
+    /// When the dump was taken, milliseconds since 1970.
+    pub captured_at_ms: u64,
+}
+
+/// What every dump begins with.
+pub const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
+
+/// Bytes that a version may have, the first of them being those of [`MAGIC`].
+const MOST_MAGIC: usize = 32;
+
+/// Reads the head of a dump.
+///
+/// # Errors
+/// [`StageError::Input`] where there is none; those of the cursor.
+pub fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
+    let mut magic = Vec::with_capacity(MOST_MAGIC);
+    loop {
+        match cursor.take(1)?[0] {
+            0 => break,
+            byte => magic.push(byte),
+        }
+        if magic.len() > MOST_MAGIC {
+            break;
+        }
+    }
+    let version = magic.strip_prefix(&MAGIC[..13]).map(|version| String::from_utf8_lossy(version).into_owned());
+    let Some(version) = version.filter(|_| magic.starts_with(MAGIC) && magic.len() <= MOST_MAGIC) else {
+        let found = format!("{:?}", String::from_utf8_lossy(&magic));
+        return Err(cursor.error(0, "JAVA PROFILE 1.0.1, 1.0.2 or 1.0.3 and a zero byte", found));
+    };
+    let offset = cursor.offset();
+    let bytes = cursor.take(12)?;
+    let (id_bytes, captured_at_ms) = (u32_at(bytes, 0), u64_at(bytes, 4));
+    match id_bytes {
+        4 | 8 => Ok(Header { version, id_bytes: id_bytes as u8, captured_at_ms }),
+        other => Err(cursor.error(offset, "ids of 4 or 8 bytes", other.to_string())),
+    }
+}
+
+/// The records of a dump whose ids have `W` bytes.
+pub struct Records<'a, const W: usize> {
+    /// Where the bodies are.
+    pub cursor: Cursor<'a>,
+    /// Bytes of the content.
+    content_bytes: u64,
+    /// End of the heap dump segment that the cursor is in.
+    segment_end: u64,
+    /// Heap dumps and segments met so far.
+    segments: u64,
+    /// Where the last record begins.
+    start: u64,
+}
+
+impl<'a, const W: usize> Records<'a, W> {
+    /// From the cursor, which stands behind the header of a content of so many bytes.
+    #[must_use]
+    pub fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
+        Self { cursor, content_bytes, segment_end: 0, segments: 0, start: 0 }
+    }
+
+    /// Heap dumps and segments met so far.
+    #[must_use]
+    pub fn segments(&self) -> u64 {
+        self.segments
+    }
+
+    /// Where the record that was read last begins.
+    #[inline]
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The next record that says something about the heap; nothing at the end of the content. The body of the one before
+    /// must have been taken.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] for everything that is no record; those of the cursor.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // not an iterator: bodies must be taken in between
+    pub fn next(&mut self) -> Result<Option<Record>, StageError> {
+        loop {
+            if self.cursor.offset() < self.segment_end {
+                if let Some(record) = self.inside()? {
+                    return Ok(Some(record));
+                }
+            } else {
+                if self.cursor.at_end()? {
+                    return Ok(None);
+                }
+                if let Some(record) = self.top()? {
+                    return Ok(Some(record));
+                }
+            }
+        }
+    }
+
+    /// Passes over the body of a record.
+    ///
+    /// # Errors
+    /// Those of the cursor.
+    pub fn skip(&mut self, record: &Record) -> Result<(), StageError> {
+        match *record {
+            Record::Text { length, .. } => self.cursor.skip(length),
+            Record::Trace { frames, .. } => self.cursor.skip(u64::from(frames) * W as u64),
+            Record::Class { .. } => self.class_body(|_| {}),
+            Record::Instance { length, .. } => self.cursor.skip(u64::from(length)),
+            Record::ObjectArray { length, .. } => self.cursor.skip(u64::from(length) * W as u64),
+            Record::PrimitiveArray { bytes, .. } => self.cursor.skip(bytes),
+            Record::LoadClass { .. } | Record::Frame { .. } | Record::Root { .. } => Ok(()),
+        }
+    }
+
+    /// A record at the top.
+    #[cold]
+    fn top(&mut self) -> Result<Option<Record>, StageError> {
+        let offset = self.cursor.offset();
+        self.start = offset;
+        let head = self.cursor.take(9)?;
+        let (tag, stated) = (head[0], u64::from(u32_at(head, 5)));
+        let start = self.cursor.offset();
+        let left = self.content_bytes.saturating_sub(start);
+        let length = if tag == 0x0c { extended(stated, left) } else { stated };
+        if !matches!(tag, 0x01..=0x07 | 0x0a..=0x0e | 0x1c | 0x2c) {
+            return Err(self.cursor.error(offset, "a record", format!("the unknown tag {tag:#04x}")));
+        }
+        if length > left {
+            let expected = format!("a record ({tag:#04x}) that ends with the content, {left} bytes on");
+            return Err(self.cursor.error(offset, expected, format!("one of {length} bytes")));
+        }
+        let least = match tag {
+            0x01 => W,
+            0x02 => 8 + 2 * W,
+            0x04 => 4 * W + 8,
+            0x05 => 12,
+            _ => 0,
+        };
+        if length < least as u64 {
+            let expected = format!("a record ({tag:#04x}) of {least} bytes at least");
+            return Err(self.cursor.error(offset, expected, length.to_string()));
+        }
+        Ok(match tag {
+            0x01 => Some(Record::Text { id: id::<W>(self.cursor.take(W)?, 0), length: length - W as u64 }),
+            0x02 | 0x04 | 0x05 => Some(self.described(tag, length, least)?),
+            0x0c | 0x1c => {
+                self.segment_end = start + length;
+                self.segments += 1;
+                None
+            }
+            _ => {
+                self.cursor.skip(length)?;
+                None
+            }
+        })
+    }
+
+    /// A loaded class, a frame or a trace, of which the first `least` bytes count.
+    fn described(&mut self, tag: u8, length: u64, least: usize) -> Result<Record, StageError> {
+        let offset = self.cursor.offset();
+        let bytes = self.cursor.take(least)?;
+        let record = match tag {
+            0x02 => {
+                Record::LoadClass { serial: u32_at(bytes, 0), class: id::<W>(bytes, 4), name: id::<W>(bytes, W + 8) }
+            }
+            0x04 => Record::Frame {
+                id: id::<W>(bytes, 0),
+                method: id::<W>(bytes, W),
+                source: id::<W>(bytes, 3 * W),
+                class: u32_at(bytes, 4 * W),
+                line: u32_at(bytes, 4 * W + 4) as i32,
+            },
+            _ => Record::Trace { serial: u32_at(bytes, 0), frames: u32_at(bytes, 8) },
+        };
+        let rest = length - least as u64;
+        if let Record::Trace { frames, .. } = record {
+            if u64::from(frames) * W as u64 != rest {
+                let expected = format!("a stack of as many frames as fit its {rest} bytes");
+                return Err(self.cursor.error(offset, expected, frames.to_string()));
+            }
+        } else {
+            self.cursor.skip(rest)?;
+        }
+        Ok(record)
+    }
+
+    /// A record inside a segment.
+    #[inline]
+    fn inside(&mut self) -> Result<Option<Record>, StageError> {
+        let offset = self.cursor.offset();
+        self.start = offset;
+        let record = match self.cursor.take(1)?[0] {
+            0x21 => {
+                let head = self.cursor.take(8 + 2 * W)?;
+                Record::Instance { id: id::<W>(head, 0), class: id::<W>(head, W + 4), length: u32_at(head, 2 * W + 4) }
+            }
+            0x22 => {
+                let head = self.cursor.take(8 + 2 * W)?;
+                Record::ObjectArray { id: id::<W>(head, 0), class: id::<W>(head, W + 8), length: u32_at(head, W + 4) }
+            }
+            tag @ (0x23 | 0xc3) => {
+                let head = self.cursor.take(9 + W)?;
+                let (id, length, element) = (id::<W>(head, 0), u32_at(head, W + 4), head[W + 8]);
+                let Some(width) = value::width(element, W).filter(|_| element != value::OBJECT) else {
+                    return Err(self.cursor.error(offset, "an array of a primitive type", element.to_string()));
+                };
+                let bytes = if tag == 0xc3 { 0 } else { u64::from(length) * width as u64 };
+                Record::PrimitiveArray { id, element, length, bytes }
+            }
+            tag => match self.rare(tag, offset)? {
+                Some(record) => record,
+                None => return Ok(None),
+            },
+        };
+        let body = match record {
+            Record::Instance { length, .. } => u64::from(length),
+            Record::ObjectArray { length, .. } => u64::from(length) * W as u64,
+            Record::PrimitiveArray { bytes, .. } => bytes,
+            _ => 0,
+        };
+        let end = self.cursor.offset() + body;
+        if end > self.segment_end { Err(self.overlong(offset, end)) } else { Ok(Some(record)) }
+    }
+
+    #[cold]
+    fn overlong(&self, offset: u64, end: u64) -> StageError {
+        let expected = format!("an object that ends with its segment, at {}", self.segment_end);
+        self.cursor.error(offset, expected, format!("one that ends at {end}"))
+    }
+
+    /// Classes, roots, and what only says where on Android's heap the next objects lie.
+    #[cold]
+    fn rare(&mut self, tag: u8, offset: u64) -> Result<Option<Record>, StageError> {
+        if tag == 0x20 {
+            let head = self.cursor.take(7 * W + 8)?;
+            let (class, superclass, loader) = (id::<W>(head, 0), id::<W>(head, W + 4), id::<W>(head, 2 * W + 4));
+            let instance_bytes = u32_at(head, 7 * W + 4);
+            return Ok(Some(Record::Class { id: class, superclass, loader, instance_bytes }));
+        }
+        if tag == 0xfe {
+            self.cursor.skip(4 + W as u64)?;
+            return Ok(None);
+        }
+        let Some(kind) = ROOT_KINDS.iter().position(|kind| kind.tag == tag) else {
+            return Err(self.cursor.error(
+                offset,
+                "an object, a class or a root",
+                format!("the unknown tag {tag:#04x}"),
+            ));
+        };
+        let RootKind { extra, of_thread, has_frame, .. } = ROOT_KINDS[kind];
+        let jni = if tag == JNI_GLOBAL { W } else { 0 };
+        let bytes = self.cursor.take(W + extra + jni)?;
+        let number = |there: bool, at: usize| if there { u32_at(bytes, at) } else { 0 };
+        let (thread, frame) = (number(of_thread, W), number(has_frame, W + 4));
+        Ok(Some(Record::Root { kind: kind as u8, object: id::<W>(bytes, 0), thread, frame }))
+    }
+
+    /// The body of a class, field by field, once its head is taken.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] for types that there are not; those of the cursor.
+    pub fn class_body(&mut self, mut each: impl FnMut(ClassPart)) -> Result<(), StageError> {
+        for _ in 0..u16_at(self.cursor.take(2)?, 0) {
+            self.cursor.skip(2)?;
+            self.typed_value()?;
+        }
+        for _ in 0..u16_at(self.cursor.take(2)?, 0) {
+            let name = id::<W>(self.cursor.take(W)?, 0);
+            let (kind, value) = self.typed_value()?;
+            each(ClassPart::Static { name, kind, value });
+        }
+        for _ in 0..u16_at(self.cursor.take(2)?, 0) {
+            let offset = self.cursor.offset();
+            let bytes = self.cursor.take(W + 1)?;
+            let (name, kind) = (id::<W>(bytes, 0), bytes[W]);
+            self.width(kind, offset)?;
+            each(ClassPart::Field { name, kind });
+        }
+        let end = self.cursor.offset();
+        if end > self.segment_end { Err(self.overlong(end, end)) } else { Ok(()) }
+    }
+
+    /// A type and a value of it; the value of a reference only.
+    fn typed_value(&mut self) -> Result<(u8, u64), StageError> {
+        let offset = self.cursor.offset();
+        let kind = self.cursor.take(1)?[0];
+        let width = self.width(kind, offset)?;
+        let bytes = self.cursor.take(width)?;
+        Ok((kind, if kind == value::OBJECT { id::<W>(bytes, 0) } else { 0 }))
+    }
+
+    fn width(&self, kind: u8, offset: u64) -> Result<usize, StageError> {
+        value::width(kind, W).ok_or_else(|| self.cursor.error(offset, "a field of a known type", kind.to_string()))
+    }
+}
+
+/// A part of the body of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassPart {
+    /// A static field.
+    Static {
+        /// Id of the text of its name.
+        name: u64,
+        /// Its type.
+        kind: u8,
+        /// What it refers to, where it is a reference.
+        value: u64,
+    },
+    /// A field of the instances.
+    Field {
+        /// Id of the text of its name.
+        name: u64,
+        /// Its type.
+        kind: u8,
+    },
+}
+
+/// Real length of a heap dump record of which `left` bytes of content are left. The field has 32 bits; a writer of a
+/// larger one leaves what fits, and such a record is the last one.
+#[must_use]
+pub fn extended(stated: u64, left: u64) -> u64 {
+    if left >= stated && (left - stated).is_multiple_of(1 << 32) { left } else { stated }
+}
+
+/// An id of `W` bytes.
+#[inline]
+#[must_use]
+pub fn id<const W: usize>(bytes: &[u8], at: usize) -> u64 {
+    if W == 8 { u64_at(bytes, at) } else { u64::from(u32_at(bytes, at)) }
+}
+
+#[inline]
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes))
+}
+
+/// A number of 32 bits.
+#[inline]
+#[must_use]
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+/// A number of 64 bits.
+#[inline]
+#[must_use]
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}

@@ -1,0 +1,168 @@
+//! The roots, sorted out: what the root of the graph holds, and what a thread holds by its stack.
+
+use super::classes::{Classes, load};
+use super::index::{Index, Word};
+use super::records::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
+use super::scan::{ROOTS, Root};
+use super::stacks::{FRAMES, Frame, TRACE_FRAMES, TRACES, Trace};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Scratch, StageError};
+use heaplake_schemas::ids::{NodeId, StringId};
+
+/// An edge from the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RootEdge {
+    /// The object.
+    pub to: NodeId,
+    /// Why, a position in [`ROOT_KINDS`].
+    pub kind: u8,
+}
+
+/// An edge from a thread to what its stack refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Local {
+    /// The thread.
+    pub thread: NodeId,
+    /// The object.
+    pub to: NodeId,
+    /// The frame as text; [`StringId::NONE`] where none is named.
+    pub frame: StringId,
+    /// Why, a position in [`ROOT_KINDS`].
+    pub kind: u8,
+}
+
+/// A thread of the dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Thread {
+    /// Its object.
+    pub node: NodeId,
+    /// Its serial number.
+    pub serial: u32,
+    /// Serial number of its stack.
+    pub trace: u32,
+}
+
+/// See the module.
+pub struct Roots {
+    /// What the root holds, by object, each kind once.
+    pub edges: BudgetVec<RootEdge>,
+    /// What stacks refer to, by thread.
+    pub locals: BudgetVec<Local>,
+    /// The threads whose object is in the dump, by object.
+    pub threads: BudgetVec<Thread>,
+    /// The stacks.
+    pub stacks: Stacks,
+}
+
+impl Roots {
+    /// Sorts the roots of the dump out.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn load<W: Fetch<Word>, L: Fetch<u32>>(
+        index: &mut Index<W, L>,
+        classes: &Classes,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
+        let budget = &context.budget;
+        let mut roots = Self {
+            edges: budget.growing("roots"),
+            locals: budget.growing("references from stacks"),
+            threads: budget.growing("threads"),
+            stacks: Stacks::load(scratch, context)?,
+        };
+        roots.find_threads(index, scratch)?;
+        roots.threads.sort_unstable_by_key(|thread| (thread.serial, thread.node));
+        let mut sticky = false;
+        let mut records = ColumnReader::open(scratch, ROOTS)?;
+        while records.remaining() > 0 {
+            let root = records.next()?;
+            let kind = &ROOT_KINDS[root.kind as usize];
+            // Roots may refer to what the dump does not hold, as fields may.
+            let Some(to) = index.find(root.object)? else { continue };
+            if kind.tag == UNREACHABLE {
+                continue;
+            }
+            sticky |= kind.tag == STICKY_CLASS;
+            match roots.thread(root.thread).filter(|_| kind.of_thread && kind.tag != THREAD_OBJECT) {
+                Some(thread) => {
+                    let frame = roots.stacks.frame(thread.trace, root.frame);
+                    roots.locals.push(Local { thread: thread.node, to, frame, kind: root.kind as u8 })?;
+                }
+                None => roots.edges.push(RootEdge { to, kind: root.kind as u8 })?,
+            }
+        }
+        if !sticky {
+            // Then nothing says that the classes of the boot loader stay, but they do.
+            let kind = ROOT_KINDS.iter().position(|kind| kind.tag == STICKY_CLASS).unwrap_or(0) as u8;
+            for class in classes.classes.iter().filter(|class| class.loader == 0) {
+                roots.edges.push(RootEdge { to: class.node, kind })?;
+            }
+        }
+        roots.threads.sort_unstable();
+        roots.locals.sort_unstable();
+        roots.edges.sort_unstable();
+        let mut last = None;
+        roots.edges.retain_mut(|_, edge| last.replace(*edge) != Some(*edge));
+        Ok(roots)
+    }
+
+    fn find_threads<W: Fetch<Word>, L: Fetch<u32>>(
+        &mut self,
+        index: &mut Index<W, L>,
+        scratch: &Scratch,
+    ) -> Result<(), StageError> {
+        let mut records = ColumnReader::open(scratch, ROOTS)?;
+        while records.remaining() > 0 {
+            let Root { object, kind, thread, frame, .. } = records.next()?;
+            if ROOT_KINDS[kind as usize].tag != THREAD_OBJECT {
+                continue;
+            }
+            if let Some(node) = index.find(object)? {
+                self.threads.push(Thread { node, serial: thread, trace: frame })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread with a serial number; they are sorted by it.
+    fn thread(&self, serial: u32) -> Option<Thread> {
+        let at = self.threads.partition_point(|thread| thread.serial < serial);
+        self.threads[..].get(at).filter(|thread| thread.serial == serial).copied()
+    }
+}
+
+/// Stacks by serial number, frames by id.
+pub struct Stacks {
+    traces: BudgetVec<Trace>,
+    frames: BudgetVec<Frame>,
+    trace_frames: ColumnMap<u64>,
+}
+
+impl Stacks {
+    fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut traces = load(scratch, context, "stacks", TRACES)?;
+        traces.sort_unstable_by_key(|trace| (trace.serial, trace.first));
+        let frames = load(scratch, context, "frames", FRAMES)?;
+        Ok(Self { traces, frames, trace_frames: ColumnMap::open(scratch, TRACE_FRAMES, None)? })
+    }
+
+    /// Frames of the stack with a serial number, as texts, the innermost first.
+    pub fn texts(&self, trace: u32) -> impl Iterator<Item = StringId> {
+        let at = self.traces.partition_point(|other| other.serial < trace);
+        let found = self.traces[..].get(at).filter(|other| other.serial == trace);
+        let ids = found.map_or(&[][..], |trace| {
+            let first = trace.first as usize;
+            self.trace_frames[..].get(first..first + trace.frames as usize).unwrap_or_default()
+        });
+        ids.iter().map(|&id| match self.frames.binary_search_by_key(&id, |frame| frame.id) {
+            Ok(at) => self.frames[at].text,
+            Err(_) => StringId::NONE,
+        })
+    }
+
+    /// One of them.
+    fn frame(&self, trace: u32, number: u32) -> StringId {
+        self.texts(trace).nth(number as usize).unwrap_or(StringId::NONE)
+    }
+}

@@ -1,0 +1,374 @@
+//! Stage `scan`: the first pass over a dump of a Java heap.
+//!
+//! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the addresses,
+//!   what they are multiples of and how wide references are.
+//! * Reads: the input, once, front to back; bodies of objects are passed over.
+//! * Writes: `node.id`, the offset and the chunks of all objects ([`OFFSET`], [`super::index::CHUNKS`]), classes, fields,
+//!   static references, roots, frames and stacks; the string table, with the names that these use.
+//! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
+//!   16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18 bytes per
+//!   32 KiB of heap.
+//! * Passes over disk: one read of the input; compressed inputs and standard input are first written to scratch,
+//!   decompressed.
+//! * Worst case: linear.
+//! * Fails when: the input is no such dump, is damaged (unless what can be read of it is wanted), or has more objects than
+//!   ordinals.
+//! * Determinism: one thread understands, a second one reads ahead; everything is in the order of the dump.
+//! * Reference: the format as HotSpot writes it, `heapDumper.cpp`, and Android's `hprof.cc`; Eclipse MAT reads it.
+
+use super::classes::{Class, ClassWriter};
+use super::cursor::Cursor;
+use super::index::Chunks;
+use super::names::{Names, TextWriter};
+use super::records::{Header, Record, Records, header, id};
+use super::sizes::Observed;
+use super::spool::{Spooled, spool};
+use super::stacks::{RawFrame, StackWriter};
+use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
+use crate::source::{self, Identity, Input, Source};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{ColumnWriter, Context, InputError, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "scan",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 16,
+    scratch_per_edge: 0,
+    passes: "input once",
+};
+
+/// Where the record of each node begins in the content; 0 for those that have none.
+pub const OFFSET: Column<u64> = Column::new("jvm.offset");
+
+/// A root record.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Root {
+    /// Address of the object.
+    pub object: u64,
+    /// Position in [`super::records::ROOT_KINDS`].
+    pub kind: u32,
+    /// Serial number of the thread, where the kind has one.
+    pub thread: u32,
+    /// Frame of its stack, or the serial number of the stack of a thread object.
+    pub frame: u32,
+    /// Not used.
+    pub padding: u32,
+}
+
+/// The roots, in the order of the dump.
+pub const ROOTS: Column<Root> = Column::new("jvm.root");
+
+/// Scans a dump. `source` is opened on `input` and nothing was taken from it.
+///
+/// # Errors
+/// [`StageError::Input`] with offset for everything wrong with the input; [`StageError::Io`] and
+/// [`StageError::Budget`]; what `admission` returns for the number of nodes.
+pub fn run(
+    input: &Input,
+    source: Source,
+    choices: Choices,
+    scratch: &Scratch,
+    context: &Context<'_>,
+    admission: super::Admission<'_>,
+) -> Result<Stats, StageError> {
+    let name = input.name();
+    let content = Content::of(input, source, scratch, context)?;
+    context.progress.begin(STAGE.name, content.bytes);
+    let mut cursor = Cursor::new(Source::named(content.source, &name), context, HINT);
+    let head = header(&mut cursor)?;
+    let scan = Scan::create(name.clone(), choices, content.damage, scratch, context)?;
+    let mut scanned = match head.id_bytes {
+        4 => scan.all(Records::<4>::new(cursor, content.bytes))?,
+        _ => scan.all(Records::<8>::new(cursor, content.bytes))?,
+    };
+    let identity = match (scanned.identity.take(), content.identity) {
+        (_, Some(identity)) => identity,
+        (Some(identity), None) => identity,
+        (None, None) => source::identify(&Input::File(content.path.clone()))?,
+    };
+    let facts = facts(&head, &identity, content.bytes, &scanned);
+    let nodes = facts.node_count;
+    admission(nodes)?;
+    let dump = Dump {
+        name,
+        content: content.path,
+        content_bytes: content.bytes,
+        id_bytes: head.id_bytes,
+        sizes: scanned.observed.sizes(head.id_bytes),
+        unit: scanned.observed.unit(),
+        choices,
+        facts,
+    };
+    dump.save(scratch)?;
+    context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: content.spooled })
+}
+
+fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scanned) -> Facts {
+    Facts {
+        format: "hprof".to_owned(),
+        format_version: Some(head.version.clone()),
+        input_bytes: identity.bytes,
+        content_bytes,
+        input_hash: identity.hash.clone(),
+        node_count: scanned.nodes,
+        string_count: scanned.texts,
+        root: NodeId(super::ROOT),
+        keeps_garbage: true,
+        counts_empty: true,
+        follows_holding: true,
+        captured_at_us: i64::try_from(head.captured_at_ms).ok().and_then(|ms| ms.checked_mul(1000)),
+        partial: scanned.partial.clone(),
+        ..Facts::default()
+    }
+}
+
+/// Where the content is.
+struct Content {
+    source: Source,
+    path: PathBuf,
+    bytes: u64,
+    /// What the input is, where that is known beforehand.
+    identity: Option<Identity>,
+    damage: Option<StageError>,
+    spooled: u64,
+}
+
+impl Content {
+    fn of(input: &Input, mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        if let Input::File(path) = input
+            && let Some(bytes) = plain(path, source.peek(context)?)
+        {
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            return Ok(Self { source, path, bytes, identity: None, damage: None, spooled: 0 });
+        }
+        let Spooled { path, bytes, identity, damage } = spool(source, scratch, context)?;
+        let identity = if damage.is_none() {
+            Some(identity)
+        } else if let Input::File(_) = input {
+            Some(source::identify(input)?)
+        } else {
+            None
+        };
+        Ok(Self { source: Source::raw(&path, &input.name())?, path, bytes, identity, damage, spooled: bytes })
+    }
+}
+
+/// Length of a file, when that is what the content consists of.
+fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut head = vec![0; beginning.len().min(16)];
+    let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+    (read.is_ok() && beginning.starts_with(&head)).then_some(file.len())
+}
+
+/// The scan at work.
+struct Scan<'a> {
+    /// How messages call the input.
+    name: String,
+    choices: Choices,
+    /// What ended the content early.
+    damage: Option<StageError>,
+    scratch: &'a Scratch,
+    context: &'a Context<'a>,
+    texts: TextWriter,
+    classes: ClassWriter,
+    stacks: StackWriter,
+    roots: ColumnWriter<Root>,
+    ids: ColumnWriter<u64>,
+    offsets: ColumnWriter<u64>,
+    chunks: Chunks,
+    observed: Observed,
+    nodes: u64,
+}
+
+/// What is known after it.
+struct Scanned {
+    nodes: u64,
+    texts: u64,
+    observed: Observed,
+    identity: Option<Identity>,
+    partial: Option<String>,
+}
+
+impl<'a> Scan<'a> {
+    fn create(
+        name: String,
+        choices: Choices,
+        damage: Option<StageError>,
+        scratch: &'a Scratch,
+        context: &'a Context<'a>,
+    ) -> Result<Self, StageError> {
+        let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
+        let mut offsets = ColumnWriter::create(scratch, OFFSET)?;
+        for id in [ROOT_ID, 0] {
+            ids.push(id)?;
+            offsets.push(0)?;
+        }
+        Ok(Self {
+            name,
+            choices,
+            damage,
+            scratch,
+            context,
+            texts: TextWriter::create(scratch, context)?,
+            classes: ClassWriter::new(context),
+            stacks: StackWriter::create(scratch, context)?,
+            roots: ColumnWriter::create(scratch, ROOTS)?,
+            ids,
+            offsets,
+            chunks: Chunks::new(&context.budget)?,
+            observed: Observed::default(),
+            nodes: FIRST.into(),
+        })
+    }
+
+    /// Reads all records, then gives names to what was read.
+    fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
+        let partial = match self.records(&mut records) {
+            Ok(()) => None,
+            Err(StageError::Input(error)) => Some(self.give_up(*error)?),
+            Err(other) => return Err(other),
+        };
+        // What is left of a damaged input counts for its identity.
+        let identity = match records.cursor.finish() {
+            Ok(()) => records.cursor.identity().cloned().filter(|identity| !identity.hash.is_empty()),
+            Err(StageError::Input(_)) => None,
+            Err(other) => return Err(other),
+        };
+        let Self { scratch, context, texts, classes, stacks, roots, ids, offsets, chunks, observed, nodes, .. } = self;
+        roots.finish()?;
+        ids.finish()?;
+        offsets.finish()?;
+        chunks.write(&context.budget, scratch)?;
+        let texts = texts.finish(scratch)?;
+        let mut names = Names::create(&context.budget, scratch)?;
+        let loaded = classes.finish(&texts, &mut names, scratch)?;
+        stacks.finish(&texts, &loaded, &mut names, scratch)?;
+        names.finish()?;
+        let scanned = Scanned { nodes, texts: texts.count(), observed, identity, partial };
+        texts.discard(scratch);
+        Ok(scanned)
+    }
+
+    /// The end of a damaged dump: an error with the number of objects that could be read, or, where they are wanted
+    /// nonetheless, what the analysis leaves out.
+    fn give_up(&mut self, error: InputError) -> Result<String, StageError> {
+        let InputError { file, offset, expected, found, hint } = error;
+        let objects = self.nodes - u64::from(FIRST);
+        if !self.choices.salvage || objects == 0 {
+            let found = format!("{found} (after {objects} objects)");
+            return Err(InputError { file, offset, expected, found, hint }.into());
+        }
+        Ok(format!("what follows byte {offset}, after {objects} objects: expected {expected}, found {found}"))
+    }
+
+    fn records<const W: usize>(&mut self, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        while let Some(record) = records.next()? {
+            let offset = records.start();
+            match record {
+                Record::Instance { id, length, .. } => {
+                    records.cursor.skip(length.into())?;
+                    self.observed.object(id);
+                    self.object(id, offset)?;
+                }
+                Record::PrimitiveArray { id, bytes, .. } => {
+                    records.cursor.skip(bytes)?;
+                    self.observed.object(id);
+                    self.object(id, offset)?;
+                }
+                Record::ObjectArray { id, length, .. } => {
+                    records.cursor.skip(u64::from(length) * W as u64)?;
+                    self.observed.references(id, length);
+                    self.object(id, offset)?;
+                }
+                Record::Root { kind, object, thread, frame } => {
+                    self.roots.push(Root { object, kind: kind.into(), thread, frame, padding: 0 })?;
+                }
+                other => self.other(other, offset, records)?,
+            }
+        }
+        if let Some(damage) = self.damage.take() {
+            return Err(damage);
+        }
+        if records.segments() == 0 {
+            let offset = records.cursor.offset();
+            return Err(records.cursor.error(offset, "a heap dump", "the end of the content"));
+        }
+        Ok(())
+    }
+
+    /// An object at this address, whose record begins at this offset.
+    #[inline]
+    fn object(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
+        if id == 0 {
+            let (expected, found) = ("an object at some address".to_owned(), "one at 0".to_owned());
+            let error = InputError { file: self.name.clone(), offset, expected, found, hint: HINT };
+            return Err(error.into());
+        }
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(StageError::Overflow("the number of objects"));
+        }
+        self.ids.push(id)?;
+        self.offsets.push(offset)?;
+        self.chunks.note(id)
+    }
+
+    /// What there is few of.
+    #[cold]
+    fn other<const W: usize>(
+        &mut self,
+        record: Record,
+        offset: u64,
+        records: &mut Records<'_, W>,
+    ) -> Result<(), StageError> {
+        match record {
+            Record::Text { id, mut length } => {
+                while length > 0 {
+                    let piece = records.cursor.some(1, length)?;
+                    self.texts.extend(piece)?;
+                    length -= piece.len() as u64;
+                }
+                self.texts.end(id)
+            }
+            Record::LoadClass { serial, class, name } => self.classes.load(serial, class, name),
+            Record::Frame { id, method, source, class, line } => {
+                self.stacks.frame(RawFrame { id, method, source, class, line })
+            }
+            Record::Trace { serial, frames } => {
+                self.stacks.trace(serial, frames)?;
+                for _ in 0..frames {
+                    self.stacks.trace_frame(id::<W>(records.cursor.take(W)?, 0))?;
+                }
+                Ok(())
+            }
+            Record::Class { id, superclass, loader, .. } => {
+                let mark = self.classes.mark();
+                let (mut static_bytes, mut result) = (0, Ok(()));
+                records.class_body(|part| match self.classes.part(part) {
+                    Ok(bytes) => static_bytes += bytes,
+                    Err(error) => result = Err(error),
+                })?;
+                result?;
+                let node = NodeId(self.nodes as u32);
+                let name = StringId::NONE;
+                let class = Class { id, superclass, loader, offset, node, name, static_bytes, ..Class::zeroed() };
+                self.classes.class(class, mark)?;
+                self.observed.object(id);
+                self.object(id, offset)
+            }
+            _ => Ok(()),
+        }
+    }
+}

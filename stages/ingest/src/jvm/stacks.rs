@@ -1,0 +1,143 @@
+//! Stack traces: frames as text, and which thread has which.
+
+use super::classes::Loaded;
+use super::names::{Names, Texts, class_name, standard};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::Column;
+
+/// A frame and what it says.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Frame {
+    /// Its id.
+    pub id: u64,
+    /// `Class.method(File.java:line)`.
+    pub text: StringId,
+    /// Not used.
+    pub padding: u32,
+}
+
+/// A stack.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Trace {
+    /// Its serial number.
+    pub serial: u32,
+    /// How many frames it has.
+    pub frames: u32,
+    /// The first of them in [`TRACE_FRAMES`].
+    pub first: u64,
+}
+
+/// All frames, by id.
+pub const FRAMES: Column<Frame> = Column::new("jvm.frame");
+/// All stacks, in the order of the dump.
+pub const TRACES: Column<Trace> = Column::new("jvm.trace");
+/// Ids of the frames of each stack, those of one together, the innermost first.
+pub const TRACE_FRAMES: Column<u64> = Column::new("jvm.trace_frame");
+
+/// A frame as the dump has it.
+#[derive(Clone, Copy)]
+pub struct RawFrame {
+    /// Its id.
+    pub id: u64,
+    /// Id of the method's name.
+    pub method: u64,
+    /// Id of the source file's name.
+    pub source: u64,
+    /// Serial number of the class.
+    pub class: u32,
+    /// Line, or a negative number.
+    pub line: i32,
+}
+
+/// Line of a native method.
+const NATIVE: i32 = -3;
+
+/// Takes stacks down as they come.
+pub struct StackWriter {
+    frames: BudgetVec<RawFrame>,
+    traces: ColumnWriter<Trace>,
+    trace_frames: ColumnWriter<u64>,
+}
+
+impl StackWriter {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        Ok(Self {
+            frames: context.budget.growing("frames"),
+            traces: ColumnWriter::create(scratch, TRACES)?,
+            trace_frames: ColumnWriter::create(scratch, TRACE_FRAMES)?,
+        })
+    }
+
+    /// A frame.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn frame(&mut self, frame: RawFrame) -> Result<(), StageError> {
+        self.frames.push(frame)
+    }
+
+    /// A stack, whose frames follow.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn trace(&mut self, serial: u32, frames: u32) -> Result<(), StageError> {
+        self.traces.push(Trace { serial, frames, first: self.trace_frames.len() })
+    }
+
+    /// A frame of the last stack.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn trace_frame(&mut self, id: u64) -> Result<(), StageError> {
+        self.trace_frames.push(id)
+    }
+
+    /// Writes the frames with their texts.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn finish(
+        self,
+        texts: &Texts,
+        loaded: &Loaded,
+        names: &mut Names,
+        scratch: &Scratch,
+    ) -> Result<(), StageError> {
+        let Self { mut frames, traces, trace_frames } = self;
+        traces.finish()?;
+        trace_frames.finish()?;
+        frames.sort_by_key(|frame| frame.id);
+        let mut writer = ColumnWriter::create(scratch, FRAMES)?;
+        for frame in frames.iter() {
+            let text = names.intern(&describe(frame, texts, loaded))?;
+            writer.push(Frame { id: frame.id, text, padding: 0 })?;
+        }
+        writer.finish().map(drop)
+    }
+}
+
+/// A frame as Java prints it.
+fn describe(frame: &RawFrame, texts: &Texts, loaded: &Loaded) -> Vec<u8> {
+    let unknown = || b"?".to_vec();
+    let mut text = loaded.name_by_serial(frame.class, texts).map_or_else(unknown, class_name);
+    text.push(b'.');
+    text.extend(texts.get(frame.method).map_or_else(unknown, standard));
+    let place = match texts.get(frame.source) {
+        _ if frame.line == NATIVE => "Native Method".to_owned(),
+        None => "Unknown Source".to_owned(),
+        Some(file) => {
+            let file = String::from_utf8_lossy(file).into_owned();
+            if frame.line > 0 { format!("{file}:{}", frame.line) } else { file }
+        }
+    };
+    text.extend(format!("({place})").as_bytes());
+    text
+}

@@ -1,0 +1,142 @@
+//! Stage `threads`: the table of threads.
+//!
+//! * Computes: nothing.
+//! * Reads: `thread.*`, `node.{name,retained}` at random, strings.
+//! * Writes: `threads.parquet`.
+//! * Resident memory: the texts of [`FRAMES`] frames, or those of the longest stack.
+//! * Passes over disk: one.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the nodes.
+//! * Reference: the contract of [`heaplake_schemas::threads`].
+
+use crate::source::array;
+use crate::table::Table;
+use arrow::array::{ArrayRef, ListArray, StringBuilder};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::run;
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS};
+use heaplake_schemas::threads::{FILE, frame, schema};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "threads",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "threads once",
+};
+
+/// Frames after which a row group ends.
+const FRAMES: usize = 1 << 14;
+
+/// Writes the table.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn run(
+    facts: &Facts,
+    scratch: &Scratch,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<(run::Table, Stats), StageError> {
+    let mut nodes = ColumnReader::open(scratch, columns::THREAD_NODE)?;
+    context.progress.begin(STAGE.name, nodes.remaining());
+    let mut locals = ColumnReader::open(scratch, columns::THREAD_LOCALS)?;
+    let mut counts = ColumnReader::open(scratch, columns::THREAD_FRAME_COUNT)?;
+    let mut frames = ColumnReader::open(scratch, columns::THREAD_FRAME)?;
+    let texts = Texts::open(scratch)?;
+    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut rows = Rows::default();
+    while nodes.remaining() > 0 {
+        let node = nodes.next()?;
+        rows.push(node, locals.next()?, &texts);
+        for _ in 0..counts.next()? {
+            rows.frame(frames.next()?, &texts);
+        }
+        if rows.frames >= FRAMES || nodes.remaining() == 0 {
+            context.step(rows.nodes.len() as u64)?;
+            table.write(&std::mem::take(&mut rows).finish())?;
+        }
+    }
+    let table = table.finish()?;
+    context.progress.end();
+    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
+    Ok((table, stats))
+}
+
+struct Texts {
+    strings: StringTable,
+    names: ColumnMap<StringId>,
+    retained: ColumnMap<u64>,
+}
+
+impl Texts {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
+            retained: ColumnMap::open(scratch, columns::NODE_RETAINED, None)?,
+        })
+    }
+}
+
+/// Rows of a row group.
+#[derive(Default)]
+struct Rows {
+    nodes: Vec<u32>,
+    names: StringBuilder,
+    /// How many frames each row has.
+    lengths: Vec<usize>,
+    texts: StringBuilder,
+    locals: Vec<u64>,
+    retained: Vec<u64>,
+    frames: usize,
+}
+
+impl Rows {
+    fn push(&mut self, node: NodeId, locals: u64, texts: &Texts) {
+        self.nodes.push(node.0);
+        append(&mut self.names, texts.names[node.index()], texts);
+        self.lengths.push(0);
+        self.locals.push(locals);
+        self.retained.push(texts.retained[node.index()]);
+    }
+
+    /// A frame of the last row.
+    fn frame(&mut self, frame: StringId, texts: &Texts) {
+        append(&mut self.texts, frame, texts);
+        if let Some(length) = self.lengths.last_mut() {
+            *length += 1;
+        }
+        self.frames += 1;
+    }
+
+    fn finish(mut self) -> [ArrayRef; 5] {
+        let offsets = OffsetBuffer::from_lengths(self.lengths);
+        let frames = ListArray::new(Arc::new(frame()), offsets, Arc::new(self.texts.finish()), None);
+        [
+            array::<UInt32Type>(self.nodes),
+            Arc::new(self.names.finish()),
+            Arc::new(frames),
+            array::<UInt64Type>(self.locals),
+            array::<UInt64Type>(self.retained),
+        ]
+    }
+}
+
+fn append(builder: &mut StringBuilder, text: StringId, texts: &Texts) {
+    match text.get() {
+        Some(id) => builder.append_value(texts.strings.text(id as usize)),
+        None => builder.append_null(),
+    }
+}

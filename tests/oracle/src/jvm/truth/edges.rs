@@ -1,0 +1,116 @@
+//! What holds what.
+
+use super::super::model::{Class, Dump, Object, ObjectData, RootKind, Value};
+use super::{ClassId, Index, Node, Referents};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The classes below which references may be weak.
+const WEAK: [&str; 3] =
+    ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
+
+/// Targets of a node's edges.
+pub(super) fn edges(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Vec<usize> {
+    let of_class = || match index.class_of(node) {
+        Some(ClassId::Dumped(class)) => index.target(class),
+        _ => None,
+    };
+    match node {
+        Node::Root => roots(index),
+        Node::BootLoader => of_class().into_iter().collect(),
+        Node::Class(class) => of_class().into_iter().chain(of_a_class(index, class)).collect(),
+        Node::Object(object) => {
+            let mut targets: Vec<usize> = of_class().into_iter().collect();
+            targets.extend(of_an_object(index, object, referents));
+            targets.extend(locals(index, object));
+            targets
+        }
+    }
+}
+
+/// Superclass, loader, static fields.
+fn of_a_class(index: &Index<'_>, class: &Class) -> Vec<usize> {
+    let loader = if class.loader == 0 { Some(index.boot_loader()) } else { index.target(class.loader) };
+    let statics = class.statics.iter().map(|field| field.value);
+    index.target(class.parent).into_iter().chain(loader).chain(targets(index, statics)).collect()
+}
+
+fn of_an_object(index: &Index<'_>, object: &Object, referents: Referents) -> Vec<usize> {
+    match &object.data {
+        ObjectData::Instance(class, values) => {
+            let skipped = match referents {
+                Referents::Hold => None,
+                Referents::Skip => referent(index, *class),
+            };
+            let held = values.iter().enumerate().filter(|(at, _)| Some(*at) != skipped);
+            targets(index, held.map(|(_, &value)| value)).collect()
+        }
+        ObjectData::ObjectArray(_, elements) => {
+            targets(index, elements.iter().map(|&element| Value::Object(element))).collect()
+        }
+        ObjectData::PrimitiveArray(..) => Vec::new(),
+    }
+}
+
+fn targets(index: &Index<'_>, values: impl Iterator<Item = Value>) -> impl Iterator<Item = usize> {
+    values.filter_map(|value| match value {
+        Value::Object(address) => index.target(address),
+        Value::Primitive(..) => None,
+    })
+}
+
+/// The place of the `referent` among the values of an instance of a weak, soft or phantom reference.
+fn referent(index: &Index<'_>, class: u64) -> Option<usize> {
+    let name = |class: &Class| index.class_name(ClassId::Dumped(class.address));
+    if !index.chain(class).any(|class| WEAK.contains(&name(class).as_str())) {
+        return None;
+    }
+    let fields = index.chain(class).flat_map(|class| class.fields.iter().map(move |&(field, _)| (class, field)));
+    let mut fields = fields.enumerate();
+    fields
+        .find(|(_, (class, field))| name(class) == "java.lang.ref.Reference" && index.text(*field) == Some(b"referent"))
+        .map(|(at, _)| at)
+}
+
+/// The thread objects of the dump, by the threads' numbers. `is_object` tells whether there is an object at an address.
+pub(super) fn threads(dump: &Dump, is_object: impl Fn(u64) -> bool) -> BTreeMap<u32, u64> {
+    let threads = dump.roots.iter().filter_map(|root| match root.kind {
+        RootKind::Thread(serial, _) if is_object(root.object) => Some((serial, root.object)),
+        _ => None,
+    });
+    threads.collect()
+}
+
+/// The thread that a root belongs to, if it belongs to one.
+pub(super) fn thread_of(kind: RootKind) -> Option<u32> {
+    match kind {
+        RootKind::JniLocal(thread, _)
+        | RootKind::JavaFrame(thread, _)
+        | RootKind::NativeStack(thread)
+        | RootKind::ThreadBlock(thread) => Some(thread),
+        _ => None,
+    }
+}
+
+/// What the stack of a thread refers to is held by the thread.
+fn locals(index: &Index<'_>, object: &Object) -> Vec<usize> {
+    let own: Vec<u32> =
+        index.threads.iter().filter(|(_, address)| **address == object.address).map(|(&n, _)| n).collect();
+    if own.is_empty() {
+        return Vec::new();
+    }
+    let own = index.dump.roots.iter().filter(|root| thread_of(root.kind).is_some_and(|thread| own.contains(&thread)));
+    own.filter_map(|root| index.target(root.object)).collect()
+}
+
+/// Everything else is held by the root, once for each kind of root that an object is, and the classes of the boot loader where the dump has no sticky classes.
+fn roots(index: &Index<'_>) -> Vec<usize> {
+    let roots = &index.dump.roots;
+    let has_thread = |kind| thread_of(kind).is_some_and(|thread| index.threads.contains_key(&thread));
+    let own = roots.iter().filter(|root| !has_thread(root.kind));
+    let own: BTreeSet<(usize, u8)> =
+        own.filter_map(|root| Some((index.target(root.object)?, root.kind.tag()))).collect();
+    let of_boot_loader = index.dump.classes.iter().filter(|class| class.loader == 0);
+    let sticky = roots.iter().any(|root| root.kind == RootKind::StickyClass);
+    let classes = of_boot_loader.filter(|_| !sticky).filter_map(|class| index.target(class.address));
+    own.into_iter().map(|(object, _)| object).chain(classes).collect()
+}
