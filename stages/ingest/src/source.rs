@@ -82,6 +82,8 @@ pub struct Source {
     handed_out: u64,
     /// The first block, when it was looked at but not handed out.
     first: Vec<u8>,
+    /// A file that is read without a thread.
+    direct: Option<File>,
 }
 
 impl Source {
@@ -95,13 +97,17 @@ impl Source {
     }
 
     /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
-    /// it `name`.
+    /// it `name`. It is read without a thread of its own: there is nothing to do but to read, and blocks stay in the cache
+    /// of the processor that uses them.
     ///
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
         let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
-        Ok(Self::start(move || Ok(Content::Raw(file)), name.to_owned(), BLOCK))
+        let (_, blocks) = bounded(0);
+        let (used, _) = bounded(0);
+        let source = Self::new(name.to_owned(), blocks, used);
+        Ok(Self { direct: Some(file), ..source })
     }
 
     /// Text in blocks of any size.
@@ -122,7 +128,11 @@ impl Source {
             };
             let _ = send.send(last);
         });
-        Self { name, blocks, used, identity: None, handed_out: 0, first: Vec::new() }
+        Self::new(name, blocks, used)
+    }
+
+    fn new(name: String, blocks: Receiver<Message>, used: Sender<Vec<u8>>) -> Self {
+        Self { name, blocks, used, identity: None, handed_out: 0, first: Vec::new(), direct: None }
     }
 
     /// How messages call the input.
@@ -163,6 +173,13 @@ impl Source {
         }
         if self.identity.is_some() {
             return Ok(false);
+        }
+        if let Some(file) = &mut self.direct {
+            block.resize(BLOCK, 0);
+            let filled = fill(file, block).map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
+            block.truncate(filled);
+            self.handed_out += filled as u64;
+            return Ok(filled > 0);
         }
         let message = loop {
             match self.blocks.recv_timeout(PATIENCE) {
@@ -267,8 +284,6 @@ enum Content {
     Plain(Box<Stored>),
     Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
     Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
-    /// As it is, without a look at it.
-    Raw(File),
 }
 
 impl Content {
@@ -294,7 +309,6 @@ impl Content {
             Self::Plain(stored) => *stored,
             Self::Gzip(decoder) => decoder.into_inner(),
             Self::Zstd(decoder) => decoder.finish().into_inner(),
-            Self::Raw(_) => return Ok(Identity::default()),
         };
         io::copy(&mut stored, &mut io::sink())?;
         Ok(stored.into_inner().1.identity())
@@ -307,7 +321,6 @@ impl Read for Content {
             Self::Plain(stored) => stored.read(buffer),
             Self::Gzip(decoder) => decoder.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
-            Self::Raw(file) => file.read(buffer),
         }
     }
 }

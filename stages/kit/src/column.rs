@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::os::unix::fs::FileExt;
@@ -214,6 +214,14 @@ impl<T: Pod> ColumnReader<T> {
     /// # Errors
     /// As [`Self::next_slice`].
     pub fn skip(&mut self, mut count: u64) -> Result<(), StageError> {
+        let held = (self.filled - self.position) as u64;
+        let far = count.saturating_sub(held).min(self.unread);
+        if far > self.buffer.len() as u64 {
+            let bytes = i64::try_from(far * size_of::<T>() as u64).unwrap_or(i64::MAX);
+            self.file.seek(SeekFrom::Current(bytes)).map_err(|error| StageError::io(&self.path, "read", error))?;
+            (self.position, self.unread) = (self.filled, self.unread - far);
+            count -= held + far;
+        }
         while count > 0 {
             count -= self.next_slice(usize::try_from(count).unwrap_or(usize::MAX))?.len() as u64;
         }

@@ -66,6 +66,19 @@ impl<'a> Cursor<'a> {
         Ok(&self.joint)
     }
 
+    /// What is left of the block at hand, nothing of it taken.
+    #[inline]
+    #[must_use]
+    pub fn ahead(&self) -> &[u8] {
+        &self.block[self.at..]
+    }
+
+    /// Takes so many of the bytes [`Self::ahead`].
+    #[inline]
+    pub fn advance(&mut self, count: usize) {
+        self.at += count;
+    }
+
     /// A piece that begins in this block and ends in a later one.
     #[cold]
     fn join(&mut self, count: usize) -> Result<(), StageError> {

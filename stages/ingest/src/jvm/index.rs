@@ -355,15 +355,16 @@ fn fill_lists(
 ) -> Result<(), StageError> {
     let mut addresses = ColumnReader::open(scratch, columns::NODE_ID)?;
     let nodes = addresses.remaining() as u32;
-    addresses.skip(u64::from(from))?;
     let mut ordinal = from;
+    let mut skipped = u64::from(from);
     while ordinal < nodes {
         let end = ((ordinal >> STRIDE) + 1).checked_shl(STRIDE).unwrap_or(nodes).min(nodes);
         if !mixed.contains(ordinal) {
-            addresses.skip(u64::from(end - ordinal))?;
+            skipped += u64::from(end - ordinal);
             ordinal = end;
             continue;
         }
+        addresses.skip(std::mem::take(&mut skipped))?;
         while ordinal < end {
             if let Some((at, bit)) = places.place(addresses.next()?) {
                 let word = words.get(at)?;

@@ -6,7 +6,7 @@ use super::index::{Index, Word};
 use super::keys::Ids;
 use super::link::Heap;
 use super::output::{Holding, Output, edge_kind, node_kind};
-use super::records::{Record, Records, header, id, value};
+use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, value};
 use super::roots::Roots;
 use super::texts::Strings;
 use super::{BOOT_LOADER, Dump, FIRST, HINT};
@@ -91,28 +91,17 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
         header(&mut cursor)?;
         let mut records = Records::<ID>::new(cursor, self.dump.content_bytes);
         let nodes = self.dump.facts.node_count as u32;
-        while self.output.node().0 < nodes {
-            let Some(record) = records.next()? else {
-                let offset = records.cursor.offset();
-                return Err(self.dump.error(offset, "the objects that the first pass found", "the end of the content"));
-            };
-            match record {
-                Record::Instance { class, length, .. } => self.instance::<ID, EDGES>(class, length, &mut records)?,
-                Record::ObjectArray { class, length, .. } => self.array::<ID, EDGES>(class, length, &mut records)?,
-                Record::PrimitiveArray { element, length, bytes, .. } => {
-                    records.cursor.skip(bytes)?;
-                    self.primitive_array::<ID, EDGES>(element, length)?;
-                }
-                Record::Class { id, .. } => {
-                    records.skip(&record)?;
-                    self.class::<EDGES>(id, records.start())?;
-                }
-                other => records.skip(&other)?,
-            }
+        let mut objects = Objects::<W, L, D, EDGES> { linker: self, nodes };
+        records.visit(&mut objects)?;
+        let Objects { linker, .. } = objects;
+        if linker.output.node().0 < nodes {
+            let offset = records.cursor.offset();
+            return Err(linker.dump.error(offset, "the objects that the first pass found", "the end of the content"));
         }
-        self.strings.finish()?;
-        let (edges, holding) = self.output.finish(self.heap.scratch)?;
-        Ok(Linked { edges, holding, index: self.index, thread_names: self.thread_names })
+        let Self { strings, output, heap, index, thread_names, .. } = linker;
+        strings.finish()?;
+        let (edges, holding) = output.finish(heap.scratch)?;
+        Ok(Linked { edges, holding, index, thread_names })
     }
 
     /// The root, which holds the roots of the dump.
@@ -326,6 +315,53 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
             self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, Holding::Yes)?;
         }
         Ok(())
+    }
+}
+
+/// The linker, with or without a table of edges, going through so many nodes.
+struct Objects<'a, W, L, D, const EDGES: bool> {
+    linker: Linker<'a, W, L, D>,
+    nodes: u32,
+}
+
+impl<W, L, D, const ID: usize, const EDGES: bool> Visitor<ID> for Objects<'_, W, L, D, EDGES>
+where
+    W: Fetch<Word>,
+    L: Fetch<u32>,
+    D: Store<u8>,
+{
+    #[inline]
+    fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.linker.instance::<ID, EDGES>(class, length, records)
+    }
+
+    #[inline]
+    fn object_array(
+        &mut self,
+        _id: u64,
+        class: u64,
+        length: u32,
+        records: &mut Records<'_, ID>,
+    ) -> Result<(), StageError> {
+        self.linker.array::<ID, EDGES>(class, length, records)
+    }
+
+    #[inline]
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        records.cursor.skip(array.bytes)?;
+        self.linker.primitive_array::<ID, EDGES>(array.element, array.length)
+    }
+
+    fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        records.skip(&record)?;
+        match record {
+            Record::Class { id, .. } => self.linker.class::<EDGES>(id, records.start()),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.linker.output.node().0 >= self.nodes
     }
 }
 

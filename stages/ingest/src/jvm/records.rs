@@ -10,8 +10,6 @@ use heaplake_kit::StageError;
 pub mod value {
     /// A reference.
     pub const OBJECT: u8 = 2;
-    /// `boolean`.
-    pub const BOOLEAN: u8 = 4;
     /// `char`.
     pub const CHAR: u8 = 5;
     /// `byte`.
@@ -19,6 +17,9 @@ pub mod value {
 
     /// Names of the primitive types by number; empty where there is no such type.
     const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];
+
+    /// Bytes of the primitive types by number; 0 where there is no such type.
+    pub const WIDTHS: [u8; 16] = [0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 0, 0, 0, 0];
 
     /// Name of a primitive type.
     #[must_use]
@@ -31,10 +32,7 @@ pub mod value {
     pub const fn width(kind: u8, id: usize) -> Option<usize> {
         match kind {
             OBJECT => Some(id),
-            BOOLEAN | BYTE => Some(1),
-            CHAR | 9 => Some(2),
-            6 | 10 => Some(4),
-            7 | 11 => Some(8),
+            4..=11 => Some(WIDTHS[kind as usize] as usize),
             _ => None,
         }
     }
@@ -149,35 +147,58 @@ pub enum Record {
         /// Bytes of its instances.
         instance_bytes: u32,
     },
-    /// An object; the body is `length` bytes of fields.
-    Instance {
-        /// Its id.
+}
+
+/// Hears of the records of a dump, in order. What it is told of is a record's head; its body is next and must be taken
+/// from the cursor. Objects come as calls and not as values, since they come by the million.
+pub trait Visitor<const W: usize> {
+    /// An object with `length` bytes of fields.
+    ///
+    /// # Errors
+    /// Whatever ends the visit.
+    fn instance(&mut self, id: u64, class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError>;
+
+    /// An array of `length` ids.
+    ///
+    /// # Errors
+    /// Whatever ends the visit.
+    fn object_array(
+        &mut self,
         id: u64,
-        /// Its class.
         class: u64,
-        /// Bytes of the body.
         length: u32,
-    },
-    /// An array of references; the body is `length` ids.
-    ObjectArray {
-        /// Its id.
-        id: u64,
-        /// Its class.
-        class: u64,
-        /// Number of elements.
-        length: u32,
-    },
-    /// An array of primitive values; the body is `bytes` bytes.
-    PrimitiveArray {
-        /// Its id.
-        id: u64,
-        /// Type of the elements, which has a width.
-        element: u8,
-        /// Number of elements.
-        length: u32,
-        /// Bytes of the body: none where Android's runtime left the elements out.
-        bytes: u64,
-    },
+        records: &mut Records<'_, W>,
+    ) -> Result<(), StageError>;
+
+    /// An array of primitive values.
+    ///
+    /// # Errors
+    /// Whatever ends the visit.
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError>;
+
+    /// Anything else.
+    ///
+    /// # Errors
+    /// Whatever ends the visit.
+    fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError>;
+
+    /// Whether no more is wanted.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// An array of primitive values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrimitiveArray {
+    /// Its id.
+    pub id: u64,
+    /// Type of the elements, which has a width.
+    pub element: u8,
+    /// Number of elements.
+    pub length: u32,
+    /// Bytes of the body: none where Android's runtime left the elements out.
+    pub bytes: u64,
 }
 
 /// What the head of a dump says.
@@ -260,28 +281,22 @@ impl<'a, const W: usize> Records<'a, W> {
         self.start
     }
 
-    /// The next record that says something about the heap; nothing at the end of the content. The body of the one before
-    /// must have been taken.
+    /// Goes through the records up to the end of the content.
     ///
     /// # Errors
-    /// [`StageError::Input`] for everything that is no record; those of the cursor.
+    /// [`StageError::Input`] for everything that is no record; those of the cursor and of the visitor.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // not an iterator: bodies must be taken in between
-    pub fn next(&mut self) -> Result<Option<Record>, StageError> {
-        loop {
+    pub fn visit(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
+        while !visitor.is_done() {
             if self.cursor.offset() < self.segment_end {
-                if let Some(record) = self.inside()? {
-                    return Ok(Some(record));
-                }
-            } else {
-                if self.cursor.at_end()? {
-                    return Ok(None);
-                }
-                if let Some(record) = self.top()? {
-                    return Ok(Some(record));
-                }
+                self.inside(visitor)?;
+            } else if self.cursor.at_end()? {
+                break;
+            } else if let Some(record) = self.top()? {
+                visitor.other(record, self)?;
             }
         }
+        Ok(())
     }
 
     /// Passes over the body of a record.
@@ -293,9 +308,6 @@ impl<'a, const W: usize> Records<'a, W> {
             Record::Text { length, .. } => self.cursor.skip(length),
             Record::Trace { frames, .. } => self.cursor.skip(u64::from(frames) * W as u64),
             Record::Class { .. } => self.class_body(|_| {}),
-            Record::Instance { length, .. } => self.cursor.skip(u64::from(length)),
-            Record::ObjectArray { length, .. } => self.cursor.skip(u64::from(length) * W as u64),
-            Record::PrimitiveArray { bytes, .. } => self.cursor.skip(bytes),
             Record::LoadClass { .. } | Record::Frame { .. } | Record::Root { .. } => Ok(()),
         }
     }
@@ -373,52 +385,82 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 
     /// A record inside a segment.
-    #[inline]
-    fn inside(&mut self) -> Result<Option<Record>, StageError> {
-        let offset = self.cursor.offset();
-        self.start = offset;
-        let record = match self.cursor.take(1)?[0] {
+    #[inline(always)]
+    fn inside(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
+        self.start = self.cursor.offset();
+        if let Some(&head) = self.cursor.ahead().first_chunk()
+            && let Some(size) = head_bytes::<W>(head[0])
+        {
+            self.cursor.advance(size);
+            self.object(&head, visitor)
+        } else {
+            self.inside_slowly(visitor)
+        }
+    }
+
+    /// The same where the head lies in two blocks, or is no object's.
+    #[cold]
+    fn inside_slowly(&mut self, visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
+        let mut head = [0; HEAD];
+        head[0] = self.cursor.take(1)?[0];
+        if let Some(size) = head_bytes::<W>(head[0]) {
+            head[1..size].copy_from_slice(self.cursor.take(size - 1)?);
+            return self.object(&head, visitor);
+        }
+        let record = self.rare(head[0])?;
+        let end = self.cursor.offset();
+        match record {
+            _ if end > self.segment_end => Err(self.overlong(end)),
+            Some(record) => visitor.other(record, self),
+            None => Ok(()),
+        }
+    }
+
+    /// An object, whose head was taken.
+    #[inline(always)]
+    fn object(&mut self, head: &[u8; HEAD], visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
+        let id_at = |at| id::<W>(head, at);
+        match head[0] {
             0x21 => {
-                let head = self.cursor.take(8 + 2 * W)?;
-                Record::Instance { id: id::<W>(head, 0), class: id::<W>(head, W + 4), length: u32_at(head, 2 * W + 4) }
+                let length = u32_at(head, 2 * W + 5);
+                self.fits(length.into())?;
+                visitor.instance(id_at(1), id_at(W + 5), length, self)
             }
             0x22 => {
-                let head = self.cursor.take(8 + 2 * W)?;
-                Record::ObjectArray { id: id::<W>(head, 0), class: id::<W>(head, W + 8), length: u32_at(head, W + 4) }
+                let length = u32_at(head, W + 5);
+                self.fits(u64::from(length) * W as u64)?;
+                visitor.object_array(id_at(1), id_at(W + 9), length, self)
             }
-            tag @ (0x23 | 0xc3) => {
-                let head = self.cursor.take(9 + W)?;
-                let (id, length, element) = (id::<W>(head, 0), u32_at(head, W + 4), head[W + 8]);
-                let Some(width) = value::width(element, W).filter(|_| element != value::OBJECT) else {
-                    return Err(self.cursor.error(offset, "an array of a primitive type", element.to_string()));
-                };
-                let bytes = if tag == 0xc3 { 0 } else { u64::from(length) * width as u64 };
-                Record::PrimitiveArray { id, element, length, bytes }
+            tag => {
+                let (length, element) = (u32_at(head, W + 5), head[W + 9]);
+                let width = value::WIDTHS.get(usize::from(element)).copied().unwrap_or(0);
+                if width == 0 {
+                    return Err(self.cursor.error(self.start, "an array of a primitive type", element.to_string()));
+                }
+                let bytes = if tag == 0xc3 { 0 } else { u64::from(length) * u64::from(width) };
+                self.fits(bytes)?;
+                visitor.primitive_array(PrimitiveArray { id: id_at(1), element, length, bytes }, self)
             }
-            tag => match self.rare(tag, offset)? {
-                Some(record) => record,
-                None => return Ok(None),
-            },
-        };
-        let body = match record {
-            Record::Instance { length, .. } => u64::from(length),
-            Record::ObjectArray { length, .. } => u64::from(length) * W as u64,
-            Record::PrimitiveArray { bytes, .. } => bytes,
-            _ => 0,
-        };
+        }
+    }
+
+    /// Checks that a body of so many bytes fits the segment.
+    #[inline]
+    fn fits(&self, body: u64) -> Result<(), StageError> {
         let end = self.cursor.offset() + body;
-        if end > self.segment_end { Err(self.overlong(offset, end)) } else { Ok(Some(record)) }
+        if end > self.segment_end { Err(self.overlong(end)) } else { Ok(()) }
     }
 
     #[cold]
-    fn overlong(&self, offset: u64, end: u64) -> StageError {
+    fn overlong(&self, end: u64) -> StageError {
         let expected = format!("an object that ends with its segment, at {}", self.segment_end);
-        self.cursor.error(offset, expected, format!("one that ends at {end}"))
+        self.cursor.error(self.start, expected, format!("one that ends at {end}"))
     }
 
     /// Classes, roots, and what only says where on Android's heap the next objects lie.
     #[cold]
-    fn rare(&mut self, tag: u8, offset: u64) -> Result<Option<Record>, StageError> {
+    fn rare(&mut self, tag: u8) -> Result<Option<Record>, StageError> {
+        let offset = self.start;
         if tag == 0x20 {
             let head = self.cursor.take(7 * W + 8)?;
             let (class, superclass, loader) = (id::<W>(head, 0), id::<W>(head, W + 4), id::<W>(head, 2 * W + 4));
@@ -466,7 +508,7 @@ impl<'a, const W: usize> Records<'a, W> {
             each(ClassPart::Field { name, kind });
         }
         let end = self.cursor.offset();
-        if end > self.segment_end { Err(self.overlong(end, end)) } else { Ok(()) }
+        if end > self.segment_end { Err(self.overlong(end)) } else { Ok(()) }
     }
 
     /// A type and a value of it; the value of a reference only.
@@ -509,6 +551,19 @@ pub enum ClassPart {
 #[must_use]
 pub fn extended(stated: u64, left: u64) -> u64 {
     if left >= stated && (left - stated).is_multiple_of(1 << 32) { left } else { stated }
+}
+
+/// Bytes of the longest head of an object's record.
+const HEAD: usize = 25;
+
+/// Bytes of the head of an object's record with a tag, where it is one of those.
+#[inline]
+const fn head_bytes<const W: usize>(tag: u8) -> Option<usize> {
+    match tag {
+        0x21 | 0x22 => Some(9 + 2 * W),
+        0x23 | 0xc3 => Some(10 + W),
+        _ => None,
+    }
 }
 
 /// An id of `W` bytes.

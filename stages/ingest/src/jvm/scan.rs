@@ -20,7 +20,7 @@ use super::classes::{Class, ClassWriter};
 use super::cursor::Cursor;
 use super::index::Chunks;
 use super::names::{Names, TextWriter};
-use super::records::{Header, Record, Records, header, id};
+use super::records::{Header, PrimitiveArray, Record, Records, Visitor, header, id};
 use super::sizes::Observed;
 use super::spool::{Spooled, spool};
 use super::stacks::{RawFrame, StackWriter};
@@ -274,30 +274,7 @@ impl<'a> Scan<'a> {
     }
 
     fn records<const W: usize>(&mut self, records: &mut Records<'_, W>) -> Result<(), StageError> {
-        while let Some(record) = records.next()? {
-            let offset = records.start();
-            match record {
-                Record::Instance { id, length, .. } => {
-                    records.cursor.skip(length.into())?;
-                    self.observed.object(id);
-                    self.object(id, offset)?;
-                }
-                Record::PrimitiveArray { id, bytes, .. } => {
-                    records.cursor.skip(bytes)?;
-                    self.observed.object(id);
-                    self.object(id, offset)?;
-                }
-                Record::ObjectArray { id, length, .. } => {
-                    records.cursor.skip(u64::from(length) * W as u64)?;
-                    self.observed.references(id, length);
-                    self.object(id, offset)?;
-                }
-                Record::Root { kind, object, thread, frame } => {
-                    self.roots.push(Root { object, kind: kind.into(), thread, frame, padding: 0 })?;
-                }
-                other => self.other(other, offset, records)?,
-            }
-        }
+        records.visit(self)?;
         if let Some(damage) = self.damage.take() {
             return Err(damage);
         }
@@ -324,16 +301,41 @@ impl<'a> Scan<'a> {
         self.offsets.push(offset)?;
         self.chunks.note(id)
     }
+}
 
-    /// What there is few of.
-    #[cold]
-    fn other<const W: usize>(
+impl<const W: usize> Visitor<W> for Scan<'_> {
+    #[inline]
+    fn instance(&mut self, id: u64, _class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        records.cursor.skip(length.into())?;
+        self.observed.object(id);
+        self.object(id, records.start())
+    }
+
+    #[inline]
+    fn object_array(
         &mut self,
-        record: Record,
-        offset: u64,
+        id: u64,
+        _class: u64,
+        length: u32,
         records: &mut Records<'_, W>,
     ) -> Result<(), StageError> {
+        records.cursor.skip(u64::from(length) * W as u64)?;
+        self.observed.references(id, length);
+        self.object(id, records.start())
+    }
+
+    #[inline]
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        records.cursor.skip(array.bytes)?;
+        self.observed.object(array.id);
+        self.object(array.id, records.start())
+    }
+
+    fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError> {
         match record {
+            Record::Root { kind, object, thread, frame } => {
+                self.roots.push(Root { object, kind: kind.into(), thread, frame, padding: 0 })
+            }
             Record::Text { id, mut length } => {
                 while length > 0 {
                     let piece = records.cursor.some(1, length)?;
@@ -354,6 +356,7 @@ impl<'a> Scan<'a> {
                 Ok(())
             }
             Record::Class { id, superclass, loader, .. } => {
+                let offset = records.start();
                 let mark = self.classes.mark();
                 let (mut static_bytes, mut result) = (0, Ok(()));
                 records.class_body(|part| match self.classes.part(part) {
@@ -368,7 +371,6 @@ impl<'a> Scan<'a> {
                 self.observed.object(id);
                 self.object(id, offset)
             }
-            _ => Ok(()),
         }
     }
 }
