@@ -2,14 +2,15 @@
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
 use crate::cli::{Analyze, Cli, Command, Plan, Show};
-use crate::forecast::Forecast;
+use crate::forecast::{Forecast, Heap};
 use crate::inputs;
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::summary;
 use clap::CommandFactory;
 use heaplake_ingest::Format;
-use heaplake_ingest::source::Input;
+use heaplake_ingest::jvm::sample::{self, Estimate};
+use heaplake_ingest::source::{Input, Source};
 use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
@@ -188,13 +189,29 @@ fn run_plan(options: &Plan) -> u8 {
     };
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
-    match read::peek(&input, &context) {
-        Ok((nodes, edges)) => {
+    match promised(&input, &context) {
+        Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(Format::V8, nodes, edges, memory, options.edges);
+            let forecast = Forecast::new(&heap, memory, options.edges);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
+}
+
+/// What the beginning of an input promises.
+fn promised(input: &Input, context: &Context<'_>) -> Result<Heap, StageError> {
+    let mut source = Source::open(input)?;
+    let format = Format::of(source.peek(context)?);
+    match format {
+        Format::V8 => {
+            let (nodes, edges) = read::peek(source, context)?;
+            Ok(Heap { format, nodes, edges, estimated: false })
+        }
+        Format::Jvm => {
+            let Estimate { nodes, edges, exact } = sample::estimate(input, source, context)?;
+            Ok(Heap { format, nodes, edges, estimated: !exact })
+        }
     }
 }
 

@@ -8,6 +8,19 @@ use heaplake_kit::budget::FIXED_OVERHEAD;
 use serde::Serialize;
 use std::fmt::Write;
 
+/// What is known of an input beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    /// Its format.
+    pub format: Format,
+    /// Nodes that it promises.
+    pub nodes: u64,
+    /// Edges that it promises.
+    pub edges: u64,
+    /// Whether the numbers are estimates, from a part of the input.
+    pub estimated: bool,
+}
+
 /// What a whole analysis will take.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
@@ -15,6 +28,8 @@ pub struct Forecast {
     pub nodes: u64,
     /// Edges that the input promises.
     pub edges: u64,
+    /// Whether these are estimates.
+    pub estimated: bool,
     /// The budget, bytes.
     pub memory: u64,
     /// The smallest budget that would do, bytes.
@@ -45,9 +60,10 @@ pub struct StageForecast {
 }
 
 impl Forecast {
-    /// For an input of so many nodes and edges.
+    /// For an input.
     #[must_use]
-    pub fn new(format: Format, nodes: u64, edges: u64, memory: u64, with_edges: bool) -> Self {
+    pub fn new(heap: &Heap, memory: u64, with_edges: bool) -> Self {
+        let Heap { format, nodes, edges, estimated } = *heap;
         let runs = |stage: &&StageInfo| with_edges || stage.name != heaplake_publish::edges::STAGE.name;
         let wanted = |stage: &StageInfo| stage.resident_bytes(nodes, edges) + FIXED_OVERHEAD;
         let stages: Vec<StageForecast> = plan::stages(format)
@@ -65,6 +81,7 @@ impl Forecast {
         Self {
             nodes,
             edges,
+            estimated,
             memory,
             least_memory: least.unwrap_or(0),
             resident_memory: stages.iter().map(|stage| stage.wanted).max().unwrap_or(0),
@@ -83,7 +100,8 @@ impl Forecast {
     }
 
     fn write(&self, input: &str, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{input}: {} nodes, {} edges\n", count(self.nodes), count(self.edges))?;
+        let about = if self.estimated { "about " } else { "" };
+        writeln!(out, "{input}: {about}{} nodes, {} edges\n", count(self.nodes), count(self.edges))?;
         writeln!(out, "  {:<13} {:>12} {:>12} {:>12}  passes", "stage", "wants", "gets", "scratch")?;
         for stage in &self.stages {
             let given = format!("{}{}", size(stage.given), if stage.paged { "*" } else { "" });
@@ -109,7 +127,8 @@ mod tests {
 
     #[test]
     fn verdicts_follow_the_budget() {
-        let text = |memory| Forecast::new(Format::V8, 10_000_000, 40_000_000, memory, false).text("it");
+        let heap = Heap { format: Format::V8, nodes: 10_000_000, edges: 40_000_000, estimated: false };
+        let text = |memory| Forecast::new(&heap, memory, false).text("it");
         assert!(text(8 << 30).contains("everything to be resident") && !text(8 << 30).contains("MiB*"));
         assert!(text(128 << 20).contains("from ") && text(128 << 20).contains("128.0 MiB*"));
         assert!(text(16 << 20).contains("too little"));

@@ -20,7 +20,7 @@ const NO_NODES: &str = "heaplake --tables classes,threads,snapshot";
 /// Name of the rows with the memory of the goal.
 const SOME_MEMORY: &str = "heaplake --memory 640MiB";
 /// Stages that bring a dump into columns.
-const INGEST: [&str; 5] = ["scan", "link", "degrees", "texts", "stacks"];
+const INGEST: [&str; 3] = ["scan", "link", "texts"];
 
 /// From this size on a dump counts as the one of the goals.
 const LARGE: u64 = 2_000_000_000;

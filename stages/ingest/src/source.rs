@@ -8,6 +8,8 @@ use heaplake_kit::{Context, InputError, StageError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
@@ -84,6 +86,8 @@ pub struct Source {
     first: Vec<u8>,
     /// A file that is read without a thread.
     direct: Option<File>,
+    /// Bytes of the input as stored that were read so far.
+    stored: Arc<AtomicU64>,
 }
 
 impl Source {
@@ -92,8 +96,9 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
-        let reader = input.open()?;
-        Ok(Self::start(move || Content::new(reader), input.name(), BLOCK))
+        let stored = Arc::new(AtomicU64::new(0));
+        let reader = Box::new(Counted { reader: input.open()?, bytes: Arc::clone(&stored) });
+        Ok(Self { stored, ..Self::start(move || Content::new(reader), input.name(), BLOCK) })
     }
 
     /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
@@ -132,13 +137,28 @@ impl Source {
     }
 
     fn new(name: String, blocks: Receiver<Message>, used: Sender<Vec<u8>>) -> Self {
-        Self { name, blocks, used, identity: None, handed_out: 0, first: Vec::new(), direct: None }
+        Self {
+            name,
+            blocks,
+            used,
+            identity: None,
+            handed_out: 0,
+            first: Vec::new(),
+            direct: None,
+            stored: Arc::default(),
+        }
     }
 
     /// How messages call the input.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Bytes of the input as stored that were read so far; it goes on counting.
+    #[must_use]
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.stored)
     }
 
     /// Gives it another name for messages.
@@ -322,6 +342,20 @@ impl Read for Content {
             Self::Gzip(decoder) => decoder.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
         }
+    }
+}
+
+/// Counts what passes through.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
     }
 }
 

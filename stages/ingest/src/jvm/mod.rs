@@ -22,6 +22,7 @@ pub mod objects;
 pub mod output;
 pub mod records;
 pub mod roots;
+pub mod sample;
 pub mod scan;
 pub mod sizes;
 pub mod special;

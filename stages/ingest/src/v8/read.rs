@@ -106,8 +106,8 @@ pub fn run(
 ///
 /// # Errors
 /// [`StageError::Input`] when the input has no header, [`StageError::Io`].
-pub fn peek(input: &Input, context: &Context<'_>) -> Result<(u64, u64), StageError> {
-    let mut scanner = Scanner::new(Source::open(input)?, context, 0, HINT);
+pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageError> {
+    let mut scanner = Scanner::new(source, context, 0, HINT);
     scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
     loop {
         let key = scanner.short_string(MOST_KEY)?;

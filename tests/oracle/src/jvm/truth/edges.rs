@@ -8,23 +8,27 @@ use std::collections::{BTreeMap, BTreeSet};
 const WEAK: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
-/// Targets of a node's edges.
-pub(super) fn edges(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Vec<usize> {
-    let of_class = || match index.class_of(node) {
+/// Targets of a node's edges, and whether they hold them.
+pub(super) fn edges(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Vec<(usize, bool)> {
+    let of_class = match index.class_of(node) {
         Some(ClassId::Dumped(class)) => index.target(class),
         _ => None,
     };
+    let mut held: Vec<usize> = of_class.into_iter().collect();
     match node {
-        Node::Root => roots(index),
-        Node::BootLoader => of_class().into_iter().collect(),
-        Node::Class(class) => of_class().into_iter().chain(of_a_class(index, class)).collect(),
+        Node::Root => held.extend(roots(index)),
+        Node::BootLoader => {}
+        Node::Class(class) => held.extend(of_a_class(index, class)),
         Node::Object(object) => {
-            let mut targets: Vec<usize> = of_class().into_iter().collect();
-            targets.extend(of_an_object(index, object, referents));
-            targets.extend(locals(index, object));
-            targets
+            held.extend(of_an_object(index, object, referents));
+            held.extend(locals(index, object));
         }
     }
+    let weak = match node {
+        Node::Object(object) => weakly(index, object, referents),
+        _ => None,
+    };
+    held.into_iter().map(|to| (to, true)).chain(weak.map(|to| (to, false))).collect()
 }
 
 /// Superclass, loader, static fields.
@@ -37,10 +41,7 @@ fn of_a_class(index: &Index<'_>, class: &Class) -> Vec<usize> {
 fn of_an_object(index: &Index<'_>, object: &Object, referents: Referents) -> Vec<usize> {
     match &object.data {
         ObjectData::Instance(class, values) => {
-            let skipped = match referents {
-                Referents::Hold => None,
-                Referents::Skip => referent(index, *class),
-            };
+            let skipped = skipped(index, *class, referents);
             let held = values.iter().enumerate().filter(|(at, _)| Some(*at) != skipped);
             targets(index, held.map(|(_, &value)| value)).collect()
         }
@@ -48,6 +49,21 @@ fn of_an_object(index: &Index<'_>, object: &Object, referents: Referents) -> Vec
             targets(index, elements.iter().map(|&element| Value::Object(element))).collect()
         }
         ObjectData::PrimitiveArray(..) => Vec::new(),
+    }
+}
+
+/// What an instance refers to without holding it.
+fn weakly(index: &Index<'_>, object: &Object, referents: Referents) -> Option<usize> {
+    let ObjectData::Instance(class, values) = &object.data else { return None };
+    let referent = values.get(skipped(index, *class, referents)?)?;
+    targets(index, std::iter::once(*referent)).next()
+}
+
+/// The place of the value of an instance that does not count, if there is one.
+fn skipped(index: &Index<'_>, class: u64, referents: Referents) -> Option<usize> {
+    match referents {
+        Referents::Hold => None,
+        Referents::Skip => referent(index, class),
     }
 }
 

@@ -47,12 +47,13 @@ impl Sizes {
         }
     }
 
-    /// The header, then the fields of each class from the top down, each level filled up to a whole reference.
+    /// The header, which is all of the topmost class, whatever fields it says it has; then the fields of each class from
+    /// the top down, each level filled up to a whole reference.
     fn instance(&self, index: &Index<'_>, class: u64) -> u64 {
         let mut levels: Vec<&Class> = index.chain(class).collect();
         levels.reverse();
         let mut size = self.pointer + self.reference;
-        for level in levels {
+        for level in levels.into_iter().skip(1) {
             size += level.fields.iter().map(|&(_, kind)| self.size_of(kind)).sum::<u64>();
             size = size.next_multiple_of(self.reference);
         }

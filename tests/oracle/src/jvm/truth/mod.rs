@@ -57,8 +57,8 @@ pub struct NodeTruth {
     pub dominator: Option<usize>,
     /// Steps from the root.
     pub distance: Option<u32>,
-    /// Targets of its edges, repetitions kept, ascending.
-    pub edges: Vec<usize>,
+    /// Targets of its edges and whether they hold them, repetitions kept, ascending.
+    pub edges: Vec<(usize, bool)>,
 }
 
 /// What tells classes apart: names do not.
@@ -105,7 +105,8 @@ pub fn truth_with(
         })
         .collect();
     let arcs: Vec<Arc> = (0..nodes.len() as u32)
-        .flat_map(|from| nodes[from as usize].edges.iter().map(move |&to| (from, to as u32)))
+        .flat_map(|from| nodes[from as usize].edges.iter().map(move |&(to, holds)| (from, to as u32, holds)))
+        .filter_map(|(from, to, holds)| holds.then_some((from, to)))
         .collect();
     let dominator = dominators(nodes.len(), &arcs, 0);
     let distance = crate::graph::distances(nodes.len(), &arcs, 0);
@@ -118,7 +119,7 @@ pub fn truth_with(
     Truth { classes: rows::class_rows(&nodes), threads: threads::threads(&index, &nodes), nodes }
 }
 
-fn sorted(mut targets: Vec<usize>) -> Vec<usize> {
+fn sorted(mut targets: Vec<(usize, bool)>) -> Vec<(usize, bool)> {
     targets.sort_unstable();
     targets
 }

@@ -4,6 +4,9 @@ use super::super::model::{Object, ObjectData, Primitive, PrimitiveValues, Value}
 use super::{Index, Node};
 use std::collections::HashMap;
 
+/// Characters of a text that are shown.
+pub const SHOWN: usize = 256;
+
 /// The texts of all strings, by address.
 pub(super) fn texts(index: &Index<'_>) -> HashMap<u64, String> {
     let strings = index.nodes.iter().filter_map(|node| match node {
@@ -14,7 +17,7 @@ pub(super) fn texts(index: &Index<'_>) -> HashMap<u64, String> {
 }
 
 /// The text of an instance of java.lang.String itself: its array of bytes, one for each character or, where `coder` says
-/// so, two with the lower first; or, on old machines, its array of characters.
+/// so, two with the lower first; or, on old machines, its array of characters. Only the first characters are given.
 pub(super) fn text(index: &Index<'_>, object: &Object) -> Option<String> {
     const STRING: &str = "java.lang.String";
     let ObjectData::Instance(class, _) = object.data else { return None };
@@ -32,7 +35,7 @@ pub(super) fn text(index: &Index<'_>, object: &Object) -> Option<String> {
         (Primitive::Char, _) => values.iter().map(|&unit| unit as u16).collect(),
         _ => return None,
     };
-    Some(String::from_utf16_lossy(&units))
+    Some(String::from_utf16_lossy(&units[..units.len().min(SHOWN)]))
 }
 
 /// Text in modified UTF-8, as the file has it: surrogates one by one, and the zero in two bytes.

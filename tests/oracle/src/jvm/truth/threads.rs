@@ -27,7 +27,8 @@ pub(super) fn threads(index: &Index<'_>, nodes: &[NodeTruth]) -> Vec<ThreadTruth
         let Some(object) = index.object(root.object) else { continue };
         let name = match index.field(object, "java.lang.Thread", "name") {
             Some(Value::Object(name)) => index.object(name).and_then(|name| text(index, name)),
-            _ => None,
+            // Nothing forbids that a string passes for a thread.
+            _ => text(index, object),
         };
         let own = index.dump.roots.iter().filter(|root| edges::thread_of(root.kind) == Some(serial));
         let locals = own.filter(|root| index.target(root.object).is_some()).count() as u64;

@@ -1,0 +1,144 @@
+//! How large a heap is, from the beginning of its dump.
+
+use super::HINT;
+use super::cursor::Cursor;
+use super::records::{ClassPart, PrimitiveArray, Record, Records, Visitor, header, value};
+use crate::source::{Input, Source};
+use heaplake_kit::{Context, StageError};
+use rustc_hash::FxHashMap;
+use std::fs;
+
+/// Bytes of content that are looked at.
+const SAMPLE: u64 = 64 << 20;
+
+/// Longest chain of superclasses that is followed.
+const MOST_LEVELS: usize = 64;
+
+/// What the beginning of a dump promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Nodes.
+    pub nodes: u64,
+    /// Edges, at most: references may be null.
+    pub edges: u64,
+    /// Whether the whole dump was looked at.
+    pub exact: bool,
+}
+
+/// Looks at the first megabytes of a dump, on which `source` is opened, and takes the rest to be like them.
+///
+/// # Errors
+/// [`StageError::Input`] where the beginning is damaged, [`StageError::Io`].
+pub fn estimate(input: &Input, source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
+    let progress = source.progress();
+    let mut cursor = Cursor::new(source, context, HINT);
+    let mut sample = Sample::default();
+    let (read, exact) = match header(&mut cursor)?.id_bytes {
+        4 => sample.take::<4>(cursor)?,
+        _ => sample.take::<8>(cursor)?,
+    };
+    // A compressed file is as much longer than what was read of it as its content is than the sample.
+    let stored = match input {
+        Input::File(path) => fs::metadata(path).map_or(0, |file| file.len()),
+        Input::Stdin => 0,
+    };
+    let so_far = progress.load(std::sync::atomic::Ordering::Relaxed).max(1);
+    let heap = read.saturating_sub(sample.before).max(1);
+    let scale = |count: u64| match exact {
+        true => count,
+        false => {
+            let content = u128::from(read) * u128::from(stored.max(so_far)) / u128::from(so_far);
+            let all = content.saturating_sub(sample.before.into());
+            u64::try_from(u128::from(count) * all / u128::from(heap)).unwrap_or(u64::MAX)
+        }
+    };
+    Ok(Estimate { nodes: scale(sample.nodes) + u64::from(super::FIRST), edges: scale(sample.edges), exact })
+}
+
+/// What was seen so far.
+#[derive(Default)]
+struct Sample {
+    nodes: u64,
+    edges: u64,
+    /// Bytes of content before the first object.
+    before: u64,
+    /// Superclass and number of reference fields of each class.
+    classes: FxHashMap<u64, (u64, u64)>,
+    done: bool,
+}
+
+impl Sample {
+    /// Reads the sample: bytes of content that were read, and whether that was all.
+    fn take<const W: usize>(&mut self, cursor: Cursor<'_>) -> Result<(u64, bool), StageError> {
+        // How long the content is does not matter for what is read of it.
+        let mut records = Records::<W>::new(cursor, u64::MAX);
+        let exact = match records.visit(self) {
+            Ok(()) => !self.done,
+            // What is damaged further on is for the analysis to say.
+            Err(StageError::Input(_)) if self.nodes > 0 => true,
+            Err(other) => return Err(other),
+        };
+        Ok((records.cursor.offset(), exact))
+    }
+
+    fn object<const W: usize>(&mut self, edges: u64, records: &Records<'_, W>) {
+        if self.nodes == 0 {
+            self.before = records.start();
+        }
+        self.nodes += 1;
+        self.edges += 1 + edges;
+        self.done = records.cursor.offset() >= SAMPLE;
+    }
+
+    /// References in an instance of a class.
+    fn references(&self, class: u64) -> u64 {
+        let (mut class, mut references) = (class, 0);
+        for _ in 0..MOST_LEVELS {
+            let Some(&(superclass, own)) = self.classes.get(&class) else { break };
+            references += own;
+            class = superclass;
+        }
+        references
+    }
+}
+
+impl<const W: usize> Visitor<W> for Sample {
+    fn instance(&mut self, _: u64, class: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        records.cursor.skip(length.into())?;
+        self.object(self.references(class), records);
+        Ok(())
+    }
+
+    fn object_array(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        records.cursor.skip(u64::from(length) * W as u64)?;
+        self.object(length.into(), records);
+        Ok(())
+    }
+
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        records.cursor.skip(array.bytes)?;
+        self.object(0, records);
+        Ok(())
+    }
+
+    fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError> {
+        let Record::Class { id, superclass, .. } = record else {
+            self.done = records.cursor.offset() >= SAMPLE;
+            return records.skip(&record);
+        };
+        let (mut fields, mut statics) = (0, 0);
+        records.class_body(|part| match part {
+            ClassPart::Field { kind: value::OBJECT, .. } => fields += 1,
+            ClassPart::Static { kind: value::OBJECT, .. } => statics += 1,
+            _ => {}
+        })?;
+        self.classes.insert(id, (superclass, fields));
+        // To the superclass and the loader, too.
+        self.object(statics + 2, records);
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
