@@ -229,7 +229,7 @@ pub struct Layout {
     pub size: u64,
     /// Bytes of an instance in the dump.
     pub body: u32,
-    /// Its first one of [`Classes::references`].
+    /// Its first one of the references of [`Classes`].
     first: u32,
     /// How many they are.
     count: u32,

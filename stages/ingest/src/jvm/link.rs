@@ -4,7 +4,7 @@
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
 //! * Writes: `node.{kind,class,shallow,self,edge_count,retainer_count}`, `holds.{degree,to,orphan}`, `distance.seed`; with
-//!   the table of edges, `edge.*`; class names and keys; strings and their contents ([`STRING_NODE`]); threads.
+//!   the table of edges, `edge.*`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
