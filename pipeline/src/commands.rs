@@ -123,7 +123,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
         release: options.release.clone(),
         snapshot: options.snapshot.clone(),
         options: Options {
-            edges: options.edges,
+            tables: options.tables.all(),
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
@@ -192,7 +192,7 @@ fn run_plan(options: &Plan) -> u8 {
     match promised(&input, &context) {
         Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(&heap, memory, options.edges);
+            let forecast = Forecast::new(&heap, memory, &options.tables.all());
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),

@@ -3,8 +3,8 @@
 //! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
-//! * Writes: `node.{kind,class,shallow,self,edge_count,retainer_count}`, `holds.{degree,to,orphan}`, `distance.seed`; with
-//!   the table of edges, `edge.*`; class names and keys; strings and their contents; threads.
+//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
+//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
@@ -29,7 +29,8 @@ use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
 use super::{Dump, FIRST, ROOT, keys, threads};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
+    Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed};
@@ -72,10 +73,11 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     }
     let special = Special::find(&mut classes, &dump, scratch, context)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
-    let degrees = room.array(nodes as usize, 0u8)?;
+    let degrees = if dump.choices.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
     let heap = Heap { classes, special, scratch, context };
     let holding = match (index.resident(), degrees) {
-        (Ok(index), Array::Resident(degrees)) => heap.link(&mut dump, index, degrees)?,
+        (Ok(index), None) => heap.link(&mut dump, index, None::<BudgetVec<u8>>)?,
+        (Ok(index), Some(Array::Resident(degrees))) => heap.link(&mut dump, index, Some(degrees))?,
         (Ok(index), degrees) => heap.link(&mut dump, index, degrees)?,
         (Err(index), degrees) => heap.link(&mut dump, index, degrees)?,
     };
@@ -125,13 +127,13 @@ impl Heap<'_> {
         &self,
         dump: &mut Dump,
         mut index: Index<W, L>,
-        degrees: D,
+        degrees: Option<D>,
     ) -> Result<u64, StageError> {
         let (scratch, context) = (self.scratch, self.context);
         let roots = Roots::load(&mut index, &self.classes, scratch, context)?;
         let mut names = Names::append(&context.budget, scratch)?;
-        let output =
-            Output::create(dump.choices.edges, InDegrees::new(degrees, &context.budget)?, &mut names, scratch)?;
+        let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
+        let output = Output::create(dump.choices, degrees, &mut names, scratch)?;
         let mut rooted = context.budget.filled("rooted classes", self.classes.classes.len(), false)?;
         for (class, rooted) in self.classes.classes.iter().zip(rooted.iter_mut()) {
             *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();

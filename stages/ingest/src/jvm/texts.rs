@@ -1,6 +1,6 @@
 //! Stage `texts`: names of nodes.
 //!
-//! * Computes: the text of every string; names of classes and threads.
+//! * Computes: the text of every string, where there is a table of nodes; names of classes and threads.
 //! * Reads: strings and the arrays of their text; the place of these in the content; the content there.
 //! * Writes: `node.name`; strings.
 //! * Resident memory: the places, 8 bytes per node, where the budget allows, paged where not; [`PAGES`] of the content;
@@ -110,7 +110,8 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut nodes = ColumnReader::open(scratch, STRING_NODE)?;
     let mut values = ColumnReader::open(scratch, STRING_VALUE)?;
     let mut coders = ColumnReader::open(scratch, STRING_CODER)?;
-    let strings = nodes.remaining();
+    // Without a table of nodes only classes and threads have names.
+    let strings = if dump.choices.nodes { nodes.remaining() } else { 0 };
     context.progress.begin(STAGE.name, strings);
     let mut content = Content::open(&dump, context)?;
     let mut table = Recent::append(scratch, context)?;
