@@ -238,7 +238,7 @@ impl<'a> Work<'a> {
             return Ok(format);
         }
         let Self { request, scratch, context, .. } = self;
-        let mut source = Source::open(&request.input)?;
+        let mut source = Source::open_with(&request.input, request.threads, &context.budget)?;
         let format = Format::of(source.peek(context)?);
         self.admit(format, 0)?;
         let (input, admission) = (&request.input, |nodes| self.admit(format, nodes));
