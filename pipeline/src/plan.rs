@@ -68,6 +68,17 @@ pub fn phases(format: Format) -> Phases {
     }
 }
 
+/// What [`texts`] releases. How large it is, its stage counts.
+const TEXTS: [Release; texts::RELEASES.len()] = {
+    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+    let mut at = 0;
+    while at < releases.len() {
+        releases[at].column = texts::RELEASES[at];
+        at += 1;
+    }
+    releases
+};
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -83,7 +94,10 @@ const JVM: Phases = &[
                 ..step(&dominators::STAGE, dominators::run)
             },
         ],
-        &[Step { appends: true, ..step(&texts::STAGE, texts::run) }, step(&distances::STAGE, distances::run)],
+        &[
+            Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
+            step(&distances::STAGE, distances::run),
+        ],
     ],
     &[&[Step {
         // Both lanes of the phase before read them.

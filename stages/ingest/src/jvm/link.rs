@@ -24,10 +24,9 @@ use super::objects::{Linked, Linker};
 use super::output::{EDGE_KINDS, NODE_KINDS, Output};
 use super::records::ROOT_KINDS;
 use super::roots::Roots;
-use super::scan::OFFSET;
 use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
-use super::{Dump, FIRST, ROOT, keys, threads};
+use super::{Dump, FIRST, ROOT, keys, objects, threads};
 use heaplake_kit::{
     Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
     Stats, Store,
@@ -43,7 +42,7 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_edge: 0,
     least_bits_per_node: 0,
     least_fixed: 12 << 20,
-    scratch_per_node: 25,
+    scratch_per_node: 28,
     scratch_per_edge: 4,
     passes: "input once, addresses twice",
 };
@@ -61,7 +60,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut index = match index {
         Ok(index) => index,
         Err(Twice(node)) => {
-            let offset = ColumnMap::open(scratch, OFFSET, None)?[node.index()];
+            let offset = objects::offset_of(&dump, node, context)?;
             let address = ColumnMap::open(scratch, columns::NODE_ID, None)?[node.index()];
             return Err(dump.error(offset, "every object once", format!("another one at {address:#x}")));
         }
