@@ -25,10 +25,11 @@ use super::output::{EDGE_KINDS, NODE_KINDS, Output};
 use super::records::ROOT_KINDS;
 use super::roots::Roots;
 use super::scan::OFFSET;
+use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
 use super::{Dump, FIRST, ROOT, keys, threads};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed};
@@ -53,17 +54,10 @@ pub const STAGE: StageInfo = StageInfo {
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
-    let lenient = dump.choices.salvage;
-    let mut classes = match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
-        Ok(classes) => classes,
-        Err(Misfit(class, expected, found)) => {
-            let classes = ColumnMap::open(scratch, CLASSES, None)?;
-            return Err(dump.error(classes[class].offset, expected, found));
-        }
-    };
+    let mut classes = lay_out(&dump, scratch, context)?;
     let nodes = dump.facts.node_count;
     let (index, spilled) = Index::build(FIRST, dump.unit, nodes + nodes / 8, scratch, context)?;
-    let index = match index {
+    let mut index = match index {
         Ok(index) => index,
         Err(Twice(node)) => {
             let offset = ColumnMap::open(scratch, OFFSET, None)?[node.index()];
@@ -71,6 +65,11 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
             return Err(dump.error(offset, "every object once", format!("another one at {address:#x}")));
         }
     };
+    if dump.sizes.may_be_compressed() && overlapping(&mut index, scratch, context)? {
+        dump.sizes = dump.sizes.compressed();
+        drop(classes);
+        classes = lay_out(&dump, scratch, context)?;
+    }
     let special = Special::find(&mut classes, &dump, scratch, context)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = room.array(nodes as usize, 0u8)?;
@@ -84,6 +83,32 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     dump.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
+}
+
+fn lay_out(dump: &Dump, scratch: &Scratch, context: &Context<'_>) -> Result<Classes, StageError> {
+    let lenient = dump.choices.salvage;
+    match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
+        Ok(classes) => Ok(classes),
+        Err(Misfit(class, expected, found)) => {
+            let classes = ColumnMap::open(scratch, CLASSES, None)?;
+            Err(dump.error(classes[class].offset, expected, found))
+        }
+    }
+}
+
+/// Whether an array would overlap some object if references were not compressed, whatever the order of the dump.
+fn overlapping(index: &mut Index, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
+    let mut extents = ColumnReader::open(scratch, EXTENTS)?;
+    while extents.remaining() > 0 {
+        let Extent { start, end } = extents.next()?;
+        if index.any_within(start.saturating_add(1), end)? {
+            return Ok(true);
+        }
+        if extents.remaining().is_multiple_of(1 << 12) {
+            context.check()?;
+        }
+    }
+    Ok(false)
 }
 
 /// What does not change while objects are linked.

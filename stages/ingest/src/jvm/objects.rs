@@ -117,7 +117,8 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
     fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
             Some(class) => (Ids::of(class), self.heap.classes.layout(class).size),
-            None => (self.ids.boot_loader(), self.dump.sizes.aligned(self.dump.sizes.header())),
+            // Nothing is known of its fields.
+            None => (self.ids.boot_loader(), 0),
         };
         self.class_edge::<EDGES>(self.heap.special.loader)?;
         self.output.end(node_kind::INSTANCE, class, size)

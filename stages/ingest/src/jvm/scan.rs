@@ -4,7 +4,8 @@
 //!   what they are multiples of and how wide references are.
 //! * Reads: the input, once, front to back; bodies of objects are passed over.
 //! * Writes: `node.id`, the offset and the chunks of all objects ([`OFFSET`], [`super::index::CHUNKS`]), classes, fields,
-//!   static references, roots, frames and stacks; the string table, with the names that these use.
+//!   static references, roots, frames and stacks; extents of arrays, until it is known that references are compressed;
+//!   the string table, with the names that these use.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
 //!   16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18 bytes per
 //!   32 KiB of heap.
@@ -21,7 +22,7 @@ use super::cursor::Cursor;
 use super::index::Chunks;
 use super::names::{Names, TextWriter};
 use super::records::{Header, PrimitiveArray, Record, Records, Visitor, header, id};
-use super::sizes::Observed;
+use super::sizes::{EXTENTS, Extent, Observed};
 use super::spool::{Spooled, spool};
 use super::stacks::{RawFrame, StackWriter};
 use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
@@ -189,6 +190,7 @@ struct Scan<'a> {
     offsets: ColumnWriter<u64>,
     chunks: Chunks,
     observed: Observed,
+    extents: ColumnWriter<Extent>,
     nodes: u64,
 }
 
@@ -229,6 +231,7 @@ impl<'a> Scan<'a> {
             offsets,
             chunks: Chunks::new(&context.budget)?,
             observed: Observed::default(),
+            extents: ColumnWriter::create(scratch, EXTENTS)?,
             nodes: FIRST.into(),
         })
     }
@@ -237,7 +240,11 @@ impl<'a> Scan<'a> {
     fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
         let partial = match self.records(&mut records) {
             Ok(()) => None,
-            Err(StageError::Input(error)) => Some(self.give_up(*error)?),
+            // Where decompressing failed, that is the cause of everything else.
+            Err(StageError::Input(error)) => match self.damage.take() {
+                Some(StageError::Input(cause)) => Some(self.give_up(*cause)?),
+                _ => Some(self.give_up(*error)?),
+            },
             Err(other) => return Err(other),
         };
         // What is left of a damaged input counts for its identity.
@@ -246,8 +253,23 @@ impl<'a> Scan<'a> {
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
         };
-        let Self { scratch, context, texts, classes, stacks, roots, ids, offsets, chunks, observed, nodes, .. } = self;
+        let Self {
+            scratch,
+            context,
+            texts,
+            classes,
+            stacks,
+            roots,
+            ids,
+            offsets,
+            chunks,
+            observed,
+            extents,
+            nodes,
+            ..
+        } = self;
         roots.finish()?;
+        extents.finish()?;
         ids.finish()?;
         offsets.finish()?;
         chunks.write(&context.budget, scratch)?;
@@ -320,7 +342,11 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
         records: &mut Records<'_, W>,
     ) -> Result<(), StageError> {
         records.cursor.skip(u64::from(length) * W as u64)?;
-        self.observed.references(id, length);
+        if let Some(extent) = self.observed.references(id, length)
+            && W == 8
+        {
+            self.extents.push(extent)?;
+        }
         self.object(id, records.start())
     }
 
