@@ -47,13 +47,17 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where there is no memory.
+    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take more
+    /// than a quarter of the memory that is free.
     #[must_use]
     pub fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
         let most = block_size(beginning)?;
         // One block more than threads is under way, each both compressed and inflated; one is handed out and one read.
         let bytes = (threads as u64 + 3) * 2 * (most + MARGIN) as u64;
-        let reservation = budget.reserve("gzip in blocks", bytes).ok().filter(|_| threads > 1)?;
+        if threads < 2 || bytes > budget.free() / 4 {
+            return None;
+        }
+        let reservation = budget.reserve("gzip in blocks", bytes).ok()?;
         Some(Self { threads, most, _reservation: reservation })
     }
 }
