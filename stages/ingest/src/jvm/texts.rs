@@ -354,6 +354,8 @@ struct Recent {
     strings: StringWriter,
     /// By some bits of the hash.
     entries: BudgetVec<Entry>,
+    /// Other bits of the hash of each entry. They lie in the cache, and tell most texts that did not come by.
+    tags: BudgetVec<u16>,
 }
 
 #[derive(Clone, Copy)]
@@ -369,6 +371,7 @@ impl Recent {
         Ok(Self {
             strings: StringWriter::append(scratch, STRINGS)?,
             entries: context.budget.filled("texts that came by", 1 << RECENT, empty)?,
+            tags: context.budget.zeroed("texts that came by", 1 << RECENT)?,
         })
     }
 
@@ -376,12 +379,16 @@ impl Recent {
         if text.len() > SHORT {
             return self.add(text);
         }
-        let at = (xxh3_64(text) >> (64 - RECENT)) as usize;
-        let entry = &self.entries[at];
-        if !entry.id.is_none() && &entry.text[..entry.length as usize] == text {
-            return Ok(entry.id);
+        let hash = xxh3_64(text);
+        let (at, tag) = ((hash >> (64 - RECENT)) as usize, hash as u16);
+        if self.tags[at] == tag {
+            let entry = &self.entries[at];
+            if !entry.id.is_none() && &entry.text[..entry.length as usize] == text {
+                return Ok(entry.id);
+            }
         }
         let id = self.add(text)?;
+        self.tags[at] = tag;
         let entry = &mut self.entries[at];
         entry.text[..text.len()].copy_from_slice(text);
         (entry.id, entry.length) = (id, text.len() as u8);
