@@ -5,10 +5,9 @@
 //! * Reads: `holds.{degree,to,orphan}`, `node.preorder`.
 //! * Writes: `retainers.{degree,from}`, from the last preorder position down to position 1, each group in the order of
 //!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not; 8 bytes per edge where it allows that too;
-//!   the buffers of a [`PairSpill`]; [`BLOCK_BYTES`] for each block of edges under way.
-//! * Passes over disk: one over the edges; pairs that are not in memory written once and read twice (8 bytes each); the
-//!   groups once.
+//! * Resident memory: 4 bytes per node where the budget allows, paged where not; a [`PairSpill`]; [`BLOCK_BYTES`] for each
+//!   block of edges under way.
+//! * Passes over disk: one over the edges; the pairs written once and read twice (8 bytes each); the groups once.
 //! * Worst case: linear; one node with very many holders is streamed, not held.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: threads number targets and sort partitions, which are written in order.
@@ -33,7 +32,7 @@ pub const STAGE: StageInfo = StageInfo {
     name: "retainers",
     version: 1,
     bytes_per_node: 4,
-    bytes_per_edge: 8,
+    bytes_per_edge: 0,
     least_bits_per_node: 0,
     least_fixed: PairSpill::MOST_BYTES + (4 << 20),
     scratch_per_node: 4,
@@ -54,11 +53,8 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
     let crew = Crew::gather(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
-    let numbers = room.lookup(columns::NODE_PREORDER)?;
-    // After the numbers: pairs that go through the disk cost less than numbers that are paged.
-    spill.hold(&context.budget, "retainers: pairs", pairs);
     let fill = |block: &mut Block| input.fill(block, context);
-    match numbers {
+    match room.lookup(columns::NODE_PREORDER)? {
         Lookup::Mapped(numbers) => {
             let number = || |block: &mut Block| block.keys.extend(block.to.iter().map(|to| numbers[to.index()]));
             crew.run(context, fill, number, |block| block.spill(&mut spill))?;

@@ -80,19 +80,10 @@ impl Budget {
     /// # Errors
     /// [`StageError::Budget`] when it does not fit.
     pub fn filled<T: Clone>(&self, who: &'static str, len: usize, value: T) -> Result<BudgetVec<T>, StageError> {
-        let mut array = self.with_capacity(who, len)?;
-        array.items.resize(len, value);
-        Ok(array)
-    }
-
-    /// An empty array with room for `len` elements, counted.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`] when it does not fit.
-    pub fn with_capacity<T>(&self, who: &'static str, len: usize) -> Result<BudgetVec<T>, StageError> {
         let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
         let mut items = Vec::with_capacity(len);
         hint::large_pages(items.spare_capacity_mut());
+        items.resize(len, value);
         Ok(BudgetVec { items, reservation })
     }
 
@@ -176,18 +167,6 @@ impl<T> BudgetVec<T> {
         self.reservation.grow((more * size_of::<T>()) as u64)?;
         self.items.reserve_exact(more);
         Ok(())
-    }
-
-    /// Appends all of `items` if there is room for them without growing; says whether there was.
-    pub fn extend_within(&mut self, items: &[T]) -> bool
-    where
-        T: Copy,
-    {
-        let fits = items.len() <= self.items.capacity() - self.items.len();
-        if fits {
-            self.items.extend_from_slice(items);
-        }
-        fits
     }
 
     /// Takes the last element off.

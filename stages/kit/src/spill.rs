@@ -2,16 +2,15 @@
 //!
 //! A [`PairSpill`] takes `(key, value)` pairs in any order and gives the values back grouped by key, keys descending,
 //! values of one key in the order in which they came. It is a radix partition: pairs go to the partition of their
-//! key's high bits, each partition has one small buffer, full buffers are appended as blocks: to an array where the budget
-//! has room for all pairs, to a file where not. Reading a partition back is a counting sort whose scatter stays in cache.
+//! key's high bits, each partition has one small buffer, full buffers are appended to one file as blocks. Reading a
+//! partition back is a counting sort whose scatter stays in cache.
 //!
-//! Memory: 8 bytes per pair where the budget allows, and [`PairSpill::BLOCK_BYTES`] per partition while writing; while
-//! reading, 8 bytes per key of a partition plus 4 per value of it, for each partition that a thread is at. A partition
-//! whose values do not fit (keys with very many values) is read in several passes, and a single key that does not fit is
-//! streamed. Disk, where the pairs are not in memory: 8 bytes per pair, written once and read twice; while groups are
-//! written, large spills shrink as fast as the groups grow.
+//! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 8 bytes per key of a partition plus 4
+//! per value of it, for each partition that a thread is at. A partition whose values do not fit (keys with very many
+//! values) is read in several passes, and a single key that does not fit is streamed. Disk: 8 bytes per pair, written
+//! once and read twice; while groups are written, large spills shrink as fast as the groups grow.
 
-use crate::{Budget, BudgetVec, ColumnWriter, Context, Crew, Reservation, Scratch, StageError};
+use crate::{Budget, ColumnWriter, Context, Crew, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -43,8 +42,6 @@ pub struct PairSpill {
     keys: usize,
     partitions: Vec<Partition>,
     blocks: u32,
-    /// The first blocks; the others are in the file.
-    held: BudgetVec<Pair>,
     _buffers: Reservation,
 }
 
@@ -91,17 +88,8 @@ impl PairSpill {
             keys,
             partitions: (0..count).map(|_| Partition::default()).collect(),
             blocks: 0,
-            held: budget.growing(name),
             _buffers: budget.reserve(name, (count * Self::BLOCK_BYTES) as u64)?,
         })
-    }
-
-    /// Keeps the first `pairs` pairs in memory, if the budget has room for them beside what reading back needs.
-    pub fn hold(&mut self, budget: &Budget, name: &'static str, pairs: u64) {
-        if budget.free() >= pairs * size_of::<Pair>() as u64 + Self::MOST_BYTES {
-            // Should another stage take the room meanwhile, they go to the file.
-            self.held = budget.with_capacity(name, pairs as usize).unwrap_or_else(|_| budget.growing(name));
-        }
     }
 
     /// Adds a pair.
@@ -118,11 +106,8 @@ impl PairSpill {
     #[cold]
     fn flush(&mut self, partition: usize) -> Result<(), StageError> {
         let partition = &mut self.partitions[partition];
-        // Once it is full it stays full, for blocks have one size.
-        if !self.held.extend_within(&partition.buffer) {
-            let bytes: &[u8] = bytemuck::cast_slice(&partition.buffer);
-            self.file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
-        }
+        let bytes: &[u8] = bytemuck::cast_slice(&partition.buffer);
+        self.file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
         partition.buffer.clear();
         partition.blocks.push(self.blocks);
         self.blocks += 1;
@@ -132,17 +117,7 @@ impl PairSpill {
     /// Bytes written to the file.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
-        u64::from(self.blocks - self.held_blocks()) * Self::BLOCK_BYTES as u64
-    }
-
-    /// Number of blocks in memory.
-    fn held_blocks(&self) -> u32 {
-        (self.held.len() / BLOCK_PAIRS) as u32
-    }
-
-    /// Where a block lies in the file, if it does.
-    fn offset(&self, block: u32) -> Option<u64> {
-        block.checked_sub(self.held_blocks()).map(|block| u64::from(block) * Self::BLOCK_BYTES as u64)
+        u64::from(self.blocks) * Self::BLOCK_BYTES as u64
     }
 
     /// Writes the groups: to `sizes` the number of values of every key from the last key down to `first_key`, to
@@ -288,9 +263,10 @@ impl PairSpill {
             return;
         }
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        for start in self.partitions[index].blocks.iter().filter_map(|&block| self.offset(block)) {
+        for &block in &self.partitions[index].blocks {
+            let (start, length) = (u64::from(block) * Self::BLOCK_BYTES as u64, Self::BLOCK_BYTES as u64);
             // Where the file system cannot do that, the space goes with the file.
-            if fallocate(&self.file, flags, start, Self::BLOCK_BYTES as u64).is_err() {
+            if fallocate(&self.file, flags, start, length).is_err() {
                 return;
             }
         }
@@ -304,18 +280,13 @@ impl PairSpill {
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let partition = &self.partitions[index];
+        block.resize(BLOCK_PAIRS, [0; 2]);
         for &number in &partition.blocks {
-            let pairs: &[Pair] = match self.offset(number) {
-                None => &self.held[number as usize * BLOCK_PAIRS..][..BLOCK_PAIRS],
-                Some(offset) => {
-                    block.resize(BLOCK_PAIRS, [0; 2]);
-                    self.file
-                        .read_exact_at(bytemuck::cast_slice_mut(block), offset)
-                        .map_err(|error| StageError::io(&self.path, "read", error))?;
-                    block
-                }
-            };
-            pairs.iter().try_for_each(|&pair| each(pair))?;
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(block);
+            self.file
+                .read_exact_at(bytes, u64::from(number) * Self::BLOCK_BYTES as u64)
+                .map_err(|error| StageError::io(&self.path, "read", error))?;
+            block.iter().try_for_each(|&pair| each(pair))?;
         }
         partition.buffer.iter().try_for_each(|&pair| each(pair))
     }
@@ -377,7 +348,6 @@ mod tests {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
         let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
-        spill.hold(&budget, "held", announced);
         pairs.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
         spill.write_groups(&scratch, &context, 1, SIZES, VALUES).unwrap();
         assert_eq!(budget.used(), 0);
@@ -400,10 +370,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             state >> 8
         };
-        // All in memory, all on disk, and the first half in memory where more come than announced.
-        for (keys, count, announced) in
-            [(1, 0, 0), (2, 10, 10), (1000, 20_000, 20_000), (1000, 20_000, 1 << 28), (1000, 20_000, 10_000)]
-        {
+        for (keys, count, announced) in [(1, 0, 0), (2, 10, 10), (1000, 20_000, 20_000), (1000, 20_000, 1 << 28)] {
             let pairs: Vec<Pair> = (0..count).map(|i| [random() % keys, i]).collect();
             let groups = grouped(&pairs, keys as usize, 64 << 20, announced);
             assert_eq!(groups, expected(&pairs, keys as usize), "{keys} keys, {count} pairs");
