@@ -25,6 +25,8 @@ pub enum Command {
     Plan(Plan),
     /// Print the summary of a run again
     Show(Show),
+    /// Make the HTML page of a run: one file that opens offline
+    Report(Report),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake"
@@ -94,6 +96,9 @@ pub struct Analyze {
     /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
     #[arg(long)]
     pub salvage: bool,
+    /// Make the HTML page of each run too: report.html in its folder
+    #[arg(long)]
+    pub report: bool,
     /// Replace runs that are in the lake already
     #[arg(long)]
     pub force: bool,
@@ -155,6 +160,26 @@ pub struct Show {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `report`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n\nThe page shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages."
+)]
+pub struct Report {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The page [default: report.html in the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Memory that this may allocate [default: as in analyze]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// A name that becomes part of a folder's name.

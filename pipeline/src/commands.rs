@@ -1,11 +1,12 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Show};
+use crate::cli::{Analyze, Cli, Command, Plan, Report as Page, Show};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs;
 use crate::memory::default_budget;
 use crate::progress::Mode;
+use crate::reports;
 use crate::summary;
 use clap::CommandFactory;
 use heaplake_ingest::Format;
@@ -18,7 +19,7 @@ use heaplake_publish::commit;
 use heaplake_schemas::run::{Options, Run};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +36,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Analyze(options) => run_analyze(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
+        Command::Report(options) => run_report(&options),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "heaplake", &mut text);
@@ -90,6 +92,14 @@ fn run_analyze(options: &Analyze) -> u8 {
             Ok(input) => {
                 let name = input.name();
                 let result = analyze(&request(options, input, memory), mode, &cancel);
+                let result = result.and_then(|outcome| {
+                    // A run that stood before may have its page, too.
+                    let page = outcome.place.join(reports::FILE);
+                    if options.report && !(outcome.unchanged && page.exists()) {
+                        reports::make(&outcome.run, &outcome.place, &page, memory, &cancel)?;
+                    }
+                    Ok(outcome)
+                });
                 (name.clone(), result.map_err(|failure| explain(&name, &failure)))
             }
         };
@@ -219,13 +229,32 @@ fn run_show(options: &Show) -> u8 {
     match commit::read(&options.run) {
         Ok(Some(run)) if options.json => print_json(&run),
         Ok(Some(run)) => print(summary::text(&run, &options.run).as_bytes()),
-        Ok(None) => {
-            let cause = format!("{}: no run: there is no run.json", options.run.display());
-            complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
-        }
+        Ok(None) => no_run(&options.run),
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
     }
+}
+
+fn run_report(options: &Page) -> u8 {
+    let run = match commit::read(&options.run) {
+        Ok(Some(run)) => run,
+        Ok(None) => return no_run(&options.run),
+        Err(error) => return complain(&error.to_string(), &error.advice(), FAILED),
+    };
+    let page = options.output.clone().unwrap_or_else(|| options.run.join(reports::FILE));
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    match reports::make(&run, &options.run, &page, memory, &AtomicBool::new(false)) {
+        Ok(_) if options.quiet => 0,
+        Ok(_) => print(format!("{}\n", page.display()).as_bytes()),
+        Err(error) => {
+            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
+        }
+    }
+}
+
+fn no_run(folder: &Path) -> u8 {
+    let cause = format!("{}: no run: there is no run.json", folder.display());
+    complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
 }
 
 /// One line of cause and one of what to do, on standard error.

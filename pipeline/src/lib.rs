@@ -12,5 +12,6 @@ pub mod journal;
 pub mod memory;
 pub mod plan;
 pub mod progress;
+pub mod reports;
 pub mod summary;
 pub mod workplace;
