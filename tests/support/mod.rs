@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
+pub mod good;
 pub mod planted;
 
 use arrow::array::{Array, AsArray, RecordBatch};
