@@ -3,7 +3,7 @@
 use crate::memory::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::Referents;
+use heaplake_schemas::run::{Duplicates, Options, Referents};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -88,6 +88,9 @@ pub struct Analyze {
     /// Write the table of edges too
     #[arg(long)]
     pub edges: bool,
+    /// What to do about duplicates
+    #[command(flatten)]
+    pub duplicates: DuplicateOptions,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -120,9 +123,40 @@ pub struct Plan {
     /// Plan for the table of edges too
     #[arg(long)]
     pub edges: bool,
+    /// What to do about duplicates
+    #[command(flatten)]
+    pub duplicates: DuplicateOptions,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How far to look for duplicate instances.
+#[derive(Args, Clone, Debug)]
+pub struct DuplicateOptions {
+    /// Look for duplicate instances: not at all, those without references, or all
+    #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicates())]
+    pub duplicates: Duplicates,
+    /// Look for all duplicates of these classes in any case; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides; what is left over counts as possible
+    /// duplicates [default: 4 per node, at least 10 million]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+}
+
+impl DuplicateOptions {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options {
+            duplicates: self.duplicates,
+            duplicates_of: self.duplicates_of.clone(),
+            duplicate_work: self.duplicate_work,
+            ..Options::default()
+        }
+    }
 }
 
 /// Options of `show`.
@@ -152,6 +186,16 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
+}
+
+fn duplicates() -> impl TypedValueParser<Value = Duplicates> {
+    let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
+    PossibleValuesParser::new(modes.map(Duplicates::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}
+
+fn pattern(text: &str) -> Result<String, String> {
+    glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

@@ -127,6 +127,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            ..options.duplicates.options()
         },
         memory,
         threads: options.threads.map_or(cores, usize::from),
@@ -192,7 +193,8 @@ fn run_plan(options: &Plan) -> u8 {
     match promised(&input, &context) {
         Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(&heap, memory, options.edges);
+            let wanted = Options { edges: options.edges, ..options.duplicates.options() };
+            let forecast = Forecast::new(&heap, memory, &wanted);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),

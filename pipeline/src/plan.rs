@@ -1,14 +1,45 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
+use heaplake_duplicates::{classes as equal_classes, components, proofs, resolve, sets};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, edges, nodes, threads};
+use heaplake_publish::{classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads};
+use heaplake_schemas::run::Options;
 use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{classes as class_rows, largest};
+
+/// When a stage is a part of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Always.
+    Always,
+    /// Where the table of edges is wanted.
+    Edges,
+    /// Where duplicates are looked for.
+    Duplicates,
+    /// Where references are looked into for that.
+    References,
+    /// Where they are not.
+    Values,
+}
+
+impl Need {
+    /// Whether the options ask for it.
+    #[must_use]
+    pub fn is_met(self, options: &Options) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Edges => options.edges,
+            Self::Duplicates => options.finds_duplicates(),
+            Self::References => options.looks_into_references(),
+            Self::Values => options.finds_duplicates() && !options.looks_into_references(),
+        }
+    }
+}
 
 /// A stage between the reading of the input and the writing of tables.
 #[derive(Clone, Copy)]
@@ -17,6 +48,8 @@ pub struct Step {
     pub info: &'static StageInfo,
     /// Its entry function.
     pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
+    /// When it is run.
+    pub need: Need,
     /// Whether it appends to columns that other stages wrote.
     pub appends: bool,
     /// Columns that no stage reads any more once it is done; the tables may still.
@@ -48,8 +81,35 @@ const fn small<T>(column: Column<T>) -> Release {
 }
 
 const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
-    Step { info, run, appends: false, releases: &[] }
+    Step { info, run, need: Need::Always, appends: false, releases: &[] }
 }
+
+/// The stages that find duplicates, once there is an equality graph.
+const DUPLICATES: Lane = &[
+    Step { need: Need::Values, ..step(&resolve::trivial::STAGE, resolve::trivial::run) },
+    Step { need: Need::References, ..step(&components::STAGE, components::run) },
+    Step { need: Need::References, ..step(&equal_classes::STAGE, equal_classes::run) },
+    Step { need: Need::References, ..step(&proofs::STAGE, proofs::run) },
+    Step { need: Need::Duplicates, ..step(&resolve::STAGE, resolve::run) },
+    Step {
+        need: Need::Duplicates,
+        releases: &[
+            per_node(columns::EQUAL_VALUE),
+            per_node(columns::EQUAL_DEGREE),
+            per_edge(columns::EQUAL_TO),
+            per_node(columns::EQUAL_LIMITS),
+            per_node(columns::EQUAL_ORDER),
+            per_node(columns::EQUAL_COMPONENT),
+            per_node(columns::EQUAL_COMPONENT_SIZE),
+            per_node(columns::EQUAL_CLASS),
+            per_node(columns::EQUAL_PROOF),
+            per_node(columns::EQUAL_GROUP),
+            small(columns::EQUAL_OPEN),
+            small(columns::EQUAL_OPEN_REASON),
+        ],
+        ..step(&sets::STAGE, sets::run)
+    },
+];
 
 /// Stages that must run one after the other.
 pub type Lane = &'static [Step];
@@ -116,6 +176,7 @@ const V8: Phases = &[
         &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
+            Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
             Step {
                 releases: &[
                     small(columns::PAIRED_EDGE),
@@ -130,6 +191,7 @@ const V8: Phases = &[
         ],
     ],
     &[&[step(&retained::STAGE, retained::run)]],
+    &[DUPLICATES],
 ];
 
 /// What the table of nodes does not wait for.
@@ -142,10 +204,21 @@ pub const BESIDE_NODES: Lane = &[
 ];
 
 /// The stages that write tables.
-fn tables(format: Format) -> &'static [&'static StageInfo] {
+fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
     match format {
-        Format::V8 => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE],
-        Format::Jvm => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE, &threads::STAGE],
+        Format::V8 => &[
+            (&nodes::STAGE, Need::Always),
+            (&edges::STAGE, Need::Edges),
+            (&class_table::STAGE, Need::Always),
+            (&duplicate_sets::STAGE, Need::Duplicates),
+            (&duplicate_members::STAGE, Need::Duplicates),
+        ],
+        Format::Jvm => &[
+            (&nodes::STAGE, Need::Always),
+            (&edges::STAGE, Need::Edges),
+            (&class_table::STAGE, Need::Always),
+            (&threads::STAGE, Need::Always),
+        ],
     }
 }
 
@@ -163,20 +236,31 @@ pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
     phases(format).iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
 }
 
-/// All stages of an analysis, in the order in which one thread runs them.
+/// All stages that an analysis can have, in the order in which one thread runs them.
 pub fn stages(format: Format) -> impl Iterator<Item = &'static StageInfo> {
-    std::iter::once(reader(format)).chain(steps(format).map(|step| step.info)).chain(tables(format).iter().copied())
+    all(format).map(|(stage, _)| stage)
+}
+
+/// Those of an analysis with these options.
+pub fn wanted(format: Format, options: &Options) -> impl Iterator<Item = &'static StageInfo> {
+    all(format).filter(|(_, need)| need.is_met(options)).map(|(stage, _)| stage)
+}
+
+fn all(format: Format) -> impl Iterator<Item = (&'static StageInfo, Need)> {
+    std::iter::once((reader(format), Need::Always))
+        .chain(steps(format).map(|step| (step.info, step.need)))
+        .chain(tables(format).iter().copied())
 }
 
 /// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
 #[must_use]
-pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, with_edges: bool) -> u64 {
+pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options) -> u64 {
     let mut now = reader(format).scratch_bytes(nodes, edges);
     let mut most = now;
-    for step in steps(format) {
+    for step in steps(format).filter(|step| step.need.is_met(options)) {
         now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
         most = most.max(now);
-        for release in step.releases.iter().filter(|release| is_released(release.column, with_edges)) {
+        for release in step.releases.iter().filter(|release| is_released(release.column, options.edges)) {
             let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));
             now = now.saturating_sub(bytes);
         }
@@ -202,15 +286,13 @@ pub fn smallest_budget() -> u64 {
     Format::ALL.into_iter().flat_map(stages).map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of
-/// `edges` is written, the user decides.
+/// Refuses an input before the work on it starts, when some stage that the options ask for could not hold what it must.
 ///
 /// # Errors
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
-pub fn admit(format: Format, memory: u64, nodes: u64, edges: bool) -> Result<(), StageError> {
+pub fn admit(format: Format, memory: u64, nodes: u64, options: &Options) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
-    let runs = |stage: &&StageInfo| edges || stage.name != edges::STAGE.name;
-    match stages(format).filter(runs).max_by_key(|stage| need(stage)) {
+    match wanted(format, options).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
         }
@@ -224,11 +306,12 @@ mod tests {
 
     #[test]
     fn refusals_name_what_would_suffice() {
-        let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, true) else {
+        let options = &Options { edges: true, ..Options::default() };
+        let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, options) else {
             panic!("a billion nodes in 64 MiB");
         };
-        assert!(admit(Format::V8, suffices, 1_000_000_000, true).is_ok());
-        assert!(admit(Format::V8, suffices - 1, 1_000_000_000, true).is_err());
+        assert!(admit(Format::V8, suffices, 1_000_000_000, options).is_ok());
+        assert!(admit(Format::V8, suffices - 1, 1_000_000_000, options).is_err());
     }
 
     #[test]

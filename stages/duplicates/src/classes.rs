@@ -16,9 +16,9 @@
 //!   Weisfeiler's and Leman's refinements.
 
 use crate::cycle::{Cycle, Form};
-use crate::naming::Names;
-use crate::slots::{Slots, mix};
+use crate::slots::Slots;
 use heaplake_kit::array::column_bytes;
+use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
     Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError, StageInfo, Stats, Store,
 };

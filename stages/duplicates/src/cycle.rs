@@ -7,8 +7,9 @@
 //! neighbours, and so on. Mostly there is one such node. Where there are several, each is tried; where that would take too
 //! long, colours are all that is known in the end.
 
-use crate::slots::{Slots, mix};
+use crate::slots::Slots;
 use heaplake_kit::array::Fault;
+use heaplake_kit::naming::mix;
 use heaplake_kit::{Array, Context, Fetch, Room, StageError, Store};
 use heaplake_schemas::ids::NodeId;
 use std::collections::BTreeMap;

@@ -22,7 +22,6 @@ pub mod components;
 mod cycle;
 pub mod holders;
 mod lockstep;
-mod naming;
 pub mod options;
 pub mod proofs;
 #[cfg(test)]

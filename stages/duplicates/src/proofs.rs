@@ -20,9 +20,9 @@
 
 use crate::classes::Shape;
 use crate::cycle::{Cycle, Form};
-use crate::naming::Names;
-use crate::slots::{Slots, mix};
+use crate::slots::Slots;
 use heaplake_kit::array::{Fault, column_bytes};
+use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
     Array, Bitset, Budget, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError,
     StageInfo, Stats, Store,

@@ -76,8 +76,8 @@ impl Bench {
         } else {
             resolve::trivial::run(scratch, context).unwrap();
         }
-        resolve::run(choices, scratch, context).unwrap();
-        sets::run(choices, scratch, context).unwrap();
+        resolve::run_with(choices, scratch, context).unwrap();
+        sets::run_with(choices, scratch, context).unwrap();
         assert_eq!(self.budget.used(), 0, "all memory is given back");
         let rows: Vec<SetRow> = read(scratch, columns::SET_ROW);
         let members: Vec<NodeId> = read(scratch, columns::SET_MEMBER);

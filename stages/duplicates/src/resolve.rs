@@ -48,7 +48,11 @@ const SPILL_NODES: Column<u32> = Column::new("equal.open_nodes");
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(choices: &Choices, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    run_with(&Choices::load(scratch)?, scratch, context)
+}
+
+pub(crate) fn run_with(choices: &Choices, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let mut open = Bitset::new(&context.budget, "classes that stay open", nodes as usize)?;

@@ -52,7 +52,11 @@ const GROUP_MEMBERS: Column<u32> = Column::new("set.group_members");
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(choices: &Choices, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    run_with(&Choices::load(scratch)?, scratch, context)
+}
+
+pub(crate) fn run_with(choices: &Choices, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(scratch, columns::EQUAL_GROUP)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let (numbers, mut groups) = number(nodes as usize, scratch, context)?;

@@ -38,10 +38,3 @@ impl<O: Fetch<u32>, E: Fetch<NodeId>> Slots<O, E> {
         Ok(false)
     }
 }
-
-/// Mixes a number into a hash. Not the strongest, but quick; nothing is concluded from equal hashes alone.
-#[inline]
-pub fn mix(hash: u64, number: u64) -> u64 {
-    let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(number ^ 0xd1b5_4a32_d192_ed03);
-    (product as u64).rotate_left(23) ^ (product >> 64) as u64 ^ number.wrapping_mul(0xff51_afd7_ed55_8ccd)
-}
