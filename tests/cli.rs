@@ -7,7 +7,10 @@ mod support;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
-use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, classes, edges, metadata, nodes, run, snapshot};
+use heaplake_schemas::run::{Duplicates, Options};
+use heaplake_schemas::{
+    HEAPLAKE_VERSION, SCHEMA_VERSION, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run, snapshot,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -284,7 +287,13 @@ fn quiet_says_nothing() {
 
 #[test]
 fn a_log_has_one_line_per_stage() {
-    for options in [&[][..], &["--edges"]] {
+    let wanted = [
+        (&[][..], Options::default()),
+        (&["--edges"], Options { edges: true, ..Options::default() }),
+        (&["--duplicates", "all"], Options { duplicates: Duplicates::All, ..Options::default() }),
+        (&["--duplicates", "none"], Options { duplicates: Duplicates::None, ..Options::default() }),
+    ];
+    for (options, wanted) in wanted {
         let lake = Lake::new();
         let input = lake.input("Heap.heapsnapshot", &small());
         let output = analyze(&lake).arg(&input).args(options).output().unwrap();
@@ -296,8 +305,8 @@ fn a_log_has_one_line_per_stage() {
             assert!(did.contains(" rows in ") && did.ends_with(" s"), "{line:?}");
             logged.push(stage);
         }
-        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8).map(|stage| stage.name);
-        let mut expected: Vec<&str> = stages.filter(|stage| *stage != "edges" || !options.is_empty()).collect();
+        let stages = heaplake::plan::wanted(heaplake_ingest::Format::V8, &wanted);
+        let mut expected: Vec<&str> = stages.map(|stage| stage.name).collect();
         // Two lanes of stages may run side by side, so their lines come as they are done.
         logged.sort_unstable();
         expected.sort_unstable();
@@ -378,11 +387,13 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 4] = [
+    let tables: [(&str, SchemaRef); 6] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
         (snapshot::FILE, snapshot::schema()),
+        (duplicate_sets::FILE, duplicate_sets::schema()),
+        (duplicate_members::FILE, duplicate_members::schema()),
     ];
     for (file, schema) in &tables {
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(run.join(file)).unwrap()).unwrap();

@@ -292,7 +292,7 @@ impl<'a> Work<'a> {
             self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
             let released = step.releases.iter().map(|release| release.column);
             released
-                .filter(|column| plan::is_released(column, self.request.options.edges))
+                .filter(|column| plan::is_released(column, step, &self.request.options))
                 .for_each(|column| self.scratch.discard_file(column));
             Ok(())
         })

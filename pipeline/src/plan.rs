@@ -1,9 +1,9 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
-use heaplake_duplicates::{classes as equal_classes, components, proofs, resolve, sets};
+use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers};
 use heaplake_ingest::Format;
-use heaplake_ingest::jvm::{link, scan, texts};
+use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
@@ -109,7 +109,21 @@ const DUPLICATES: Lane = &[
         ],
         ..step(&sets::STAGE, sets::run)
     },
+    Step {
+        need: Need::References,
+        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+        ..step(&holders::STAGE, |scratch, context| holders::run(dominate, scratch, context))
+    },
 ];
+
+/// The stages of the holding graph on a graph of its own.
+fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let stages = [preorder::run, retainers::run, dominators::run];
+    stages.into_iter().try_fold(Stats::default(), |sum, run| {
+        let stats = run(scratch, context)?;
+        Ok(Stats { rows: stats.rows, spilled_bytes: sum.spilled_bytes + stats.spilled_bytes })
+    })
+}
 
 /// Stages that must run one after the other.
 pub type Lane = &'static [Step];
@@ -149,6 +163,8 @@ const JVM: Phases = &[
         releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
         ..step(&retained::STAGE, retained::run)
     }]],
+    &[&[Step { need: Need::Duplicates, ..step(&object_equality::STAGE, object_equality::run) }]],
+    &[DUPLICATES],
 ];
 
 const V8: Phases = &[
@@ -217,6 +233,8 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
             (&nodes::STAGE, Need::Always),
             (&edges::STAGE, Need::Edges),
             (&class_table::STAGE, Need::Always),
+            (&duplicate_sets::STAGE, Need::Duplicates),
+            (&duplicate_members::STAGE, Need::Duplicates),
             (&threads::STAGE, Need::Always),
         ],
     }
@@ -260,7 +278,7 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
     for step in steps(format).filter(|step| step.need.is_met(options)) {
         now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
         most = most.max(now);
-        for release in step.releases.iter().filter(|release| is_released(release.column, options.edges)) {
+        for release in step.releases.iter().filter(|release| is_released(release.column, step, options)) {
             let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));
             now = now.saturating_sub(bytes);
         }
@@ -268,10 +286,12 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
     most
 }
 
-/// Whether a column goes when the stages have done with it: not if a table wants it.
+/// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
-pub fn is_released(column: &str, with_edges: bool) -> bool {
-    !(with_edges && edges::READS.contains(&column))
+pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
+    let for_table = options.edges && edges::READS.contains(&column);
+    let for_holders = options.looks_into_references() && holders::READS.contains(&column);
+    !for_table && (!for_holders || by.info.name == holders::STAGE.name)
 }
 
 /// Bytes of budget with which no stage of a lane pages.

@@ -53,14 +53,7 @@ pub const STAGE: StageInfo = StageInfo {
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
-    let lenient = dump.choices.salvage;
-    let mut classes = match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
-        Ok(classes) => classes,
-        Err(Misfit(class, expected, found)) => {
-            let classes = ColumnMap::open(scratch, CLASSES, None)?;
-            return Err(dump.error(classes[class].offset, expected, found));
-        }
-    };
+    let mut classes = laid_out(&dump, scratch, context)?;
     let nodes = dump.facts.node_count;
     let (index, spilled) = Index::build(FIRST, dump.unit, nodes + nodes / 8, scratch, context)?;
     let index = match index {
@@ -84,6 +77,18 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     dump.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
+}
+
+/// The classes of a dump.
+pub(super) fn laid_out(dump: &Dump, scratch: &Scratch, context: &Context<'_>) -> Result<Classes, StageError> {
+    let lenient = dump.choices.salvage;
+    match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
+        Ok(classes) => Ok(classes),
+        Err(Misfit(class, expected, found)) => {
+            let classes = ColumnMap::open(scratch, CLASSES, None)?;
+            Err(dump.error(classes[class].offset, expected, found))
+        }
+    }
 }
 
 /// What does not change while objects are linked.
