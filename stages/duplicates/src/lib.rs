@@ -20,6 +20,8 @@
 pub mod classes;
 pub mod components;
 mod cycle;
+#[cfg(test)]
+mod examples;
 pub mod holders;
 mod lockstep;
 pub mod options;

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// A scratch folder in memory, where the system has such, with the columns that the stages read.
-struct Bench {
+pub(crate) struct Bench {
     _folder: tempfile::TempDir,
     scratch: Scratch,
     cancel: AtomicBool,
@@ -33,14 +33,14 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
 
 /// A set with what the tables say of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
-    set: Set,
-    reasons: u8,
-    additional_exact: bool,
+pub(crate) struct Found {
+    pub set: Set,
+    pub reasons: u8,
+    pub additional_exact: bool,
 }
 
 impl Bench {
-    fn new(graph: &EqualityGraph, memory: u64) -> Self {
+    pub(crate) fn new(graph: &EqualityGraph, memory: u64) -> Self {
         let memory_folder = Path::new("/dev/shm");
         let folder = if memory_folder.is_dir() { tempfile::tempdir_in(memory_folder) } else { tempfile::tempdir() };
         let folder = folder.unwrap();
@@ -77,7 +77,7 @@ impl Bench {
         Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
     }
 
-    fn run(&self, choices: &Choices) -> Vec<Found> {
+    pub(crate) fn run(&self, choices: &Choices) -> Vec<Found> {
         let (scratch, context) = (&self.scratch, &self.context());
         if choices.looks_into_any() {
             components::run(scratch, context).unwrap();
@@ -123,7 +123,7 @@ fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageErro
     dominators::run(scratch, context)
 }
 
-fn all(work: u64) -> Choices {
+pub(crate) fn all(work: u64) -> Choices {
     Choices { all: true, classes: Vec::new(), work }
 }
 

@@ -182,14 +182,14 @@ impl Resolver {
             if found.contains(&group) {
                 continue;
             }
-            for i in 0..found.len() {
+            for known in &mut found {
                 let Self { slots, values, classes, components, lockstep, .. } = self;
                 let graph = &mut Graph { slots, values, classes, components };
                 allowed = allowed.saturating_sub(1);
-                match lockstep.compare(found[i], group, graph, &mut allowed)? {
+                match lockstep.compare(*known, group, graph, &mut allowed)? {
                     Verdict::Same => {
                         self.join()?;
-                        found[i] = self.group(found[i])?;
+                        *known = self.group(*known)?;
                         continue 'members;
                     }
                     Verdict::Different => {}

@@ -58,15 +58,14 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut rules = Rules::new(&snapshot, scratch)?;
     let (opaque, many) = rules.survey(&strings, nodes as usize, scratch, context)?;
     let names = Names::<Array<u64>>::capacity(many);
-    let bytes = |column: u64| column;
     let sizes = [
         names as u64 * 8,
         Offsets::bytes(nodes),
         column_bytes(scratch, columns::EDGE_TO),
         column_bytes(scratch, columns::EDGE_NAME),
         column_bytes(scratch, columns::EDGE_KIND),
-        bytes(nodes * 4),
-        bytes(nodes * 8),
+        nodes * 4,
+        nodes * 8,
         bytes(nodes),
     ];
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
@@ -349,7 +348,9 @@ fn write(
             context.step(std::mem::take(&mut edges))?;
         }
         if opaque.contains(ordinal as usize) {
-            [edge_kinds.skip(count.into())?, edge_names.skip(count.into())?, targets.skip(count.into())?];
+            edge_kinds.skip(count.into())?;
+            edge_names.skip(count.into())?;
+            targets.skip(count.into())?;
             values.push(NodeId(ordinal))?;
             degrees.push(0)?;
             missing.push(0)?;
