@@ -318,3 +318,62 @@ mod dupfix {
         }
     }
 }
+
+/// Tables of a run, byte by byte; what measures time is left out.
+fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = std::fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let kept = files.filter(|path| !["run.json", "snapshot.parquet"].contains(&name(path).as_str()));
+    kept.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn duplicates_can_be_looked_for_later() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &fixture("small.heapsnapshot"));
+    lake.analyze(&input).args(["--duplicates", "none", "--label", "a=b"]).assert().success();
+    let run = lake.run();
+    assert!(!run.join("duplicate_sets.parquet").exists());
+    support::heaplake().arg("duplicates").arg(&run).arg("--quiet").assert().success();
+    assert_eq!(lake.run(), run);
+    assert!(lake.leftovers().is_empty());
+    let later = files(&run);
+    assert!(std::fs::read_to_string(run.join("run.json")).unwrap().contains("\"a\": \"b\""));
+    lake.analyze(&input).args(["--duplicates", "all", "--force"]).assert().success();
+    assert_eq!(files(&run), later, "the same as at once");
+    // With a budget that pages nearly everything, and one thread.
+    let small = heaplake::plan::smallest_budget().to_string();
+    lake.analyze(&input)
+        .args(["--duplicates", "all", "--force", "--threads", "1", "--memory", &small])
+        .assert()
+        .success();
+    assert_eq!(files(&run), later, "the same with less memory");
+
+    // Of some classes only.
+    support::heaplake()
+        .arg("duplicates")
+        .arg(&run)
+        .args(["--quiet", "--duplicates", "trivial", "--duplicates-of", "Arr*"])
+        .assert()
+        .success();
+    for set in sets(&run).iter().filter(|set| set.class == "Array") {
+        assert_ne!(set.status, "exact");
+    }
+
+    // The input changed, is gone, or lies elsewhere.
+    let complaint = |more: &[&str], code| {
+        let mut command = support::heaplake();
+        command.arg("duplicates").arg(&run).args(more);
+        support::complaint(&mut command, code).0
+    };
+    let moved = lake.folder().join("moved.heapsnapshot");
+    std::fs::rename(&input, &moved).unwrap();
+    assert!(complaint(&[], 1).contains("its input is gone"));
+    std::fs::write(&input, fixture("s1.heapsnapshot")).unwrap();
+    assert!(complaint(&[], 1).contains("is not what it was made from"));
+    support::heaplake().arg("duplicates").arg(&run).arg("--quiet").arg("--input").arg(&moved).assert().success();
+    assert_eq!(files(&run), later);
+    let mut command = support::heaplake();
+    command.arg("duplicates").arg(&moved);
+    assert!(support::complaint(&mut command, 1).0.contains("needs a lake"));
+}

@@ -75,6 +75,16 @@ pub enum Failure {
         /// What it differs in.
         difference: String,
     },
+    /// A run cannot be made again.
+    #[error("{}: {problem}", target.display())]
+    Again {
+        /// The run, or what was named as one.
+        target: PathBuf,
+        /// Why.
+        problem: String,
+        /// What to do.
+        advice: String,
+    },
     /// Another process analyses the same input into the same lake.
     #[error("{}: another heaplake is at work on this input", lock.display())]
     Busy {
@@ -90,6 +100,7 @@ impl Failure {
         match self {
             Self::Stage(error) => error.advice(),
             Self::Taken { .. } => "give --force to replace it, or another --snapshot name".to_owned(),
+            Self::Again { advice, .. } => advice.clone(),
             Self::Busy { .. } => "wait until it is done".to_owned(),
         }
     }

@@ -21,6 +21,8 @@ pub struct Cli {
 pub enum Command {
     /// Analyse snapshots and add each to a lake as one run
     Analyze(Box<Analyze>),
+    /// Look for duplicate instances in runs that are in a lake already, or in snapshots
+    Duplicates(Box<DuplicatesOf>),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(Plan),
     /// Print the summary of a run again
@@ -100,6 +102,55 @@ pub struct Analyze {
     /// Replace runs that are in the lake already
     #[arg(long)]
     pub force: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DUPLICATES_EXAMPLES: &str = "\
+Examples:
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77 --duplicates-of 'java.util.*Map'
+  heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
+  heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
+
+Of a run, the snapshot that it was made from is read again, so it must be there and unchanged. The new run takes the
+place of the old one in one step.";
+
+/// Options of `duplicates`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DUPLICATES_EXAMPLES)]
+pub struct DuplicatesOf {
+    /// Folders of runs, or snapshots, which need --out
+    #[arg(required = true, value_name = "RUN|FILE")]
+    pub targets: Vec<PathBuf>,
+    /// The lake for snapshots that are named
+    #[arg(long, value_name = "LAKE")]
+    pub out: Option<PathBuf>,
+    /// The snapshot that the run was made from, where it lies elsewhere now; for a single run
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Look for duplicate instances: those without references, or all [default: all, or with --duplicates-of as the run]
+    #[arg(long, value_name = "MODE", value_parser = duplicates())]
+    pub duplicates: Option<Duplicates>,
+    /// Look for all duplicates of these classes only; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides [default: as in analyze]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+    /// Memory that the analysis may allocate [default: as in analyze]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,

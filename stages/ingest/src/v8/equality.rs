@@ -66,7 +66,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         column_bytes(scratch, columns::EDGE_KIND),
         nodes * 4,
         nodes * 8,
-        bytes(nodes),
+        nodes,
     ];
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
     let names = Names::new(room.array(names, 0u64)?);
