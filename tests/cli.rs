@@ -7,7 +7,7 @@ mod support;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
-use heaplake_schemas::run::{Duplicates, Options};
+use heaplake_schemas::run::{Duplicates, Options, TableName, Tables};
 use heaplake_schemas::{
     HEAPLAKE_VERSION, SCHEMA_VERSION, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run, snapshot,
 };
@@ -163,7 +163,7 @@ fn other_options_or_content_need_force() {
     let run = lake.run();
     let first = fs::read(run.join(nodes::FILE)).unwrap();
     for (input, options, difference) in
-        [(&input, &["--edges"][..], "--edges"), (&input, &["--label", "host=web7"], "labels"), (&other, &[], "input")]
+        [(&input, &["--edges"][..], "--tables"), (&input, &["--label", "host=web7"], "labels"), (&other, &[], "input")]
     {
         let (cause, advice) = complaint(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
         assert!(cause.contains(difference) && cause.contains(&run.display().to_string()), "{cause}");
@@ -173,7 +173,7 @@ fn other_options_or_content_need_force() {
     // Without a name of its own another content is another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
-    assert!(cause.contains("--edges"), "{cause}");
+    assert!(cause.contains("--tables (nodes,edges,classes,duplicate_sets,duplicate_members,threads,snapshot)"), "{cause}");
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
 
     lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();
@@ -287,9 +287,11 @@ fn quiet_says_nothing() {
 
 #[test]
 fn a_log_has_one_line_per_stage() {
+    let few = [TableName::Classes, TableName::Edges].into_iter().collect();
     let wanted = [
         (&[][..], Options::default()),
-        (&["--edges"], Options { edges: true, ..Options::default() }),
+        (&["--edges"], Options { tables: Tables::all(), ..Options::default() }),
+        (&["--tables=classes", "--edges"], Options { tables: few, ..Options::default() }),
         (&["--duplicates", "all"], Options { duplicates: Duplicates::All, ..Options::default() }),
         (&["--duplicates", "none"], Options { duplicates: Duplicates::None, ..Options::default() }),
     ];
@@ -305,7 +307,7 @@ fn a_log_has_one_line_per_stage() {
             assert!(did.contains(" rows in ") && did.ends_with(" s"), "{line:?}");
             logged.push(stage);
         }
-        let stages = heaplake::plan::wanted(heaplake_ingest::Format::V8, &wanted);
+        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8, &wanted);
         let mut expected: Vec<&str> = stages.map(|stage| stage.name).collect();
         // Two lanes of stages may run side by side, so their lines come as they are done.
         logged.sort_unstable();

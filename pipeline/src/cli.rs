@@ -3,7 +3,7 @@
 use crate::memory::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::{Duplicates, Options, Referents};
+use heaplake_schemas::run::{Duplicates, Options, Referents, TableName, Tables};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -87,9 +87,9 @@ pub struct Analyze {
     /// Folder for intermediate columns [default: inside the lake]
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Write the table of edges too
-    #[arg(long)]
-    pub edges: bool,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
@@ -159,6 +159,27 @@ pub struct DuplicatesOf {
     pub json: bool,
 }
 
+/// Which tables are written.
+#[derive(Args, Clone, Debug)]
+pub struct Chosen {
+    /// Tables to write, of those that the format has: nodes, edges, classes, duplicate_sets, duplicate_members, threads,
+    /// snapshot [default: all but edges]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    tables: Vec<TableName>,
+    /// Write the table of edges too
+    #[arg(long)]
+    edges: bool,
+}
+
+impl Chosen {
+    /// As one choice.
+    #[must_use]
+    pub fn all(&self) -> Tables {
+        let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
+        if self.edges { tables.with(TableName::Edges) } else { tables }
+    }
+}
+
 /// Options of `plan`.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -171,9 +192,9 @@ pub struct Plan {
     /// Memory that the analysis may allocate [default: as in analyze]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// Plan for the table of edges too
-    #[arg(long)]
-    pub edges: bool,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
@@ -231,6 +252,11 @@ fn name(text: &str) -> Result<String, String> {
         Some(bad) => Err(format!("a name cannot hold {bad:?}, for it becomes part of a folder's name")),
         None => Ok(text.to_owned()),
     }
+}
+
+fn table() -> impl TypedValueParser<Value = TableName> {
+    PossibleValuesParser::new(TableName::ALL.map(TableName::name))
+        .map(|name| TableName::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TableName::Snapshot))
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

@@ -141,7 +141,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
         release: options.release.clone(),
         snapshot: options.snapshot.clone(),
         options: Options {
-            edges: options.edges,
+            tables: options.tables.all(),
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
@@ -216,7 +216,7 @@ fn run_plan(options: &Plan) -> u8 {
     match promised(&input, &context) {
         Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let wanted = Options { edges: options.edges, ..options.duplicates.options() };
+            let wanted = Options { tables: options.tables.all(), ..options.duplicates.options() };
             let forecast = Forecast::new(&heap, memory, &wanted);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }

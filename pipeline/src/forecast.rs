@@ -66,7 +66,7 @@ impl Forecast {
     pub fn new(heap: &Heap, memory: u64, options: &Options) -> Self {
         let Heap { format, nodes, edges, estimated } = *heap;
         let wanted = |stage: &StageInfo| stage.resident_bytes(nodes, edges) + FIXED_OVERHEAD;
-        let stages: Vec<StageForecast> = plan::wanted(format, options)
+        let stages: Vec<StageForecast> = plan::stages(format, options)
             .map(|stage| StageForecast {
                 stage: stage.name,
                 wanted: wanted(stage),
@@ -76,7 +76,7 @@ impl Forecast {
                 passes: stage.passes,
             })
             .collect();
-        let least = plan::wanted(format, options).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
+        let least = plan::stages(format, options).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
         Self {
             nodes,
             edges,

@@ -148,7 +148,7 @@ impl Origin {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             stages: Format::ALL
                 .into_iter()
-                .flat_map(plan::stages)
+                .flat_map(plan::every_stage)
                 .map(|stage| (stage.name.to_owned(), stage.version))
                 .collect(),
             input,

@@ -7,8 +7,8 @@ use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads};
-use heaplake_schemas::run::Options;
+use heaplake_publish::{classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads, totals};
+use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{classes as class_rows, largest};
 
@@ -17,8 +17,10 @@ use heaplake_summarise::{classes as class_rows, largest};
 pub enum Need {
     /// Always.
     Always,
-    /// Where the table of edges is wanted.
-    Edges,
+    /// Where a table is wanted.
+    Table(TableName),
+    /// Where what the table of nodes adds up must be added up without it.
+    Totals,
     /// Where duplicates are looked for.
     Duplicates,
     /// Where references are looked into for that.
@@ -33,7 +35,9 @@ impl Need {
     pub fn is_met(self, options: &Options) -> bool {
         match self {
             Self::Always => true,
-            Self::Edges => options.edges,
+            Self::Table(TableName::DuplicateSets | TableName::DuplicateMembers) if !options.finds_duplicates() => false,
+            Self::Table(table) => options.tables.has(table),
+            Self::Totals => !options.tables.has(TableName::Nodes),
             Self::Duplicates => options.finds_duplicates(),
             Self::References => options.looks_into_references(),
             Self::Values => options.finds_duplicates() && !options.looks_into_references(),
@@ -141,6 +145,20 @@ pub fn phases(format: Format) -> Phases {
     }
 }
 
+/// What [`texts`] releases. How large it is, its stage counts.
+const TEXTS: [Release; texts::RELEASES.len()] = {
+    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+    let mut at = 0;
+    while at < releases.len() {
+        releases[at].column = texts::RELEASES[at];
+        at += 1;
+    }
+    releases
+};
+
+/// What [`object_equality`] releases.
+const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -156,14 +174,21 @@ const JVM: Phases = &[
                 ..step(&dominators::STAGE, dominators::run)
             },
         ],
-        &[Step { appends: true, ..step(&texts::STAGE, texts::run) }, step(&distances::STAGE, distances::run)],
+        &[
+            Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
+            step(&distances::STAGE, distances::run),
+        ],
     ],
     &[&[Step {
         // Both lanes of the phase before read them.
         releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
         ..step(&retained::STAGE, retained::run)
     }]],
-    &[&[Step { need: Need::Duplicates, ..step(&object_equality::STAGE, object_equality::run) }]],
+    &[&[Step {
+        need: Need::Duplicates,
+        releases: &OBJECT_EQUALITY,
+        ..step(&object_equality::STAGE, object_equality::run)
+    }]],
     &[DUPLICATES],
 ];
 
@@ -221,22 +246,19 @@ pub const BESIDE_NODES: Lane = &[
 
 /// The stages that write tables.
 fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
+    const ALL: [(&StageInfo, Need); 7] = [
+        // The table of nodes adds up on the way.
+        (&totals::STAGE, Need::Totals),
+        (&nodes::STAGE, Need::Table(TableName::Nodes)),
+        (&edges::STAGE, Need::Table(TableName::Edges)),
+        (&class_table::STAGE, Need::Table(TableName::Classes)),
+        (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
+        (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
+        (&threads::STAGE, Need::Table(TableName::Threads)),
+    ];
     match format {
-        Format::V8 => &[
-            (&nodes::STAGE, Need::Always),
-            (&edges::STAGE, Need::Edges),
-            (&class_table::STAGE, Need::Always),
-            (&duplicate_sets::STAGE, Need::Duplicates),
-            (&duplicate_members::STAGE, Need::Duplicates),
-        ],
-        Format::Jvm => &[
-            (&nodes::STAGE, Need::Always),
-            (&edges::STAGE, Need::Edges),
-            (&class_table::STAGE, Need::Always),
-            (&duplicate_sets::STAGE, Need::Duplicates),
-            (&duplicate_members::STAGE, Need::Duplicates),
-            (&threads::STAGE, Need::Always),
-        ],
+        Format::V8 => &ALL[..6],
+        Format::Jvm => &ALL,
     }
 }
 
@@ -255,12 +277,12 @@ pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
 }
 
 /// All stages that an analysis can have, in the order in which one thread runs them.
-pub fn stages(format: Format) -> impl Iterator<Item = &'static StageInfo> {
+pub fn every_stage(format: Format) -> impl Iterator<Item = &'static StageInfo> {
     all(format).map(|(stage, _)| stage)
 }
 
 /// Those of an analysis with these options.
-pub fn wanted(format: Format, options: &Options) -> impl Iterator<Item = &'static StageInfo> {
+pub fn stages(format: Format, options: &Options) -> impl Iterator<Item = &'static StageInfo> {
     all(format).filter(|(_, need)| need.is_met(options)).map(|(stage, _)| stage)
 }
 
@@ -289,9 +311,14 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 /// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
-    let for_table = options.edges && edges::READS.contains(&column);
-    let for_holders = options.looks_into_references() && holders::READS.contains(&column);
-    !for_table && (!for_holders || by.info.name == holders::STAGE.name)
+    let later: [(Need, &[&str], &StageInfo); 3] = [
+        (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
+        (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
+        (Need::References, &holders::READS, &holders::STAGE),
+    ];
+    !later
+        .iter()
+        .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
 }
 
 /// Bytes of budget with which no stage of a lane pages.
@@ -303,7 +330,8 @@ pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
 /// The budget below which no input at all can be analysed, bytes.
 #[must_use]
 pub fn smallest_budget() -> u64 {
-    Format::ALL.into_iter().flat_map(stages).map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
+    let stages = Format::ALL.into_iter().flat_map(every_stage);
+    stages.map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
 /// Refuses an input before the work on it starts, when some stage that the options ask for could not hold what it must.
@@ -312,7 +340,7 @@ pub fn smallest_budget() -> u64 {
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
 pub fn admit(format: Format, memory: u64, nodes: u64, options: &Options) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
-    match wanted(format, options).max_by_key(|stage| need(stage)) {
+    match stages(format, options).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
         }
@@ -323,10 +351,11 @@ pub fn admit(format: Format, memory: u64, nodes: u64, options: &Options) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heaplake_schemas::run::Tables;
 
     #[test]
     fn refusals_name_what_would_suffice() {
-        let options = &Options { edges: true, ..Options::default() };
+        let options = &Options { tables: Tables::all(), ..Options::default() };
         let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, options) else {
             panic!("a billion nodes in 64 MiB");
         };
@@ -337,7 +366,7 @@ mod tests {
     #[test]
     fn every_stage_is_planned_once() {
         for format in Format::ALL {
-            let mut names: Vec<_> = stages(format).map(|stage| stage.name).collect();
+            let mut names: Vec<_> = every_stage(format).map(|stage| stage.name).collect();
             let count = names.len();
             names.sort_unstable();
             names.dedup();

@@ -1,7 +1,7 @@
 //! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// File name inside a run.
 pub const FILE: &str = "run.json";
@@ -34,8 +34,9 @@ pub struct Run {
 /// Options that shape the result; two runs on the same input with the same options have the same tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// Whether the table of edges is written.
-    pub edges: bool,
+    /// The tables that are written, where the format has them.
+    #[serde(default)]
+    pub tables: Tables,
     /// The user's labels.
     pub labels: BTreeMap<String, String>,
     /// What weak references do, in formats that leave the choice.
@@ -91,6 +92,97 @@ impl Options {
     #[must_use]
     pub fn looks_into_references(&self) -> bool {
         self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
+    }
+}
+
+/// Tables that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableName {
+    /// Every node.
+    Nodes,
+    /// Every edge.
+    Edges,
+    /// The classes.
+    Classes,
+    /// The sets of duplicates, where those are looked for.
+    DuplicateSets,
+    /// Their members.
+    DuplicateMembers,
+    /// The threads, of formats that have some.
+    Threads,
+    /// The run itself.
+    Snapshot,
+}
+
+impl TableName {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Nodes,
+        Self::Edges,
+        Self::Classes,
+        Self::DuplicateSets,
+        Self::DuplicateMembers,
+        Self::Threads,
+        Self::Snapshot,
+    ];
+
+    /// Name, as on the command line and that of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Classes => "classes",
+            Self::DuplicateSets => "duplicate_sets",
+            Self::DuplicateMembers => "duplicate_members",
+            Self::Threads => "threads",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A choice of tables. The default is all but those of which there is more than most users want.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tables(BTreeSet<TableName>);
+
+impl Default for Tables {
+    fn default() -> Self {
+        TableName::ALL.into_iter().filter(|&table| table != TableName::Edges).collect()
+    }
+}
+
+impl FromIterator<TableName> for Tables {
+    fn from_iter<I: IntoIterator<Item = TableName>>(tables: I) -> Self {
+        Self(tables.into_iter().collect())
+    }
+}
+
+impl Tables {
+    /// Every table that there is.
+    #[must_use]
+    pub fn all() -> Self {
+        TableName::ALL.into_iter().collect()
+    }
+
+    /// The same and one more.
+    #[must_use]
+    pub fn with(mut self, table: TableName) -> Self {
+        self.0.insert(table);
+        self
+    }
+
+    /// Whether a table is wanted.
+    #[must_use]
+    pub fn has(&self, table: TableName) -> bool {
+        self.0.contains(&table)
+    }
+}
+
+impl std::fmt::Display for Tables {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|table| table.name()).collect();
+        formatter.write_str(&names.join(","))
     }
 }
 

@@ -11,7 +11,7 @@
 //! * Reference: the contract of [`heaplake_schemas::duplicate_members`].
 
 use crate::source::{Source, array};
-use crate::table::{Table, WRITER_BYTES};
+use crate::table::Table;
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::duplicate_members::{FILE, schema};
@@ -26,11 +26,14 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_node: 0,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
-    least_fixed: WRITER_BYTES,
+    least_fixed: BYTES,
     scratch_per_node: 0,
     scratch_per_edge: 0,
     passes: "members once",
 };
+
+/// Bytes that the writer of two narrow columns needs, at most.
+const BYTES: u64 = 16 << 20;
 
 /// Writes the table.
 ///
@@ -44,7 +47,7 @@ pub fn run(
 ) -> Result<(run::Table, Stats), StageError> {
     let count = ColumnReader::open(scratch, columns::SET_MEMBER)?.remaining();
     context.progress.begin(STAGE.name, count);
-    let _writer = context.budget.reserve("members: Parquet writer", WRITER_BYTES)?;
+    let _writer = context.budget.reserve("members: Parquet writer", BYTES)?;
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let (mut next, mut left) = (0u32, 0u32);

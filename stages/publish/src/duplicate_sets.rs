@@ -44,7 +44,7 @@ const PREVIEW: usize = 120;
 /// Sets that the summary shows.
 const SHOWN: usize = 10;
 
-/// Writes the table, and gives the sets in brief.
+/// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
@@ -53,24 +53,15 @@ pub fn run(
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
-) -> Result<(run::Table, DuplicateSummary, Stats), StageError> {
+) -> Result<(run::Table, Stats), StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     context.progress.begin(STAGE.name, reader.remaining());
-    let names = Names {
-        strings: StringTable::open(scratch, STRINGS)?,
-        classes: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
-        class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-        node_names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-    };
+    let names = Names::open(scratch)?;
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    let mut summary = DuplicateSummary::default();
     let mut first = 0;
     while reader.remaining() > 0 {
         let count = ROWS.min(reader.remaining() as usize);
         let rows = crate::source::read(&mut reader, count)?;
-        for (i, row) in rows.iter().enumerate() {
-            names.count(first + i as u32, row, &mut summary);
-        }
         table.write(&names.columns(first, &rows))?;
         first += rows.len() as u32;
         context.step(rows.len() as u64)?;
@@ -78,7 +69,21 @@ pub fn run(
     let table = table.finish()?;
     context.progress.end();
     let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, summary, stats))
+    Ok((table, stats))
+}
+
+/// The sets in brief. Reads all rows of sets once.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn summary(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
+    let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
+    let names = Names::open(scratch)?;
+    let mut summary = DuplicateSummary::default();
+    for set in 0..reader.remaining() as u32 {
+        names.count(set, &reader.next()?, &mut summary);
+    }
+    Ok(summary)
 }
 
 /// Why a set is only a possible one, in words.
@@ -103,6 +108,15 @@ struct Names {
 }
 
 impl Names {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            classes: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
+            class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+            node_names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
+        })
+    }
+
     fn class(&self, row: &SetRow) -> ClassId {
         self.classes[row.example.index()]
     }

@@ -18,19 +18,17 @@
 
 use super::classes::{Classes, Layout};
 use super::index::Index;
-use super::link::laid_out;
+use super::link::lay_out;
 use super::output::node_kind;
 use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, u32_at};
-use super::scan::OFFSET;
 use super::texts::Content;
 use super::{Dump, FIRST, HINT};
 use crate::jvm::cursor::{Cursor, MOST_PIECE};
 use crate::source::Source;
-use heaplake_kit::array::column_bytes;
 use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
-    Array, Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo,
-    Stats,
+    Array, Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats,
+    Store,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
@@ -51,6 +49,9 @@ pub const STAGE: StageInfo = StageInfo {
 /// Objects of these classes, or below them, are compared by identity.
 const OPAQUE: [&str; 3] = ["java.lang.Class", "java.lang.ClassLoader", "java.lang.Thread"];
 
+/// Files that this stage reads, though others that could remove them are done by then.
+pub const READS: [&str; 1] = [super::spool::CONTENT];
+
 /// Tags of the records of objects.
 const INSTANCE: u8 = 0x21;
 const OBJECT_ARRAY: u8 = 0x22;
@@ -65,7 +66,7 @@ const PIECE: u64 = 1 << 14;
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
-    let classes = laid_out(&dump, scratch, context)?;
+    let classes = lay_out(&dump, scratch, context)?;
     let nodes = dump.facts.node_count;
     let (opaque, many) = survey(&classes, nodes as usize, scratch, context)?;
     let capacity = Names::<Array<u64>>::capacity(many);
@@ -76,10 +77,9 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         return Err(StageError::Scratch { path: scratch.path(columns::NODE_ID), problem });
     };
     let content = Content::open(&dump, context)?;
-    let mut room =
-        Room::plan(&context.budget, scratch, STAGE.name, &[capacity as u64 * 8, column_bytes(scratch, OFFSET)]);
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[capacity as u64 * 8, nodes * 8]);
     let names = Names::new(room.array(capacity, 0u64)?);
-    let looks = Looks { classes, index, opaque, content, offsets: room.lookup(OFFSET)? };
+    let looks = Looks { classes, index, opaque, content, offsets: room.array(nodes as usize, 0)? };
     match dump.id_bytes {
         4 => all::<4>(&dump, looks, names, scratch, context)?,
         _ => all::<8>(&dump, looks, names, scratch, context)?,
@@ -123,7 +123,8 @@ struct Looks {
     index: Index,
     opaque: Bitset,
     content: Content,
-    offsets: Lookup<u64>,
+    /// Where the records of the objects so far begin.
+    offsets: Array<u64>,
 }
 
 /// What a reference means for the equality of its source.
@@ -342,9 +343,10 @@ impl Objects {
         Ok(())
     }
 
-    /// Ends the object at hand.
-    fn end<const ID: usize>(&mut self, hash: u64, degree: u32, missing: u8) -> Result<(), StageError> {
+    /// Ends the object at hand, whose record begins at an offset.
+    fn end<const ID: usize>(&mut self, offset: u64, hash: u64, degree: u32, missing: u8) -> Result<(), StageError> {
         let Self { looks, names, node, .. } = self;
+        looks.offsets.set(*node as usize, offset)?;
         let value = names.find(hash, *node, false, |other| looks.same::<ID>(*node, other))?;
         self.push(NodeId(value), degree, missing)?;
         self.node += 1;
@@ -400,7 +402,7 @@ impl<const ID: usize> Visitor<ID> for Objects {
             end = at + ID;
         }
         hash = mixed(hash, &body[end..]);
-        self.end::<ID>(hash, degree, 0)
+        self.end::<ID>(records.start(), hash, degree, 0)
     }
 
     fn object_array(
@@ -423,7 +425,7 @@ impl<const ID: usize> Visitor<ID> for Objects {
             }
             left -= piece.len() as u64;
         }
-        self.end::<ID>(hash, degree, 0)
+        self.end::<ID>(records.start(), hash, degree, 0)
     }
 
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
@@ -440,7 +442,7 @@ impl<const ID: usize> Visitor<ID> for Objects {
             left -= piece.len() as u64;
         }
         let missing = if array.bytes == 0 && array.length > 0 { limits::CONTENTS } else { 0 };
-        self.end::<ID>(hash, 0, missing)
+        self.end::<ID>(records.start(), hash, 0, missing)
     }
 
     fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
