@@ -1,7 +1,8 @@
 //! What the command line asks for, done.
 
+use crate::again;
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Show};
+use crate::cli::{Analyze, Cli, Command, DuplicatesOf, Plan, Show};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs;
 use crate::memory::default_budget;
@@ -33,6 +34,7 @@ const INTERRUPTED: u8 = 130;
 pub fn run(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Analyze(options) => run_analyze(&options),
+        Command::Duplicates(options) => run_duplicates(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Completions { shell } => {
@@ -58,11 +60,6 @@ enum Report {
 }
 
 fn run_analyze(options: &Analyze) -> u8 {
-    let mode = Mode::choose(options.quiet);
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
-    // A second subscriber in one process (tests) changes nothing.
-    let _ = subscriber.with_ansi(false).try_init();
     let inputs = inputs::resolve(&options.inputs);
     if options.snapshot.is_some() && inputs.len() > 1 {
         let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
@@ -73,6 +70,38 @@ fn run_analyze(options: &Analyze) -> u8 {
         let code = if error.is_resource() { RESOURCES } else { USAGE };
         return complain(&error.to_string(), &error.advice(), code);
     }
+    let requests = inputs.into_iter().map(|input| match input {
+        Err((name, why)) => {
+            let failure = (format!("{name}: {why}"), "name a snapshot, or a folder that holds some".to_owned(), FAILED);
+            (name, Err(failure))
+        }
+        Ok(input) => (input.name(), Ok(request(options, input, memory))),
+    });
+    work_through(requests, options.quiet, options.json)
+}
+
+fn run_duplicates(options: &DuplicatesOf) -> u8 {
+    if options.input.is_some() && options.targets.len() > 1 {
+        let cause = format!("--input names one snapshot, but {} runs are given", options.targets.len());
+        return complain(&cause, "leave --input out", USAGE);
+    }
+    let requests = options.targets.iter().map(|target| {
+        let name = target.display().to_string();
+        (name.clone(), again::request(options, target).map_err(|failure| explain(&name, &failure)))
+    });
+    work_through(requests, options.quiet, options.json)
+}
+
+/// What a failure says: cause, advice, exit code.
+type Complaint = (String, String, u8);
+
+/// Does what is requested, one after the other; the exit code.
+fn work_through(requests: impl Iterator<Item = (String, Result<Request, Complaint>)>, quiet: bool, json: bool) -> u8 {
+    let mode = Mode::choose(quiet);
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
+    // A second subscriber in one process (tests) changes nothing.
+    let _ = subscriber.with_ansi(false).try_init();
     let cancel = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&cancel);
     // Without a handler an interrupt ends the process at once, which is only less tidy.
@@ -80,22 +109,12 @@ fn run_analyze(options: &Analyze) -> u8 {
 
     let mut code = 0;
     let mut reports = Vec::new();
-    for input in inputs {
-        let (name, result) = match input {
-            Err((name, why)) => {
-                let failure =
-                    (format!("{name}: {why}"), "name a snapshot, or a folder that holds some".to_owned(), FAILED);
-                (name, Err(failure))
-            }
-            Ok(input) => {
-                let name = input.name();
-                let result = analyze(&request(options, input, memory), mode, &cancel);
-                (name.clone(), result.map_err(|failure| explain(&name, &failure)))
-            }
-        };
+    for (name, request) in requests {
+        let result =
+            request.and_then(|request| analyze(&request, mode, &cancel).map_err(|failure| explain(&name, &failure)));
         match result {
             Ok(outcome) => {
-                if !options.quiet && !options.json {
+                if !quiet && !json {
                     present(&name, &outcome);
                 }
                 reports.push(committed(name, outcome));
@@ -109,14 +128,13 @@ fn run_analyze(options: &Analyze) -> u8 {
             }
         }
     }
-    if options.json {
+    if json {
         print_json(&reports);
     }
     code
 }
 
 fn request(options: &Analyze, input: Input, memory: u64) -> Request {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Request {
         input,
         lake: options.out.clone(),
@@ -127,16 +145,22 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            ..options.duplicates.options()
         },
         memory,
-        threads: options.threads.map_or(cores, usize::from),
+        threads: threads(options.threads),
         scratch: options.scratch.clone(),
         force: options.force,
     }
 }
 
+/// Threads as told, or one per core.
+pub(crate) fn threads(told: Option<u16>) -> usize {
+    told.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
 /// Cause, advice and exit code of a failure. The cause names the input.
-fn explain(input: &str, failure: &Failure) -> (String, String, u8) {
+fn explain(input: &str, failure: &Failure) -> Complaint {
     let code = if failure.is_cancelled() {
         INTERRUPTED
     } else if failure.is_resource() {
@@ -192,7 +216,8 @@ fn run_plan(options: &Plan) -> u8 {
     match promised(&input, &context) {
         Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(&heap, memory, &options.tables.all());
+            let wanted = Options { tables: options.tables.all(), ..options.duplicates.options() };
+            let forecast = Forecast::new(&heap, memory, &wanted);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),

@@ -3,6 +3,7 @@
 //! [`analyze::analyze`] takes one input through all stages; [`commands`] does what the command line asks for and is all
 //! that `main` calls.
 
+pub mod again;
 pub mod analyze;
 pub mod cli;
 pub mod commands;

@@ -5,6 +5,8 @@
 //! an ordinal of one space cannot be used in another. This crate knows nobody and computes nothing.
 
 pub mod classes;
+pub mod duplicate_members;
+pub mod duplicate_sets;
 pub mod edges;
 pub mod ids;
 pub mod nodes;

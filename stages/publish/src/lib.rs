@@ -6,6 +6,8 @@
 
 pub mod classes;
 pub mod commit;
+pub mod duplicate_members;
+pub mod duplicate_sets;
 pub mod edges;
 pub mod nodes;
 pub mod row_group;
