@@ -3,7 +3,7 @@
 use crate::memory::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::Referents;
+use heaplake_schemas::run::{Referents, SampleMode};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -21,6 +21,8 @@ pub struct Cli {
 pub enum Command {
     /// Analyse snapshots and add each to a lake as one run
     Analyze(Box<Analyze>),
+    /// Replay traces of allocations and collections and add each to a lake as one run
+    Replay(Box<Replay>),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(Plan),
     /// Print the summary of a run again
@@ -105,6 +107,63 @@ pub struct Analyze {
     pub json: bool,
 }
 
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heaplake replay app.nettrace --out lake
+  heaplake replay app.nettrace.zst --out lake --sample-interval 1
+  heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
+
+Formats: .nettrace of .NET, and heaplake's own profiler log; the content tells which.
+Exit codes: as those of analyze.";
+
+/// Options of `replay`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub struct Replay {
+    /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
+    #[arg(required = true, value_name = "TRACE")]
+    pub inputs: Vec<String>,
+    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Release that the traces belong to
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
+    pub release: String,
+    /// Name of the run, for a single trace [default: the file's name and a hash of its content]
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub snapshot: Option<String>,
+    /// A label for the run; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+    /// Take size and stack of every Nth object of a type or so; 1 takes all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    pub sample_interval: u32,
+    /// What is recorded of objects: their creation only, or their collection too
+    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
+    pub sample_mode: SampleMode,
+    /// Seed of sampling: another one takes other objects
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Replace runs that are in the lake already
+    #[arg(long)]
+    pub force: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Options of `plan`.
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -152,6 +211,12 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
+}
+
+fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
+    let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
+    PossibleValuesParser::new(modes.map(SampleMode::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

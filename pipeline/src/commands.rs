@@ -1,11 +1,12 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Show};
+use crate::cli::{Analyze, Cli, Command, Plan, Replay, Show};
 use crate::forecast::{Forecast, Heap};
-use crate::inputs;
+use crate::inputs::{self, Unusable, Wanted};
 use crate::memory::default_budget;
 use crate::progress::Mode;
+use crate::replay::replay;
 use crate::summary;
 use clap::CommandFactory;
 use heaplake_ingest::Format;
@@ -15,10 +16,10 @@ use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
-use heaplake_schemas::run::{Options, Run};
+use heaplake_schemas::run::{Options, ReplayOptions, Run};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +34,7 @@ const INTERRUPTED: u8 = 130;
 pub fn run(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Analyze(options) => run_analyze(&options),
+        Command::Replay(options) => run_replay(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Completions { shell } => {
@@ -58,65 +60,125 @@ enum Report {
 }
 
 fn run_analyze(options: &Analyze) -> u8 {
-    let mode = Mode::choose(options.quiet);
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
-    // A second subscriber in one process (tests) changes nothing.
-    let _ = subscriber.with_ansi(false).try_init();
-    let inputs = inputs::resolve(&options.inputs);
-    if options.snapshot.is_some() && inputs.len() > 1 {
-        let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
-        return complain(&cause, "leave --snapshot out", USAGE);
-    }
+    let batch = Batch {
+        inputs: inputs::resolve(&options.inputs, Wanted::Snapshots),
+        lake: &options.out,
+        named: options.snapshot.is_some(),
+        quiet: options.quiet,
+        json: options.json,
+    };
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
-    if let Err(error) = analyze::prepare(&options.out) {
-        let code = if error.is_resource() { RESOURCES } else { USAGE };
-        return complain(&error.to_string(), &error.advice(), code);
-    }
-    let cancel = Arc::new(AtomicBool::new(false));
-    let on_signal = Arc::clone(&cancel);
-    // Without a handler an interrupt ends the process at once, which is only less tidy.
-    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
+    batch.run(|input, mode, cancel| analyze(&request(options, input, memory), mode, cancel))
+}
 
-    let mut code = 0;
-    let mut reports = Vec::new();
-    for input in inputs {
-        let (name, result) = match input {
-            Err((name, why)) => {
-                let failure =
-                    (format!("{name}: {why}"), "name a snapshot, or a folder that holds some".to_owned(), FAILED);
-                (name, Err(failure))
-            }
-            Ok(input) => {
-                let name = input.name();
-                let result = analyze(&request(options, input, memory), mode, &cancel);
-                (name.clone(), result.map_err(|failure| explain(&name, &failure)))
-            }
-        };
-        match result {
-            Ok(outcome) => {
-                if !options.quiet && !options.json {
-                    present(&name, &outcome);
+fn run_replay(options: &Replay) -> u8 {
+    let batch = Batch {
+        inputs: inputs::resolve(&options.inputs, Wanted::Traces),
+        lake: &options.out,
+        named: options.snapshot.is_some(),
+        quiet: options.quiet,
+        json: options.json,
+    };
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    batch.run(|input, mode, cancel| replay(&replay_request(options, input, memory), mode, cancel))
+}
+
+/// Inputs, each of which becomes a run.
+struct Batch<'a> {
+    inputs: Vec<Result<Input, Unusable>>,
+    lake: &'a Path,
+    /// Whether the user named the run.
+    named: bool,
+    quiet: bool,
+    json: bool,
+}
+
+impl Batch<'_> {
+    /// Makes the runs, one after the other; the exit code.
+    fn run(self, make: impl Fn(Input, Mode, &AtomicBool) -> Result<Outcome, Failure>) -> u8 {
+        let mode = Mode::choose(self.quiet);
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
+        // A second subscriber in one process (tests) changes nothing.
+        let _ = subscriber.with_ansi(false).try_init();
+        if self.named && self.inputs.len() > 1 {
+            let cause = format!("--snapshot names one snapshot, but {} inputs are given", self.inputs.len());
+            return complain(&cause, "leave --snapshot out", USAGE);
+        }
+        if let Err(error) = analyze::prepare(self.lake) {
+            let code = if error.is_resource() { RESOURCES } else { USAGE };
+            return complain(&error.to_string(), &error.advice(), code);
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        let on_signal = Arc::clone(&cancel);
+        // Without a handler an interrupt ends the process at once, which is only less tidy.
+        let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
+
+        let mut code = 0;
+        let mut reports = Vec::new();
+        for input in self.inputs {
+            let (name, result) = match input {
+                Err((name, why)) => {
+                    let failure =
+                        (format!("{name}: {why}"), "name a file, or a folder that holds some".to_owned(), FAILED);
+                    (name, Err(failure))
                 }
-                reports.push(committed(name, outcome));
-            }
-            Err((error, advice, failed)) => {
-                code = code.max(complain(&error, &advice, failed));
-                reports.push(Report::Failed { input: name, error, advice });
-                if failed == INTERRUPTED {
-                    break;
+                Ok(input) => {
+                    let name = input.name();
+                    let result = make(input, mode, &cancel);
+                    (name.clone(), result.map_err(|failure| explain(&name, &failure)))
+                }
+            };
+            match result {
+                Ok(outcome) => {
+                    if !self.quiet && !self.json {
+                        present(&name, &outcome);
+                    }
+                    reports.push(committed(name, outcome));
+                }
+                Err((error, advice, failed)) => {
+                    code = code.max(complain(&error, &advice, failed));
+                    reports.push(Report::Failed { input: name, error, advice });
+                    if failed == INTERRUPTED {
+                        break;
+                    }
                 }
             }
         }
+        if self.json {
+            print_json(&reports);
+        }
+        code
     }
-    if options.json {
-        print_json(&reports);
+}
+
+fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
+    Request {
+        input,
+        lake: options.out.clone(),
+        release: options.release.clone(),
+        snapshot: options.snapshot.clone(),
+        options: Options {
+            labels: options.labels.iter().cloned().collect(),
+            replay: Some(ReplayOptions {
+                sample_interval: options.sample_interval,
+                sample_mode: options.sample_mode,
+                seed: options.seed,
+            }),
+            ..Options::default()
+        },
+        memory,
+        threads: options.threads.map_or_else(cores, usize::from),
+        scratch: options.scratch.clone(),
+        force: options.force,
     }
-    code
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn request(options: &Analyze, input: Input, memory: u64) -> Request {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Request {
         input,
         lake: options.out.clone(),
@@ -127,9 +189,10 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            replay: None,
         },
         memory,
-        threads: options.threads.map_or(cores, usize::from),
+        threads: options.threads.map_or_else(cores, usize::from),
         scratch: options.scratch.clone(),
         force: options.force,
     }

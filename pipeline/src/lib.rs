@@ -12,5 +12,7 @@ pub mod journal;
 pub mod memory;
 pub mod plan;
 pub mod progress;
+pub mod replay;
+pub mod replay_summary;
 pub mod summary;
 pub mod workplace;

@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
 pub mod planted;
+pub mod replay;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;

@@ -4,11 +4,19 @@
 //! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
 //! [`commit`] gives the tables a folder that appears in its place in one step.
 
+pub mod allocation_callees;
+pub mod allocation_callers;
+pub mod allocation_functions;
+pub mod allocation_types;
 pub mod classes;
+pub mod collections;
 pub mod commit;
 pub mod edges;
+pub mod lifetime_sites;
 pub mod nodes;
+pub mod object_lifetimes;
 pub mod row_group;
+pub mod rows;
 pub mod snapshot;
 pub mod source;
 pub mod table;

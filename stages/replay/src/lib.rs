@@ -1,0 +1,22 @@
+//! Traces of allocations and collections, replayed.
+//!
+//! A reader of one format ([`log`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
+//! takes a sample ([`sampling`]), follows objects through collections ([`track`], [`collection`]) and counts their
+//! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
+//! of it.
+
+pub mod blocks;
+pub mod calls;
+pub mod charge;
+pub mod collection;
+pub mod events;
+pub mod lifetimes;
+pub mod log;
+pub mod output;
+pub mod replay;
+pub mod sampling;
+pub mod stacks;
+pub mod stage;
+pub mod symbols;
+pub mod track;
+pub mod types;
