@@ -136,7 +136,7 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     Ok((facts, stats, seconds))
 }
 
-type Writer = fn(&str, &Scratch, &Path, &Context<'_>) -> Result<(Table, Stats), StageError>;
+type Writer = fn(&Facts, &Scratch, &Path, &Context<'_>) -> Result<(Table, Stats), StageError>;
 
 /// The tables that a trace gives: those of lifetimes only where objects were followed to their deaths.
 fn tables(
@@ -157,7 +157,7 @@ fn tables(
     ];
     let mut tables = Vec::new();
     for (stage, write, _) in all.iter().filter(|(_, _, wanted)| *wanted) {
-        let ((table, stats), seconds) = clocked(|| write(&facts.input_hash, scratch, folder, context))?;
+        let ((table, stats), seconds) = clocked(|| write(facts, scratch, folder, context))?;
         display.finished(stage.name, stats, seconds);
         tables.push(table);
     }

@@ -21,7 +21,7 @@ pub const FILE: &str = "collections.parquet";
 /// | `moved_objects`, `moved_bytes` | objects whose address changed |
 /// | `survived_objects` | objects of condemned generations that live on |
 /// | `dead_objects`, `dead_bytes` | those that do not |
-/// | `live_objects`, `live_bytes` | known objects after the collection, of all generations |
+/// | `live_objects`, `live_bytes` | known objects after the collection, of all generations; null, as the three before, where objects were not followed |
 /// | `root_count` and by kind | roots reported; null where the trace has none |
 /// | `pause_seconds` | from start to end of the collection; null where the trace has no times |
 /// | `walked_objects`, `walk_missing`, `walk_extra` | where the trace has a walk of the heap at this collection: its objects, those of them that the replay does not know, and objects that the replay holds alive and the walk does not |
@@ -38,13 +38,13 @@ pub fn schema() -> SchemaRef {
         Field::new("sweeping", DataType::Boolean, false),
         number("moved_ranges", false),
         number("surviving_ranges", false),
-        number("moved_objects", false),
-        number("moved_bytes", false),
-        number("survived_objects", false),
-        number("dead_objects", false),
-        number("dead_bytes", false),
-        number("live_objects", false),
-        number("live_bytes", false),
+        number("moved_objects", true),
+        number("moved_bytes", true),
+        number("survived_objects", true),
+        number("dead_objects", true),
+        number("dead_bytes", true),
+        number("live_objects", true),
+        number("live_bytes", true),
         number("root_count", true),
         number("stack_roots", true),
         number("finalizer_roots", true),

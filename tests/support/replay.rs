@@ -118,8 +118,8 @@ pub fn collections(run: &Path) -> Vec<Collection> {
             condemned: lists.value(row).as_primitive::<arrow::datatypes::UInt8Type>().values().to_vec(),
             moved_ranges: moved[row].unwrap(),
             surviving_ranges: surviving[row].unwrap(),
-            dead: dead[row].unwrap(),
-            live: live[row].unwrap(),
+            dead: dead[row].unwrap_or_default(),
+            live: live[row].unwrap_or_default(),
             walked: walked[row],
         })
         .collect()

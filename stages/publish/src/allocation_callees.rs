@@ -13,7 +13,7 @@
 use crate::rows::{self, Rows};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::allocation_callees::{FILE, schema};
-use heaplake_schemas::replay::CALLEES;
+use heaplake_schemas::replay::{CALLEES, Facts};
 use heaplake_schemas::run;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
@@ -51,5 +51,5 @@ pub fn run(
         rows.u64s(|row| row.exclusive_samples)?,
         rows.u64s(|row| row.exclusive_bytes)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, hash, folder, &STAGE, context)
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

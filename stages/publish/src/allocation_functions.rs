@@ -14,7 +14,7 @@ use crate::rows::{self, Rows};
 use crate::text::Texts;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::allocation_functions::{FILE, schema};
-use heaplake_schemas::replay::{FUNCTIONS, STRINGS};
+use heaplake_schemas::replay::{FUNCTIONS, Facts, STRINGS};
 use heaplake_schemas::run;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
@@ -58,5 +58,5 @@ pub fn run(
         rows.u64s(|row| row.inclusive_samples)?,
         rows.u64s(|row| row.exclusive_samples)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, hash, folder, &STAGE, context)
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

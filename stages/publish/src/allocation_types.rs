@@ -15,7 +15,7 @@ use crate::text::Texts;
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::allocation_types::{FILE, schema};
-use heaplake_schemas::replay::{TYPE_NAMES, TYPES};
+use heaplake_schemas::replay::{Facts, TYPE_NAMES, TYPES};
 use heaplake_schemas::run;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
@@ -58,5 +58,5 @@ pub fn run(
         rows.optional(|row| row.live_bytes)?,
         rows.some::<UInt32Type>(|row| row.interval, |&interval| interval > 0)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, hash, folder, &STAGE, context)
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

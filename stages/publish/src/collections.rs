@@ -18,7 +18,7 @@ use arrow::array::{
 };
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::collections::{CollectionRow, FILE, condemned, schema};
-use heaplake_schemas::replay::{ABSENT, COLLECTIONS};
+use heaplake_schemas::replay::{ABSENT, COLLECTIONS, Facts};
 use heaplake_schemas::run;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,18 +65,18 @@ const REASONS: [&str; 14] = [
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
 ) -> Result<(run::Table, Stats), StageError> {
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
     context.progress.begin(STAGE.name, rows.remaining());
-    let mut table = Table::create(folder, FILE, schema(), hash)?;
+    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
     while rows.remaining() > 0 {
         let count = rows.remaining().min(ROWS);
         context.step(count)?;
-        table.write(&columns(&read(&mut rows, count as usize)?))?;
+        table.write(&columns(&read(&mut rows, count as usize)?, facts.tracked))?;
     }
     let table = table.finish()?;
     context.progress.end();
@@ -84,12 +84,14 @@ pub fn run(
     Ok((table, stats))
 }
 
-fn columns(rows: &[CollectionRow]) -> Vec<ArrayRef> {
+/// The columns of the schema. What became of objects is known only where they were `tracked`.
+fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
     let number =
         |of: fn(&CollectionRow) -> u64| -> ArrayRef { Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) };
     let optional = |of: fn(&CollectionRow) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter(rows.iter().map(of).map(|number| (number != ABSENT).then_some(number))))
     };
+    let known = |of: fn(&CollectionRow) -> u64| if tracked { optional(of) } else { optional(|_| ABSENT) };
     let flag = |of: fn(&CollectionRow) -> bool| -> ArrayRef {
         Arc::new(BooleanArray::from(rows.iter().map(of).collect::<Vec<_>>()))
     };
@@ -106,13 +108,13 @@ fn columns(rows: &[CollectionRow]) -> Vec<ArrayRef> {
         flag(|row| row.surviving_ranges > 0),
         number(|row| row.moved_ranges),
         number(|row| row.surviving_ranges),
-        number(|row| row.moved_objects),
-        number(|row| row.moved_bytes),
-        number(|row| row.survived_objects),
-        number(|row| row.dead_objects),
-        number(|row| row.dead_bytes),
-        number(|row| row.live_objects),
-        number(|row| row.live_bytes),
+        known(|row| row.moved_objects),
+        known(|row| row.moved_bytes),
+        known(|row| row.survived_objects),
+        known(|row| row.dead_objects),
+        known(|row| row.dead_bytes),
+        known(|row| row.live_objects),
+        known(|row| row.live_bytes),
         optional(|row| if row.roots[0] == ABSENT { ABSENT } else { row.roots.iter().sum() }),
         optional(|row| row.roots[0]),
         optional(|row| row.roots[1]),
@@ -120,8 +122,8 @@ fn columns(rows: &[CollectionRow]) -> Vec<ArrayRef> {
         optional(|row| row.roots[3]),
         Arc::new(Float64Array::from_iter(pause)),
         optional(|row| row.walked_objects),
-        optional(|row| row.walk_missing),
-        optional(|row| row.walk_extra),
+        known(|row| row.walk_missing),
+        known(|row| row.walk_extra),
     ]
 }
 

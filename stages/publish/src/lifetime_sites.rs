@@ -15,7 +15,7 @@ use crate::text::Texts;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::lifetime_sites::{FILE, schema};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
-use heaplake_schemas::replay::{SITES, STRINGS, TYPE_NAMES};
+use heaplake_schemas::replay::{Facts, SITES, STRINGS, TYPE_NAMES};
 use heaplake_schemas::run;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
@@ -55,5 +55,5 @@ pub fn run(
         rows.u64s(|row| row.bytes)?,
         rows.u64s(|row| row.samples)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, hash, folder, &STAGE, context)
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

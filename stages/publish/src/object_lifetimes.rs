@@ -14,7 +14,7 @@ use crate::rows::{self, Rows};
 use crate::text::Texts;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
-use heaplake_schemas::replay::{LIFETIMES, TYPE_NAMES};
+use heaplake_schemas::replay::{Facts, LIFETIMES, TYPE_NAMES};
 use heaplake_schemas::run;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub const STAGE: StageInfo = StageInfo {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn run(
-    hash: &str,
+    facts: &Facts,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
@@ -54,5 +54,5 @@ pub fn run(
         rows.u32s(|row| row.max_age_gcs)?,
         rows.fractions(|row| row.mean_age_seconds)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, hash, folder, &STAGE, context)
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

@@ -20,8 +20,10 @@ pub struct Cell {
     pub stack: u32,
     /// The type.
     pub type_id: u32,
-    /// Objects.
+    /// Events.
     pub samples: u64,
+    /// Objects: one for each, unless the runtime itself takes a sample.
+    pub count: u64,
     /// Their sizes, bytes.
     pub bytes: u64,
     /// Those that were reclaimed, by generation: objects and bytes.
@@ -45,18 +47,19 @@ impl Cells {
         Ok(Self { cells: budget.growing(who), numbers: FxHashMap::default(), charge: Charge::new(budget, who)? })
     }
 
-    /// Counts a sampled object; the number of its cell.
+    /// Counts a sampled event that stands for `count` objects; the number of its cell.
     ///
     /// # Errors
     /// [`StageError::Budget`].
     #[inline]
-    pub fn add(&mut self, stack: u32, type_id: u32, bytes: u64) -> Result<u32, StageError> {
+    pub fn add(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<u32, StageError> {
         let number = match self.numbers.get(&(stack, type_id)) {
             Some(&number) => number,
             None => self.make(stack, type_id)?,
         };
         let cell = &mut self.cells[number as usize];
         cell.samples += 1;
+        cell.count = cell.count.saturating_add(count);
         cell.bytes = cell.bytes.saturating_add(bytes);
         Ok(number)
     }
@@ -65,7 +68,7 @@ impl Cells {
     fn make(&mut self, stack: u32, type_id: u32) -> Result<u32, StageError> {
         self.charge.add(ENTRY)?;
         let number = u32::try_from(self.cells.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
-        self.cells.push(Cell { stack, type_id, samples: 0, bytes: 0, deaths: Default::default() })?;
+        self.cells.push(Cell { stack, type_id, samples: 0, count: 0, bytes: 0, deaths: Default::default() })?;
         self.numbers.insert((stack, type_id), number);
         Ok(number)
     }
@@ -101,11 +104,11 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Sampled objects of a type of which `total` were allocated and `sampled` taken.
+    /// Samples that are `count` objects, of a type of which `total` were allocated and `sampled` taken.
     #[must_use]
-    pub fn of(samples: u64, bytes: u64, (total, sampled): (u64, u64)) -> Self {
+    pub fn of(samples: u64, count: u64, bytes: u64, (total, sampled): (u64, u64)) -> Self {
         let all = |part| if sampled == 0 { part } else { scale(part, total, sampled) };
-        Self { samples, sampled_bytes: bytes, count: all(samples), bytes: all(bytes) }
+        Self { samples, sampled_bytes: bytes, count: all(count), bytes: all(bytes) }
     }
 
     /// Adds another one.

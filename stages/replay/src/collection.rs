@@ -10,6 +10,9 @@ use heaplake_schemas::replay::ABSENT;
 /// Bytes of a range, as it is held.
 const RANGE: u64 = size_of::<Survival>() as u64;
 
+/// Generations that every heap has, as bits.
+const YOUNG_AND_OLD: u32 = 0b111;
+
 /// A collection that has begun.
 pub struct Open {
     /// What began.
@@ -102,6 +105,11 @@ impl Open {
 
     /// What it condemned and what survived. Gives back what was counted.
     pub fn close(&mut self, charge: &mut Charge) -> Closed {
+        // Older runtimes have no pinned heap, and what is not there is not condemned.
+        if !self.ranges.is_empty() {
+            let there = self.ranges.iter().fold(YOUNG_AND_OLD, |mask, range| mask | 1 << range.generation.min(31));
+            self.start.condemned &= there;
+        }
         charge.sub((self.ranges.len() + self.survivals.len()) as u64 * RANGE);
         let mask = self.start.condemned;
         let mut condemned: Vec<Condemned> = std::mem::take(&mut self.ranges)

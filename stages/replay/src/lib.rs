@@ -1,6 +1,6 @@
 //! Traces of allocations and collections, replayed.
 //!
-//! A reader of one format ([`log`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
+//! A reader of one format ([`log`], [`nettrace`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
 //! takes a sample ([`sampling`]), follows objects through collections ([`track`], [`collection`]) and counts their
 //! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
 //! of it.
@@ -12,6 +12,7 @@ pub mod collection;
 pub mod events;
 pub mod lifetimes;
 pub mod log;
+pub mod nettrace;
 pub mod output;
 pub mod replay;
 pub mod sampling;

@@ -146,8 +146,7 @@ fn event(line: &[u8], replay: &mut Replay, stacks: &mut Known) -> Result<(), Fai
         b'F' => {
             let id = fields.decimal("F function name")?;
             let name = String::from_utf8_lossy(fields.rest("F function name")?).into_owned();
-            let (signature, module, file) = Default::default();
-            replay.symbols.define(id, Function { handle: id, name, signature, module, file, line: None })?;
+            replay.symbols.define(id, Function { handle: id, name, ..Function::default() })?;
         }
         b'S' => stack(&mut fields, replay, stacks)?,
         b'G' => {

@@ -2,6 +2,7 @@
 
 use crate::calls::{self, Amount, Cell, NONE, Tree};
 use crate::replay::{Replay, TypeCounts};
+use crate::sampling::{Estimate, Sample, scale};
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter};
@@ -60,14 +61,14 @@ pub fn write(replay: &Replay, scratch: &Scratch, context: &Context<'_>) -> Resul
 /// What of a type was allocated and what of it sampled: by which a sample is scaled.
 fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     match replay.coverage {
-        Coverage::Every => (counts.allocated, counts.sample.count),
-        // A sample of the runtime's own stands for itself: its bytes are those of all objects that it stands for.
-        _ => (1, 1),
+        // Nothing is known of how many there were: ticks stand for the bytes that they tell.
+        Coverage::Ticks => (1, 1),
+        _ => (counts.allocated, counts.represented),
     }
 }
 
 fn amount(replay: &Replay, cell: &Cell) -> Amount {
-    Amount::of(cell.samples, cell.bytes, ratio(replay, &replay.counts[cell.type_id as usize]))
+    Amount::of(cell.samples, cell.count, cell.bytes, ratio(replay, &replay.counts[cell.type_id as usize]))
 }
 
 fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
@@ -85,8 +86,8 @@ fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
         if counts.allocated == 0 && sample.count == 0 {
             continue;
         }
-        let estimate = sample.estimate(if every { counts.allocated } else { sample.count });
-        let interval = estimate.and_then(|estimate| estimate.interval).filter(|_| every);
+        let estimate = if every { sample.estimate(counts.allocated) } else { whole(&sample, ratio(replay, counts)) };
+        let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
         rows.push(TypeRow {
             type_id,
@@ -108,6 +109,11 @@ fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
     writer.finish().map(drop)
 }
 
+/// What a sample of the runtime's own stands for: it says so itself, though not how sure that is.
+fn whole(sample: &Sample, (total, represented): (u64, u64)) -> Option<Estimate> {
+    (represented > 0).then(|| Estimate { bytes: scale(sample.bytes, total, represented), interval: None })
+}
+
 fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
     let mut writer = ColumnWriter::create(scratch, columns::LIFETIMES)?;
     if replay.tracks() {
@@ -122,6 +128,8 @@ struct Functions<'a> {
     /// The function of each node of the tree of frames, [`NONE`] where it is not known.
     of_frame: BudgetVec<u32>,
     list: Vec<&'a Function>,
+    /// The module of each, where it has one.
+    modules: Vec<Option<&'a str>>,
 }
 
 fn resolve<'a>(replay: &'a Replay, budget: &Budget) -> Result<(Functions<'a>, u64), StageError> {
@@ -140,7 +148,8 @@ fn resolve<'a>(replay: &'a Replay, budget: &Budget) -> Result<(Functions<'a>, u6
             list.len() as u32 - 1
         });
     }
-    Ok((Functions { of_frame, list }, unresolved))
+    let modules = list.iter().map(|function| replay.symbols.module(function)).collect();
+    Ok((Functions { of_frame, list, modules }, unresolved))
 }
 
 /// Writes rows and texts of functions; gives the position of each one's name among the texts.
@@ -172,13 +181,12 @@ fn write_functions(
     for (at, function) in functions.list.iter().enumerate() {
         let name = text(&mut strings, Some(&function.name))?;
         names.push(name);
-        let optional = |text: &'_ str| (!text.is_empty()).then(|| text.to_owned());
         rows.push(FunctionRow {
             function_id: at as u32,
             name,
-            signature: text(&mut strings, optional(&function.signature).as_deref())?,
-            module: text(&mut strings, optional(&function.module).as_deref())?,
-            file: text(&mut strings, optional(&function.file).as_deref())?,
+            signature: text(&mut strings, some(&function.signature))?,
+            module: text(&mut strings, functions.modules[at])?,
+            file: text(&mut strings, some(&function.file))?,
             line: function.line.unwrap_or(NONE),
             inclusive_count: inclusive[at].count,
             inclusive_bytes: inclusive[at].bytes,
@@ -196,6 +204,10 @@ fn write_functions(
     writer.extend(&rows)?;
     writer.finish()?;
     Ok(names)
+}
+
+fn some(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// Adds a text; its position, [`NONE`] for none.
@@ -286,7 +298,10 @@ fn sites(replay: &Replay, tree: &Tree, nodes: &[u32], names: &[u32], scratch: &S
             }
             let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
             for (&(count, bytes), generation) in cell.deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
-                sites.entry((function, cell.type_id, generation)).or_default().add(&Amount::of(count, bytes, ratio));
+                sites
+                    .entry((function, cell.type_id, generation))
+                    .or_default()
+                    .add(&Amount::of(count, count, bytes, ratio));
             }
         }
     }

@@ -46,6 +46,10 @@ pub struct TypeCounts {
     pub bytes: u64,
     /// Those of which size and stack were taken.
     pub sample: Sample,
+    /// How many objects these are: one for each, unless the runtime itself takes a sample.
+    pub represented: u64,
+    /// Events of which there is one for every so many bytes.
+    pub ticks: Sample,
 }
 
 /// What did not fit together.
@@ -63,6 +67,8 @@ pub struct Anomalies {
     pub outside_collections: u64,
     /// Stacks that events name and the trace does not have.
     pub unknown_stacks: u64,
+    /// Events that the recorder had no room for.
+    pub lost_events: u64,
     /// Objects that walks of the heap show and the trace never allocated.
     pub unknown_objects: u64,
 }
@@ -86,6 +92,8 @@ pub struct Replay {
     pub counts: Vec<TypeCounts>,
     /// Counts by stack and type.
     pub cells: Cells,
+    /// The same of ticks, until there are allocations.
+    ticks: Cells,
     /// Ages of objects.
     pub lifetimes: Lifetimes,
     /// What did not fit together.
@@ -122,6 +130,7 @@ impl Replay {
             clock: Clock::default(),
             counts: Vec::new(),
             cells: Cells::new(budget)?,
+            ticks: Cells::new(budget)?,
             lifetimes: Lifetimes::default(),
             anomalies: Anomalies::default(),
             coverage: Coverage::None,
@@ -156,8 +165,9 @@ impl Replay {
         // What the runtime sampled is not thinned out any more.
         if sampler.take(&mut counts.counter) || event.count != 1 {
             counts.sample.add(event.bytes);
+            counts.represented = counts.represented.saturating_add(event.count);
             let stack = self.stack(event.stack, frames)?;
-            cell = self.cells.add(stack, type_id, event.bytes)?;
+            cell = self.cells.add(stack, type_id, event.count, event.bytes)?;
         }
         self.allocations += 1;
         self.last_time = self.last_time.max(event.time);
@@ -176,7 +186,8 @@ impl Replay {
         })
     }
 
-    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type.
+    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type. Counts
+    /// for nothing in a trace that has allocations one by one.
     ///
     /// # Errors
     /// As [`Self::allocation`].
@@ -187,11 +198,14 @@ impl Replay {
         stack: u32,
         frames: &mut impl Frames,
     ) -> Result<(), StageError> {
+        if self.coverage != Coverage::None {
+            return Ok(());
+        }
         let type_id = self.types.number(type_handle)?;
         let sampler = self.sampler;
-        counts(&mut self.counts, type_id, &sampler).sample.add(bytes);
+        counts(&mut self.counts, type_id, &sampler).ticks.add(bytes);
         let stack = self.stack(stack, frames)?;
-        self.cells.add(stack, type_id, bytes)?;
+        self.ticks.add(stack, type_id, 1, bytes)?;
         Ok(())
     }
 
@@ -306,12 +320,17 @@ impl Replay {
         self.anomalies.unknown_objects += row.walk_missing;
     }
 
-    /// The trace is over: what has not died lives. Gives the number of collections.
+    /// The trace is over: what has not died lives.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn finish(&mut self) -> Result<(), StageError> {
         self.anomalies.starts_without_end += self.open.len() as u64;
+        if self.coverage == Coverage::None && !self.ticks.all().is_empty() {
+            self.coverage = Coverage::Ticks;
+            std::mem::swap(&mut self.cells, &mut self.ticks);
+            self.counts.iter_mut().for_each(|counts| counts.sample = counts.ticks);
+        }
         self.objects.settle()?;
         let now = Moment { gcs: self.ended, time: self.last_time };
         for object in self.objects.iter() {
@@ -338,7 +357,8 @@ impl Replay {
     /// Whether objects are followed to their deaths.
     #[must_use]
     pub fn tracks(&self) -> bool {
-        self.options.mode == Mode::CreationAndCollection && self.has_moves
+        let known = matches!(self.coverage, Coverage::Every | Coverage::Sampled);
+        self.options.mode == Mode::CreationAndCollection && self.has_moves && known
     }
 }
 
@@ -346,7 +366,8 @@ fn counts<'a>(counts: &'a mut Vec<TypeCounts>, type_id: u32, sampler: &Sampler) 
     let index = type_id as usize;
     while counts.len() <= index {
         let counter = sampler.counter(counts.len() as u32);
-        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample: Sample::default() });
+        let (sample, ticks) = (Sample::default(), Sample::default());
+        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks });
     }
     &mut counts[index]
 }

@@ -19,6 +19,7 @@
 
 use crate::blocks::{Blocks, Bytes};
 use crate::log;
+use crate::nettrace;
 use crate::output;
 use crate::replay::{Anomalies, Options, Replay};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
@@ -44,13 +45,21 @@ pub const STAGE: StageInfo = StageInfo {
 pub enum Format {
     /// The profiler log.
     Log,
+    /// `.nettrace`.
+    Nettrace,
 }
 
 impl Format {
     /// That of a content which begins so; nothing where it is none of them.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
-        if beginning.starts_with(log::MAGIC) { Some(Self::Log) } else { None }
+        if beginning.starts_with(log::MAGIC) {
+            Some(Self::Log)
+        } else if beginning.starts_with(nettrace::MAGIC) {
+            Some(Self::Nettrace)
+        } else {
+            None
+        }
     }
 
     /// Name of the format.
@@ -58,6 +67,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Log => "profiler-log",
+            Self::Nettrace => "nettrace",
         }
     }
 }
@@ -79,6 +89,7 @@ pub fn run(
     let mut bytes = Bytes::new(blocks);
     let version = match format {
         Format::Log => log::read(&mut bytes, &mut replay, &context.budget)?,
+        Format::Nettrace => nettrace::read(&mut bytes, &mut replay, &context.budget)?,
     };
     bytes.drain()?;
     replay.finish()?;
@@ -125,7 +136,10 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         outside_collections,
         unknown_stacks,
         unknown_objects,
+        lost_events,
     } = replay.anomalies;
+    // Where the trace has not every allocation, most objects of a walk are unknown, and that says nothing.
+    let unknown_objects = if replay.coverage == Coverage::Every { unknown_objects } else { 0 };
     [
         ("overlapping_ranges", overlapping_ranges),
         ("overrun_objects", overrun_objects),
@@ -135,6 +149,7 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         ("events_outside_collections", outside_collections),
         ("unknown_stacks", unknown_stacks),
         ("unknown_objects", unknown_objects),
+        ("lost_events", lost_events),
         ("unresolved_frames", totals.unresolved_frames),
         ("redefined_types", replay.types.redefined),
     ]

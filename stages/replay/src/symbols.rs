@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const ENTRY: u64 = 256;
 
 /// A function.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Function {
     /// The runtime's handle.
     pub handle: u64,
@@ -21,8 +21,8 @@ pub struct Function {
     pub name: String,
     /// What tells overloads apart; empty where the trace has none.
     pub signature: String,
-    /// Module; empty where the trace has none.
-    pub module: String,
+    /// The runtime's handle of its module; 0 where the trace has none.
+    pub module: u64,
     /// Source file; empty where the trace has none.
     pub file: String,
     /// Line in it.
@@ -36,6 +36,7 @@ pub struct Symbols {
     frames: FxHashMap<u64, u32>,
     /// Start of a range of code: its end and function.
     ranges: BTreeMap<u64, (u64, u32)>,
+    modules: FxHashMap<u64, String>,
     charge: Charge,
 }
 
@@ -50,6 +51,7 @@ impl Symbols {
             numbers: FxHashMap::default(),
             frames: FxHashMap::default(),
             ranges: BTreeMap::new(),
+            modules: FxHashMap::default(),
             charge: Charge::new(budget, "the functions of the trace")?,
         })
     }
@@ -58,9 +60,9 @@ impl Symbols {
         if let Some(&number) = self.numbers.get(&function) {
             return Ok(number);
         }
-        let Function { name, signature, module, file, .. } = &function;
+        let Function { name, signature, file, .. } = &function;
         // Each text is held twice, in the list and in the table.
-        self.charge.add(ENTRY + 2 * (name.len() + signature.len() + module.len() + file.len()) as u64)?;
+        self.charge.add(ENTRY + 2 * (name.len() + signature.len() + file.len()) as u64)?;
         let number = self.functions.len() as u32;
         self.functions.push(function.clone());
         self.numbers.insert(function, number);
@@ -110,14 +112,36 @@ impl Symbols {
         Ok(())
     }
 
+    /// Names a module, by the path of its file.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn name_module(&mut self, handle: u64, path: &str) -> Result<(), StageError> {
+        self.charge.add(ENTRY + path.len() as u64)?;
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        self.modules.insert(handle, name.to_owned());
+        Ok(())
+    }
+
+    /// The name of a function's module, where it has one.
+    #[must_use]
+    pub fn module(&self, function: &Function) -> Option<&str> {
+        self.modules.get(&function.module).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
     /// The function of a frame, as a position in [`Self::functions`].
     #[must_use]
     pub fn resolve(&self, frame: u64) -> Option<u32> {
         if let Some(&number) = self.frames.get(&frame) {
             return Some(number);
         }
-        let (_, &(end, number)) = self.ranges.range(..=frame).next_back()?;
-        (frame < end).then_some(number)
+        // Frames are return addresses: that of a call at the end of a function is no part of it any more.
+        self.code(frame.saturating_sub(1)).or_else(|| self.code(frame))
+    }
+
+    fn code(&self, address: u64) -> Option<u32> {
+        let (_, &(end, number)) = self.ranges.range(..=address).next_back()?;
+        (address < end).then_some(number)
     }
 
     /// All functions.
