@@ -6,9 +6,10 @@ use crate::track::{Condemned, Survival};
 use heaplake_kit::StageError;
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::replay::ABSENT;
+use rustc_hash::FxHashSet;
 
 /// Bytes of a range, as it is held.
-const RANGE: u64 = size_of::<Survival>() as u64;
+const RANGE: u64 = 2 * size_of::<Survival>() as u64;
 
 /// Generations that every heap has, as bits.
 const YOUNG_AND_OLD: u32 = 0b111;
@@ -17,9 +18,10 @@ const YOUNG_AND_OLD: u32 = 0b111;
 pub struct Open {
     /// What began.
     pub start: CollectionStart,
-    /// Collections that had ended before it began.
-    pub before: u32,
+    /// Allocations before it began.
+    pub allocations: u64,
     ranges: Vec<Range>,
+    starts: FxHashSet<u64>,
     /// Whether the generations are reported again, as they are afterwards.
     after: bool,
     survivals: Vec<Survival>,
@@ -44,11 +46,12 @@ pub struct Closed {
 impl Open {
     /// Begins.
     #[must_use]
-    pub fn new(start: CollectionStart, before: u32) -> Self {
+    pub fn new(start: CollectionStart, allocations: u64) -> Self {
         Self {
             start,
-            before,
+            allocations,
             ranges: Vec::new(),
+            starts: FxHashSet::default(),
             after: false,
             survivals: Vec::new(),
             moved_ranges: 0,
@@ -63,8 +66,8 @@ impl Open {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn range(&mut self, range: Range, charge: &mut Charge) -> Result<(), StageError> {
-        let first = self.ranges.first();
-        self.after |= first.is_some_and(|first| (first.generation, first.start) == (range.generation, range.start));
+        // Where nothing survived, only an address that comes again tells the one from the other.
+        self.after |= range.used > 0 && !self.starts.insert(range.start);
         if self.after {
             return Ok(());
         }

@@ -19,7 +19,9 @@
 //! | `E number` | the collection ends |
 //! | `Q`, `H`, `h` | finalizer queue, handles made and gone: passed over |
 //!
-//! Definitions precede use. Lines of other letters are refused, for what they mean is not known.
+//! Definitions precede use. Lines of other letters are refused, for what they mean is not known. The last line of a log
+//! that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is counted as an
+//! anomaly, but a last line without its end is refused: what is left of it may look like another one.
 
 use crate::blocks::Bytes;
 use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
@@ -34,6 +36,12 @@ pub const MAGIC: &[u8] = b"# clrprof ";
 
 /// The only version.
 const VERSION: &[u8] = b"1";
+
+/// How a complete log ends.
+const END: &[u8] = b"# end";
+
+/// What is found where a line has no end.
+const CUT: &str = "the end of the log within it";
 
 /// Bytes of a line, at most.
 const LONGEST: usize = 16 << 20;
@@ -87,31 +95,39 @@ impl From<Bad> for Failure {
 /// # Errors
 /// [`StageError::Input`] for a line that is not of the format, and those of the replay.
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+    let mut complete = false;
     let mut stacks = Known { nodes: budget.growing("the stacks of the log"), unknown: 0 };
-    let version = match bytes.line(LONGEST)? {
-        Some((line, _)) => {
+    let (version, ended) = match bytes.line(LONGEST)? {
+        Some((line, ended)) => {
             let rest = line.strip_prefix(MAGIC).unwrap_or_default();
-            rest.split(|&byte| byte == b' ').next().unwrap_or_default().to_vec()
+            (rest.split(|&byte| byte == b' ').next().unwrap_or_default().to_vec(), ended)
         }
-        None => Vec::new(),
+        None => (Vec::new(), false),
     };
     if version != VERSION {
         let found = String::from_utf8_lossy(&version).into_owned();
         return Err(bytes.error(0, "a profiler log of version 1", format!("version {found:?}")));
     }
+    if !ended {
+        return Err(bytes.error(0, "a line", CUT));
+    }
     loop {
         let start = bytes.offset();
         let Some((line, ended)) = bytes.line(LONGEST)? else { break };
+        if !ended && !line.starts_with(END) {
+            return Err(bytes.error(start, "a line", CUT));
+        }
+        complete = line.starts_with(END);
         match event(line, replay, &mut stacks) {
             Ok(()) => {}
             Err(Failure::Stage(error)) => return Err(error),
-            // A log that is cut off ends in a part of a line, which may look like a whole one or not.
             Err(Failure::Line(expected)) => {
-                let found = if ended { shown(line) } else { "the end of the log within a line".to_owned() };
+                let found = shown(line);
                 return Err(bytes.error(start, expected, found));
             }
         }
     }
+    replay.anomalies.without_end += u64::from(!complete);
     replay.anomalies.unknown_stacks += stacks.unknown;
     Ok(Some(String::from_utf8_lossy(VERSION).into_owned()))
 }

@@ -67,6 +67,8 @@ pub struct Anomalies {
     pub outside_collections: u64,
     /// Stacks that events name and the trace does not have.
     pub unknown_stacks: u64,
+    /// Traces that end before they say that they do.
+    pub without_end: u64,
     /// Events that the recorder had no room for.
     pub lost_events: u64,
     /// Objects that walks of the heap show and the trace never allocated.
@@ -222,7 +224,7 @@ impl Replay {
             self.anomalies.starts_without_end += 1;
         }
         self.last_time = self.last_time.max(start.time);
-        self.open.push(Open::new(start, self.ended));
+        self.open.push(Open::new(start, self.allocations));
     }
 
     fn current(&mut self) -> Option<(&mut Open, &mut Charge)> {
@@ -283,7 +285,8 @@ impl Replay {
         if self.options.mode == Mode::CreationAndCollection {
             let now = Moment { gcs: self.ended, time };
             let (lifetimes, cells) = (&mut self.lifetimes, &mut self.cells);
-            let done = self.objects.collect(&closed.condemned, &closed.survivals, |object, generation| {
+            let before = if open.start.concurrent { open.allocations } else { u64::MAX };
+            let done = self.objects.collect(&closed.condemned, &closed.survivals, before, |object, generation| {
                 lifetimes.add(object, usize::from(generation), now);
                 cells.died(object.cell, usize::from(generation), object.bytes);
                 Ok(())

@@ -6,8 +6,10 @@
 //! repeated, and types do not disturb each other. Interval 1 takes every object.
 //!
 //! From the sizes of a sample, the bytes of all objects are estimated by the ratio of the exact count to the sampled one.
-//! The interval around it takes the sample as a simple one without replacement (finite population correction, Student's
-//! distribution for small samples).
+//! The interval around it rests on the long-run variance of the sampled sizes ([`spread`](crate::spread)), less the part of
+//! them that was seen, and on Student's distribution.
+
+use crate::spread::Spread;
 
 /// Parameters of sampling.
 #[derive(Clone, Copy, Debug)]
@@ -87,14 +89,14 @@ fn next(state: &mut u64) -> u64 {
 }
 
 /// A sample of sizes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Objects.
     pub count: u64,
     /// Sum of their sizes, bytes.
     pub bytes: u64,
-    /// Sum of the squares of their sizes.
-    pub squares: u128,
+    /// How they vary.
+    pub spread: Spread,
 }
 
 /// An estimate of all sizes, bytes.
@@ -112,7 +114,7 @@ impl Sample {
     pub fn add(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
-        self.squares = self.squares.saturating_add(u128::from(bytes) * u128::from(bytes));
+        self.spread.add(bytes);
     }
 
     /// What `total` objects weigh, of which these are a sample; nothing without a sample.
@@ -125,16 +127,16 @@ impl Sample {
         if self.count >= total {
             return Some(Estimate { bytes, interval: Some((bytes, bytes)) });
         }
-        if self.count < 2 {
+        let Some(variance) = self.spread.variance() else {
             return Some(Estimate { bytes, interval: None });
-        }
+        };
         let (n, all) = (self.count as f64, total as f64);
-        // n² times the variance, exact in integers: a difference of two large numbers.
-        let sum = u128::from(self.bytes);
-        let spread = self.squares.saturating_mul(u128::from(self.count)).saturating_sub(sum.saturating_mul(sum));
-        let variance = spread as f64 / (n * (n - 1.0));
-        let error = all * (variance / n * (1.0 - n / all)).sqrt();
-        let margin = student(self.count - 1) * error;
+        // Of what was seen nothing is uncertain, which takes its share of the variance, if the order is one of chance. In
+        // step with a loop, what was seen says less of what was not. Two standard deviations tell one from the other.
+        let by_chance = variance.long_run <= variance.single * (1.0 + 2.0 * (2.0 / variance.freedom).sqrt());
+        let seen = if by_chance { n / all } else { 0.0 };
+        let variance_of_mean = (variance.long_run - variance.single * seen).max(variance.single / 8.0) / n;
+        let margin = student(variance.freedom) * all * variance_of_mean.sqrt();
         // The sampled objects themselves are certain.
         let low = (bytes as f64 - margin).max(self.bytes as f64).floor() as u64;
         Some(Estimate { bytes, interval: Some((low.min(bytes), (bytes as f64 + margin).ceil() as u64)) })
@@ -150,12 +152,13 @@ pub fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
 
 /// The 97.5 % point of Student's distribution. Tabulated up to 10 degrees of freedom; beyond, the expansion of Cornish
 /// and Fisher around the normal distribution (Abramowitz and Stegun, 26.7.5), which is right to 1 in 10,000 there.
-fn student(freedom: u64) -> f64 {
+fn student(freedom: f64) -> f64 {
     const TABLE: [f64; 10] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];
-    if let Some(point) = usize::try_from(freedom).ok().and_then(|freedom| TABLE.get(freedom.wrapping_sub(1))) {
-        return *point;
+    if freedom < TABLE.len() as f64 {
+        // Between two whole numbers, the one below: rather too wide than too narrow.
+        return TABLE[(freedom as usize).clamp(1, TABLE.len()) - 1];
     }
-    let (z, v) = (1.959_964_f64, freedom as f64);
+    let (z, v) = (1.959_964_f64, freedom);
     let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
     z + (z3 + z) / (4.0 * v)
         + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * v * v)

@@ -6,7 +6,7 @@
 //! * Writes: `replay.*`.
 //! * Resident memory: 48 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and as
 //!   much for those that one collection moves; 80 bytes per distinct frame of a stack, 200 per distinct pair of stack and
-//!   type, 800 per type, 600 per method; at the end some 150 per node of the call tree; what a format holds back to bring
+//!   type, 2,000 per type, 600 per method; at the end some 150 per node of the call tree; what a format holds back to bring
 //!   events into order.
 //! * Passes over disk: one read of the trace.
 //! * Worst case: linear in the events, times the logarithm of the pages of the heap for allocations, times the depth of
@@ -137,6 +137,7 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         unknown_stacks,
         unknown_objects,
         lost_events,
+        without_end,
     } = replay.anomalies;
     // Where the trace has not every allocation, most objects of a walk are unknown, and that says nothing.
     let unknown_objects = if replay.coverage == Coverage::Every { unknown_objects } else { 0 };
@@ -150,6 +151,7 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         ("unknown_stacks", unknown_stacks),
         ("unknown_objects", unknown_objects),
         ("lost_events", lost_events),
+        ("traces_without_end", without_end),
         ("unresolved_frames", totals.unresolved_frames),
         ("redefined_types", replay.types.redefined),
     ]

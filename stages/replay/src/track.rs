@@ -183,7 +183,7 @@ impl Objects {
                 page.retain(|object| {
                     let keep = next.next() != Some(object.address);
                     if !keep {
-                        lost_bytes += object.bytes;
+                        lost_bytes = object.bytes.wrapping_add(lost_bytes);
                     }
                     keep
                 });
@@ -198,7 +198,8 @@ impl Objects {
     }
 
     /// Runs a collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each object that
-    /// dies, with its generation.
+    /// dies, with its generation. Objects whose number is `before` or greater are left alone: they are younger than a
+    /// collection that runs beside the program.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -206,6 +207,7 @@ impl Objects {
         &mut self,
         condemned: &[Condemned],
         survivals: &[Survival],
+        before: u64,
         mut died: impl FnMut(&Object, u8) -> Result<(), StageError>,
     ) -> Result<Collected, StageError> {
         self.settle()?;
@@ -216,12 +218,14 @@ impl Objects {
         let mut result = Ok(());
         for key in keys {
             let Some(page) = self.pages.get_mut(&key) else { continue };
-            let before = arrivals.capacity();
+            let capacity = arrivals.capacity();
             page.retain_mut(|object| {
                 while condemned.get(range).is_some_and(|range| range.end <= object.address) {
                     range += 1;
                 }
-                let Some(place) = condemned.get(range).filter(|range| range.start <= object.address) else {
+                let condemned =
+                    condemned.get(range).filter(|range| range.start <= object.address && object.serial < before);
+                let Some(place) = condemned else {
                     return true;
                 };
                 while survivals.get(survival).is_some_and(|range| range.from + range.length <= object.address) {
@@ -229,7 +233,7 @@ impl Objects {
                 }
                 let Some(found) = survivals.get(survival).filter(|range| range.from <= object.address) else {
                     done.dead += 1;
-                    done.dead_bytes += object.bytes;
+                    done.dead_bytes = done.dead_bytes.wrapping_add(object.bytes);
                     if result.is_ok() {
                         result = died(object, place.generation);
                     }
@@ -240,12 +244,12 @@ impl Objects {
                     return true;
                 }
                 done.moved += 1;
-                done.moved_bytes += object.bytes;
+                done.moved_bytes = done.moved_bytes.wrapping_add(object.bytes);
                 let address = found.to + (object.address - found.from);
                 arrivals.push(Object { address, moves: object.moves.saturating_add(1), ..*object });
                 false
             });
-            self.charge.add((arrivals.capacity() - before) as u64 * OBJECT)?;
+            self.charge.add((arrivals.capacity() - capacity) as u64 * OBJECT)?;
             if page.is_empty()
                 && let Some(page) = self.pages.remove(&key)
             {

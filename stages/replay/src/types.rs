@@ -5,7 +5,7 @@ use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
 /// Bytes of an entry besides its name: of the table, and of what other tables keep per type.
-const ENTRY: u64 = 768;
+const ENTRY: u64 = 2048;
 
 /// What a type without a name is called.
 const UNNAMED: &str = "[type without a name]";
