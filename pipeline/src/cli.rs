@@ -23,6 +23,8 @@ pub enum Command {
     Analyze(Box<Analyze>),
     /// Replay traces of allocations and collections and add each to a lake as one run
     Replay(Box<Replay>),
+    /// Say which object was at an address at some moment of a replayed trace, and what became of it
+    Track(Track),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(Plan),
     /// Print the summary of a run again
@@ -144,6 +146,15 @@ pub struct Replay {
     /// Seed of sampling: another one takes other objects
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
+    /// Write each object's way from its allocation to its death too
+    #[arg(long)]
+    pub tracks: bool,
+    /// Write allocations as a profile for pprof too (allocations.pb.gz)
+    #[arg(long)]
+    pub pprof: bool,
+    /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
+    #[arg(long)]
+    pub collapsed: bool,
     /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
@@ -160,6 +171,26 @@ pub struct Replay {
     #[arg(long, short)]
     pub quiet: bool,
     /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `track`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+Examples:
+  heaplake replay agent.log --out lake --snapshot agent --tracks
+  heaplake track lake/release=none/snapshot=agent 7f47b6800498@3
+  heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s")]
+pub struct Track {
+    /// Folder of a run that was replayed with --tracks
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Address (hexadecimal, anywhere inside the object), and when: after collection N (0: before the first), or so many
+    /// seconds after the first collection began (12.5s)
+    #[arg(value_name = "ADDRESS@TIME")]
+    pub at: crate::track::Spot,
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,13 +1,14 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Replay, Show};
+use crate::cli::{Analyze, Cli, Command, Plan, Replay, Show, Track};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs::{self, Unusable, Wanted};
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::replay::replay;
 use crate::summary;
+use crate::track;
 use clap::CommandFactory;
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::sample::{self, Estimate};
@@ -35,6 +36,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Analyze(options) => run_analyze(&options),
         Command::Replay(options) => run_replay(&options),
+        Command::Track(options) => run_track(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Completions { shell } => {
@@ -164,6 +166,9 @@ fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
                 sample_interval: options.sample_interval,
                 sample_mode: options.sample_mode,
                 seed: options.seed,
+                tracks: options.tracks,
+                pprof: options.pprof,
+                collapsed: options.collapsed,
             }),
             ..Options::default()
         },
@@ -288,6 +293,14 @@ fn run_show(options: &Show) -> u8 {
         }
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
+}
+
+fn run_track(options: &Track) -> u8 {
+    match track::find(options) {
+        Ok(found) if options.json => print_json(&found),
+        Ok(found) => print(found.text().as_bytes()),
+        Err(track::Failure { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
     }
 }
 

@@ -15,4 +15,5 @@ pub mod progress;
 pub mod replay;
 pub mod replay_summary;
 pub mod summary;
+pub mod track;
 pub mod workplace;

@@ -10,14 +10,14 @@ use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, ColumnReader, Context, InputError, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::{
-    allocation_callees, allocation_callers, allocation_functions, allocation_types, collections, lifetime_sites,
-    object_lifetimes,
+    allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
+    lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
 };
 use heaplake_replay::blocks::{Blocks, HINT};
 use heaplake_replay::replay::{Mode as Recorded, Options};
 use heaplake_replay::stage::{self, Format};
 use heaplake_schemas::replay::{ABSENT, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
-use heaplake_schemas::run::{NamedAmount, Replay, Run, SampleMode, Summary, Table};
+use heaplake_schemas::run::{NamedAmount, Replay, ReplayOptions, Run, SampleMode, Summary, Table};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -82,7 +82,8 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
         return Err(Failure::Taken { place, difference: "its input".to_owned() });
     }
     let new = NewRun::create(&place)?;
-    let tables = tables(&facts, scratch, new.folder(), &context, &display)?;
+    let options = request.options.replay.clone().unwrap_or_default();
+    let tables = tables(&facts, &options, scratch, new.folder(), &context, &display)?;
     let run = Run {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
@@ -119,6 +120,7 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     let options = Options {
         interval: chosen.sample_interval,
         seed: chosen.seed,
+        tracks: chosen.tracks,
         mode: match chosen.sample_mode {
             SampleMode::Creation => Recorded::Creation,
             SampleMode::CreationAndCollection => Recorded::CreationAndCollection,
@@ -141,12 +143,14 @@ type Writer = fn(&Facts, &Scratch, &Path, &Context<'_>) -> Result<(Table, Stats)
 /// The tables that a trace gives: those of lifetimes only where objects were followed to their deaths.
 fn tables(
     facts: &Facts,
+    options: &ReplayOptions,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
     display: &Display,
 ) -> Result<Vec<Table>, StageError> {
-    let all: [(&StageInfo, Writer, bool); 7] = [
+    let tracks = facts.tracked && options.tracks;
+    let all: [(&StageInfo, Writer, bool); 11] = [
         (&allocation_types::STAGE, allocation_types::run, true),
         (&allocation_functions::STAGE, allocation_functions::run, true),
         (&allocation_callers::STAGE, allocation_callers::run, true),
@@ -154,6 +158,10 @@ fn tables(
         (&object_lifetimes::STAGE, object_lifetimes::run, facts.tracked),
         (&lifetime_sites::STAGE, lifetime_sites::run, facts.tracked && facts.has_stacks),
         (&collections::STAGE, collections::run, true),
+        (&object_tracks::STAGE, object_tracks::run, tracks),
+        (&moved_ranges::STAGE, moved_ranges::run, tracks),
+        (&pprof::STAGE, pprof::run, options.pprof),
+        (&collapsed::STAGE, collapsed::run, options.collapsed),
     ];
     let mut tables = Vec::new();
     for (stage, write, _) in all.iter().filter(|(_, _, wanted)| *wanted) {

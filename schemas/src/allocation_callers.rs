@@ -9,8 +9,8 @@ pub const FILE: &str = "allocation_callers.parquet";
 
 /// The columns: a node of depth 0 is a function that allocates objects of the type, its children are the callers from
 /// which it does so, and so on. `node` counts the rows, `parent` is that of the function which is called (null at depth
-/// 0); `samples` are sampled stacks through the node, `sampled_bytes` the sizes of their objects, `estimated_bytes` those
-/// of all objects that they stand for.
+/// 0); `samples` are sampled stacks through the node, `sampled_bytes` the sizes of their objects, `estimated_bytes` and
+/// `estimated_count` those of all objects that they stand for, and their number.
 #[must_use]
 pub fn schema() -> SchemaRef {
     let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
@@ -24,6 +24,7 @@ pub fn schema() -> SchemaRef {
         number("samples"),
         number("sampled_bytes"),
         number("estimated_bytes"),
+        number("estimated_count"),
     ]))
 }
 
@@ -49,4 +50,6 @@ pub struct CallerRow {
     pub sampled_bytes: u64,
     /// Sizes of all objects that they stand for, bytes.
     pub estimated_bytes: u64,
+    /// How many these are.
+    pub estimated_count: u64,
 }

@@ -6,7 +6,9 @@ use crate::allocation_functions::FunctionRow;
 use crate::allocation_types::TypeRow;
 use crate::collections::CollectionRow;
 use crate::lifetime_sites::SiteRow;
+use crate::moved_ranges::MoveRow;
 use crate::object_lifetimes::LifetimeRow;
+use crate::object_tracks::TrackRow;
 use crate::scratch::{Column, StringColumns};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,10 @@ pub const LIFETIMES: Column<LifetimeRow> = Column::new("replay.lifetime");
 pub const SITES: Column<SiteRow> = Column::new("replay.site");
 /// Rows of `collections`.
 pub const COLLECTIONS: Column<CollectionRow> = Column::new("replay.collection");
+/// Rows of `object_tracks`.
+pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
+/// Rows of `moved_ranges`.
+pub const MOVES: Column<MoveRow> = Column::new("replay.move");
 /// Names of types, by number of the type.
 pub const TYPE_NAMES: StringColumns =
     StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };

@@ -66,11 +66,27 @@ pub struct ReplayOptions {
     pub sample_mode: SampleMode,
     /// Seed of sampling.
     pub seed: u64,
+    /// Whether each object's way is written.
+    #[serde(default)]
+    pub tracks: bool,
+    /// Whether allocations are written as a profile.
+    #[serde(default)]
+    pub pprof: bool,
+    /// Whether they are written as collapsed stacks.
+    #[serde(default)]
+    pub collapsed: bool,
 }
 
 impl Default for ReplayOptions {
     fn default() -> Self {
-        Self { sample_interval: 10, sample_mode: SampleMode::default(), seed: 0 }
+        Self {
+            sample_interval: 10,
+            sample_mode: SampleMode::default(),
+            seed: 0,
+            tracks: false,
+            pprof: false,
+            collapsed: false,
+        }
     }
 }
 

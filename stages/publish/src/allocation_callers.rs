@@ -50,6 +50,7 @@ pub fn run(
         rows.u64s(|row| row.samples)?,
         rows.u64s(|row| row.sampled_bytes)?,
         rows.u64s(|row| row.estimated_bytes)?,
+        rows.u64s(|row| row.estimated_count)?,
     ];
     rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
 }

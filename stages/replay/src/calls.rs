@@ -133,6 +133,19 @@ pub struct Call {
     pub inclusive: Amount,
 }
 
+/// A node's place in the preorder of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The node.
+    pub node: u32,
+    /// Its position in the order, from 0 below the root.
+    pub position: u32,
+    /// That of the node above; [`NONE`] at the top.
+    pub parent: u32,
+    /// Nodes above it.
+    pub depth: u32,
+}
+
 /// A tree of calls, from the outermost functions down or from the allocating ones up.
 pub struct Tree {
     calls: BudgetVec<Call>,
@@ -202,15 +215,15 @@ impl Tree {
         &self.calls
     }
 
-    /// Visits all nodes but the root in preorder, siblings by bytes descending, then by function: the visitor gets the
-    /// node, its position in the order, that of its parent ([`NONE`] at the top), and its depth.
+    /// Visits all nodes but the root in preorder, siblings by bytes descending, then by function: the visitor gets each
+    /// node with its place.
     ///
     /// # Errors
     /// Those of the visitor, [`StageError::Budget`].
     pub fn preorder(
         &self,
         budget: &Budget,
-        mut visit: impl FnMut(&Call, u32, u32, u32) -> Result<(), StageError>,
+        mut visit: impl FnMut(&Call, Place) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         // Children of a node side by side, in reverse: what comes last is taken from the stack first.
         let mut order = budget.filled("a call tree in order", self.calls.len(), 0_u32)?;
@@ -235,7 +248,7 @@ impl Tree {
             stack.push((node, NONE, 0))?;
         }
         while let Some((node, parent, depth)) = stack.pop() {
-            visit(&self.calls[node as usize], position, parent, depth)?;
+            visit(&self.calls[node as usize], Place { node, position, parent, depth })?;
             for &child in &order[children(node)] {
                 stack.push((child, position, depth + 1))?;
             }

@@ -1,7 +1,7 @@
 //! Traces of allocations and collections, replayed.
 //!
 //! A reader of one format ([`log`], [`nettrace`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
-//! takes a sample ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`]) and counts their
+//! takes a sample ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts their
 //! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
 //! of it.
 
@@ -21,4 +21,5 @@ pub mod stacks;
 pub mod stage;
 pub mod symbols;
 pub mod track;
+pub mod tracks;
 pub mod types;

@@ -30,8 +30,10 @@ pub struct Totals {
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-pub fn write(replay: &Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
+pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
     let budget = &context.budget;
+    let tracks = replay.tracks.take();
+    let replay = &*replay;
     types(replay, scratch)?;
     lifetimes(replay, scratch)?;
     let (functions, unresolved_frames) = resolve(replay, budget)?;
@@ -51,10 +53,17 @@ pub fn write(replay: &Replay, scratch: &Scratch, context: &Context<'_>) -> Resul
     context.check()?;
     let names = write_functions(&functions, &tree, scratch, budget)?;
     context.check()?;
-    callees(&tree, scratch, budget)?;
+    let positions = callees(&tree, scratch, budget)?;
     context.check()?;
     callers(replay, &tree, &nodes, scratch, context)?;
     sites(replay, &tree, &nodes, &names, scratch)?;
+    if let Some(tracks) = tracks {
+        let stack = |cell: u32| {
+            let cell = replay.cells.all().get(cell as usize)?;
+            Some(positions[nodes[cell.stack as usize] as usize]).filter(|&position| position != NONE)
+        };
+        tracks.finish(scratch, budget, stack)?;
+    }
     Ok(totals)
 }
 
@@ -218,13 +227,16 @@ fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageErro
     Ok(position)
 }
 
-fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<(), StageError> {
+/// Writes the call tree; gives the position of each node in it.
+fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<BudgetVec<u32>, StageError> {
+    let mut positions = budget.filled("the order of the call tree", tree.calls().len(), NONE)?;
     let mut writer = ColumnWriter::create(scratch, columns::CALLEES)?;
-    tree.preorder(budget, |call, node, parent, depth| {
+    tree.preorder(budget, |call, place| {
+        positions[place.node as usize] = place.position;
         writer.push(CalleeRow {
-            node,
-            parent,
-            depth,
+            node: place.position,
+            parent: place.parent,
+            depth: place.depth,
             function_id: call.function,
             inclusive_samples: call.inclusive.samples,
             inclusive_bytes: call.inclusive.bytes,
@@ -232,7 +244,8 @@ fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<(), StageE
             exclusive_bytes: call.exclusive.bytes,
         })
     })?;
-    writer.finish().map(drop)
+    writer.finish()?;
+    Ok(positions)
 }
 
 /// The cells in the order of their types.
@@ -268,17 +281,18 @@ fn callers(
             reverse.add(node, &amount);
         }
         reverse.sum();
-        reverse.preorder(budget, |call, node, parent, depth| {
+        reverse.preorder(budget, |call, place| {
             writer.push(CallerRow {
-                node: base + node,
-                parent: if parent == NONE { NONE } else { base + parent },
-                depth,
+                node: base + place.position,
+                parent: if place.parent == NONE { NONE } else { base + place.parent },
+                depth: place.depth,
                 type_id,
                 function_id: call.function,
                 padding: 0,
                 samples: call.inclusive.samples,
                 sampled_bytes: call.inclusive.sampled_bytes,
                 estimated_bytes: call.inclusive.bytes,
+                estimated_count: call.inclusive.count,
             })
         })?;
         let rows = reverse.calls().len() as u32 - 1;

@@ -9,6 +9,7 @@ use crate::sampling::{Counter, Sample, Sampler};
 use crate::stacks::{EMPTY, Frames, Stacks};
 use crate::symbols::Symbols;
 use crate::track::{Collected, Object, Objects, Survival};
+use crate::tracks::Tracks;
 use crate::types::Types;
 use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
@@ -34,6 +35,8 @@ pub struct Options {
     pub mode: Mode,
     /// Seed of sampling.
     pub seed: u64,
+    /// Whether each object's way is recorded.
+    pub tracks: bool,
 }
 
 /// What is counted of a type.
@@ -108,6 +111,8 @@ pub struct Replay {
     pub has_moves: bool,
     /// Objects alive.
     pub objects: Objects,
+    /// Each object's way, if it is to be recorded.
+    pub tracks: Option<Tracks>,
     open: Vec<Open>,
     ranges: Charge,
     rows: ColumnWriter<CollectionRow>,
@@ -139,6 +144,7 @@ impl Replay {
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
+            tracks: if options.tracks { Some(Tracks::new(scratch)?) } else { None },
             open: Vec::new(),
             ranges: Charge::new(budget, "the ranges of a collection")?,
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
@@ -176,7 +182,7 @@ impl Replay {
         if self.options.mode == Mode::Creation {
             return Ok(());
         }
-        self.objects.allocate(Object {
+        let object = Object {
             address: event.address,
             bytes: event.bytes,
             born_at: event.time,
@@ -185,7 +191,11 @@ impl Replay {
             cell,
             moves: 0,
             serial: self.allocations - 1,
-        })
+        };
+        if let Some(tracks) = &mut self.tracks {
+            tracks.born(&object)?;
+        }
+        self.objects.allocate(object)
     }
 
     /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type. Counts
@@ -284,13 +294,16 @@ impl Replay {
         let mut row = open.row();
         if self.options.mode == Mode::CreationAndCollection {
             let now = Moment { gcs: self.ended, time };
-            let (lifetimes, cells) = (&mut self.lifetimes, &mut self.cells);
+            let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
             let before = if open.start.concurrent { open.allocations } else { u64::MAX };
             let done = self.objects.collect(&closed.condemned, &closed.survivals, before, |object, generation| {
                 lifetimes.add(object, usize::from(generation), now);
                 cells.died(object.cell, usize::from(generation), object.bytes);
-                Ok(())
+                tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, now.gcs, generation))
             })?;
+            if let Some(tracks) = tracks {
+                tracks.collected(number, &closed.survivals)?;
+            }
             self.anomalies.overrun_objects += done.overrun;
             record(&mut row, &done, self.objects.alive());
             if let Some(walked) = closed.walked {
@@ -339,6 +352,9 @@ impl Replay {
         for object in self.objects.iter() {
             self.lifetimes.add(object, ALIVE, now);
             self.cells.died(object.cell, ALIVE, object.bytes);
+            if let Some(tracks) = &mut self.tracks {
+                tracks.lives(object)?;
+            }
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ pub fn run(
     };
     bytes.drain()?;
     replay.finish()?;
-    let totals = output::write(&replay, scratch, context)?;
+    let totals = output::write(&mut replay, scratch, context)?;
     let facts = Facts { format_version: version, content_bytes: bytes.offset(), ..facts(format, &replay, &totals) };
     replay.close()?;
     scratch.write_document(FACTS, &facts)?;

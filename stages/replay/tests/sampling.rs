@@ -114,7 +114,7 @@ fn the_loop_of_the_document_shows_both_functions() {
         let stack = if at % 10 == 9 { 2 } else { 1 };
         writeln!(log, "A 1 {:x} 1 24 {stack}", 0x1000 + at * 24).unwrap();
     }
-    let options = Options { interval: 10, mode: Mode::CreationAndCollection, seed: 1 };
+    let options = Options { interval: 10, mode: Mode::CreationAndCollection, seed: 1, tracks: false };
     let replayed = replay(log.as_bytes(), options);
     let rows = replayed.rows(columns::FUNCTIONS);
     let samples: Vec<u64> = rows.iter().map(|row| row.exclusive_samples).collect();

@@ -7,7 +7,7 @@ mod support;
 use heaplake_kit::{Budget, Scratch};
 use heaplake_replay::blocks::Bytes;
 use heaplake_replay::log;
-use heaplake_replay::replay::Replay;
+use heaplake_replay::replay::{Options, Replay};
 use heaplake_schemas::object_lifetimes::ALIVE;
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
@@ -107,5 +107,29 @@ fn each_object_is_where_it_went() {
             .map(|&at| (at as u64, (heap.objects[at].address, heap.objects[at].bytes, heap.objects[at].moves)))
             .collect();
         assert_eq!(found, truth, "seed {seed}");
+    }
+}
+
+/// The rows of `object_tracks` are the truth itself.
+#[test]
+fn each_way_is_recorded() {
+    for seed in 0..cases() / 4 {
+        let heap = simulated(seed ^ 0x1234_0000);
+        let replayed = replay_with(heap.log.as_bytes(), Options { tracks: true, ..EXACT }, 64 << 20, 1 << 16).unwrap();
+        let rows = replayed.rows(columns::TRACKS);
+        assert_eq!(rows.len(), heap.objects.len());
+        for (row, truth) in rows.iter().zip(&heap.objects) {
+            let found = (row.bytes, row.first_address, row.last_address, row.moves, row.allocated_at_gc);
+            assert_eq!(
+                found,
+                (truth.bytes, truth.first_address, truth.address, truth.moves, truth.born),
+                "seed {seed}"
+            );
+            let died = truth.died.map_or((u32::MAX, u32::MAX), |(gc, generation)| (gc, u32::from(generation)));
+            assert_eq!((row.died_at_gc, row.generation), died, "seed {seed}");
+            assert_eq!(row.stack == u32::MAX, truth.stack == 0, "seed {seed}");
+        }
+        let moved: u64 = heap.collections.iter().map(|collection| collection.moved).sum();
+        assert_eq!(moved > 0, !replayed.rows(columns::MOVES).is_empty());
     }
 }

@@ -42,7 +42,7 @@ impl Blocks for Pieces<'_> {
 }
 
 /// Takes every object.
-pub const EXACT: Options = Options { interval: 1, mode: Mode::CreationAndCollection, seed: 0 };
+pub const EXACT: Options = Options { interval: 1, mode: Mode::CreationAndCollection, seed: 0, tracks: false };
 
 /// A replay that is over.
 pub struct Replayed {
