@@ -7,6 +7,7 @@ mod support;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
+use heaplake_schemas::run::{TableName, Tables};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, classes, edges, metadata, nodes, run, snapshot};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -160,7 +161,7 @@ fn other_options_or_content_need_force() {
     let run = lake.run();
     let first = fs::read(run.join(nodes::FILE)).unwrap();
     for (input, options, difference) in
-        [(&input, &["--edges"][..], "--edges"), (&input, &["--label", "host=web7"], "labels"), (&other, &[], "input")]
+        [(&input, &["--edges"][..], "--tables"), (&input, &["--label", "host=web7"], "labels"), (&other, &[], "input")]
     {
         let (cause, advice) = complaint(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
         assert!(cause.contains(difference) && cause.contains(&run.display().to_string()), "{cause}");
@@ -170,7 +171,7 @@ fn other_options_or_content_need_force() {
     // Without a name of its own another content is another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
-    assert!(cause.contains("--edges"), "{cause}");
+    assert!(cause.contains("--tables (nodes,edges,classes,threads,snapshot)"), "{cause}");
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
 
     lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();
@@ -284,7 +285,11 @@ fn quiet_says_nothing() {
 
 #[test]
 fn a_log_has_one_line_per_stage() {
-    for options in [&[][..], &["--edges"]] {
+    for (options, tables) in [
+        (&[][..], Tables::default()),
+        (&["--edges"], Tables::all()),
+        (&["--tables=classes", "--edges"], [TableName::Classes, TableName::Edges].into_iter().collect()),
+    ] {
         let lake = Lake::new();
         let input = lake.input("Heap.heapsnapshot", &small());
         let output = analyze(&lake).arg(&input).args(options).output().unwrap();
@@ -296,8 +301,8 @@ fn a_log_has_one_line_per_stage() {
             assert!(did.contains(" rows in ") && did.ends_with(" s"), "{line:?}");
             logged.push(stage);
         }
-        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8).map(|stage| stage.name);
-        let mut expected: Vec<&str> = stages.filter(|stage| *stage != "edges" || !options.is_empty()).collect();
+        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8, &tables);
+        let mut expected: Vec<&str> = stages.map(|stage| stage.name).collect();
         // Two lanes of stages may run side by side, so their lines come as they are done.
         logged.sort_unstable();
         expected.sort_unstable();

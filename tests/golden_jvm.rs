@@ -20,7 +20,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Lake, Table, gzip};
+use support::{Lake, Table, gzip, heaplake};
 
 const ALL: [&str; 3] = ["hello-live", "dupfix", "weakfix"];
 
@@ -152,6 +152,40 @@ fn gzip_in_blocks() {
         let tables: Vec<Table> = runs.iter().map(|run| Table::read(run, &format!("{table}.parquet"))).collect();
         assert!(tables[0].rows() > 0, "{table}");
         assert!(tables.iter().all(|other| other.0.columns() == tables[0].0.columns()), "{table}");
+    }
+}
+
+/// The smallest budget that `heaplake plan` names for a file.
+fn least_memory(input: &Path) -> String {
+    let output = heaplake().arg("plan").arg(input).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    format!("{}KiB", plan["least_memory"].as_u64().unwrap().div_ceil(1024))
+}
+
+/// The same bytes in all tables but `snapshot`, whatever the threads and the budget.
+#[test]
+fn threads_and_budgets_change_nothing() {
+    let input = packed("weakfix");
+    let least = least_memory(&input);
+    let mut first: Option<Vec<Vec<u8>>> = None;
+    for options in [
+        &["--threads", "1"][..],
+        &["--threads", "2"],
+        &["--threads", "7"],
+        &["--threads", "1", "--memory", &least],
+        &["--threads", "2", "--memory", &least],
+    ] {
+        let lake = Lake::new();
+        lake.analyze(&input).arg("--edges").args(options).assert().success();
+        let run = lake.run();
+        Golden::read("weakfix").check("weakfix", &run);
+        let tables = ["nodes", "edges", "classes", "threads"];
+        let bytes = tables.map(|table| fs::read(run.join(format!("{table}.parquet"))).unwrap()).to_vec();
+        match &first {
+            None => first = Some(bytes),
+            Some(first) => assert!(bytes == *first, "{options:?}"),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use heaplake_oracle::strategies;
 use proptest::prelude::*;
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use support::{Lake, Table, complaint, gzip, zstd};
 
 /// A dump of some classes and objects, one of which holds the next.
@@ -165,6 +165,71 @@ fn cut_off_at_every_kilobyte() {
 }
 
 #[test]
+fn cut_off_at_every_byte_of_a_small_dump() {
+    let dump = chain(2);
+    let (whole, starts) = file_of(&dump, &heap(&dump));
+    let first = starts[0];
+    for length in 0..whole.len() {
+        let lake = Lake::new();
+        let input = lake.input("heap.hprof", &whole[..length]);
+        let failure = lake.analyze_here(&input, 2).map(|outcome| outcome.place).unwrap_err();
+        lake.assert_empty();
+        let message = failure.to_string();
+        assert!(message.contains(": byte ") && message.lines().count() == 1, "{length}: {message}");
+        if length > first {
+            // Those that are whole; classes are objects too.
+            let ends = starts.iter().skip(1).copied().chain([whole.len()]);
+            let read = ends.skip(dump.roots.len()).filter(|&end| end <= length).count();
+            assert!(message.ends_with(&format!("(after {read} objects)")), "{length}: {message}");
+        }
+    }
+}
+
+/// What `--salvage` makes of a file.
+fn salvaged(bytes: &[u8]) -> (Lake, PathBuf) {
+    let lake = Lake::new();
+    let input = lake.input("heap.hprof", bytes);
+    lake.analyze(&input).args(["--salvage", "--edges"]).assert().success();
+    let run = lake.run();
+    (lake, run)
+}
+
+#[test]
+fn salvage_analyses_what_was_read_and_says_so() {
+    let dump = chain(40);
+    let records = heap(&dump);
+    let (whole, starts) = file_of(&dump, &records);
+    for kept in [dump.roots.len() + 1, dump.roots.len() + 5, 20, 43, records.len() - 1] {
+        // In the middle of a record: those before it are whole.
+        let cut = starts[kept] + records[kept].len() / 2;
+        let (_lake, run) = salvaged(&whole[..cut]);
+        let objects = kept - dump.roots.len();
+        let classes = objects.min(dump.classes.len());
+        let mut rest = dump.clone();
+        rest.classes.truncate(classes);
+        rest.objects.truncate(objects - classes);
+        jvm::check(&truth(&rest, Referents::Hold), &run);
+        assert_partial(&run, true);
+    }
+    // A whole dump is not partial, though salvage was asked for.
+    let (_lake, run) = salvaged(&whole);
+    jvm::check(&truth(&dump, Referents::Hold), &run);
+    assert_partial(&run, false);
+}
+
+/// Whether a run says everywhere that it is one of a part.
+fn assert_partial(run: &Path, expected: bool) {
+    let snapshot = Table::read(run, "snapshot.parquet");
+    assert_eq!(snapshot.bools("partial"), [Some(expected)]);
+    assert_eq!(snapshot.texts("partial_reason")[0].is_some(), expected);
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    assert_eq!(json["summary"]["partial"].is_string(), expected, "{json}");
+    let shown = support::heaplake().arg("show").arg(run).output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(text.contains("PARTIAL"), expected, "{text}");
+}
+
+#[test]
 fn nothing_to_salvage() {
     let dump = chain(3);
     let (whole, starts) = file_of(&dump, &heap(&dump));
@@ -174,6 +239,26 @@ fn nothing_to_salvage() {
         complaint(lake.analyze(&input).arg("--salvage"), 1);
         lake.assert_empty();
     }
+}
+
+#[test]
+fn compressed_and_damaged() {
+    let whole = bytes(&large());
+    for (kind, packed) in [("gzip", gzip(&whole)), ("zstd", zstd(&whole))] {
+        accepted(&packed);
+        let cuts = [20, packed.len() / 3, packed.len() / 2, packed.len() - 9, packed.len() - 1];
+        let mut damaged: Vec<Vec<u8>> = cuts.iter().map(|&cut| packed[..cut].to_vec()).collect();
+        let mut flipped = packed.clone();
+        flipped[packed.len() / 2] ^= 0xff;
+        damaged.push(flipped);
+        for bytes in damaged {
+            let (failure, file) = failure(&bytes);
+            assert!(failure.to_string().starts_with(&format!("{file}: byte ")), "{kind}: {failure}");
+        }
+    }
+    let packed = gzip(&bytes(&chain(20_000)));
+    let (_lake, run) = salvaged(&packed[..packed.len() - packed.len() / 4]);
+    assert_partial(&run, true);
 }
 
 // Records that cannot be.

@@ -11,7 +11,7 @@ use heaplake::progress::Mode;
 use heaplake_ingest::source::Input;
 use heaplake_oracle::jvm::{Referents, truth};
 use heaplake_oracle::strategies;
-use heaplake_schemas::run::{self, Options};
+use heaplake_schemas::run::{self, Options, Tables};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn analysed(folder: &Path, bytes: &[u8], threads: usize, referents: Referents) -
         lake: folder.join("lake"),
         release: "none".to_owned(),
         snapshot: Some("it".to_owned()),
-        options: Options { edges: true, referents: policy(referents), ..Options::default() },
+        options: Options { tables: Tables::all(), referents: policy(referents), ..Options::default() },
         memory: 96 << 20,
         threads,
         scratch: None,

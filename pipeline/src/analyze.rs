@@ -14,8 +14,8 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
-use heaplake_publish::{classes as class_table, edges, nodes, snapshot, threads};
-use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary};
+use heaplake_publish::{classes as class_table, edges, nodes, snapshot, threads, totals};
+use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs::{self, File};
@@ -180,8 +180,8 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
 pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Failure> {
     let difference = if run.schema_version != SCHEMA_VERSION {
         format!("its schema version ({})", run.schema_version)
-    } else if run.options.edges != request.options.edges {
-        format!("--edges ({})", if run.options.edges { "with" } else { "without" })
+    } else if run.options.tables != request.options.tables {
+        format!("--tables ({})", run.options.tables)
     } else if run.options.referents != request.options.referents {
         format!("--referents ({})", run.options.referents.name())
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
     }
 
     fn admit(&self, format: Format, nodes: u64) -> Result<(), StageError> {
-        plan::admit(format, self.request.memory, nodes, self.request.options.edges)
+        plan::admit(format, self.request.memory, nodes, &self.request.options.tables)
     }
 
     /// Reads the input, unless an earlier run did; its format.
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
             return Ok(format);
         }
         let Self { request, scratch, context, .. } = self;
-        let mut source = Source::open(&request.input)?;
+        let mut source = Source::open_with(&request.input, request.threads, &context.budget)?;
         let format = Format::of(source.peek(context)?);
         self.admit(format, 0)?;
         let (input, admission) = (&request.input, |nodes| self.admit(format, nodes));
@@ -277,7 +277,7 @@ impl<'a> Work<'a> {
             self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
             let released = step.releases.iter().map(|release| release.column);
             released
-                .filter(|column| plan::is_released(column, self.request.options.edges))
+                .filter(|column| plan::is_released(column, &self.request.options.tables))
                 .for_each(|column| self.scratch.discard_file(column));
             Ok(())
         })
@@ -332,22 +332,33 @@ impl<'a> Work<'a> {
             self.display.finished(stage.name, stats, seconds);
             tables_done.push(StageTime { name: stage.name.to_owned(), seconds, stats });
         };
-        let nodes_bytes = nodes::STAGE.resident_bytes(facts.node_count, facts.edge_count);
-        let write_nodes = || clocked(|| nodes::run(facts, scratch, new.folder(), context));
-        let ((node_table, totals, stats), seconds) =
-            self.side_by_side(nodes_bytes, write_nodes, &[plan::BESIDE_NODES], facts)?;
-        finished(&nodes::STAGE, stats, seconds);
-        let mut tables = vec![node_table];
-        if request.options.edges {
+        let wanted = |table| request.options.tables.has(table);
+        let mut tables = Vec::new();
+        let totals = if wanted(TableName::Nodes) {
+            let bytes = nodes::STAGE.resident_bytes(facts.node_count, facts.edge_count);
+            let write = || clocked(|| nodes::run(facts, scratch, new.folder(), context));
+            let ((table, totals, stats), seconds) = self.side_by_side(bytes, write, &[plan::BESIDE_NODES], facts)?;
+            finished(&nodes::STAGE, stats, seconds);
+            tables.push(table);
+            totals
+        } else {
+            let add_up = || clocked(|| totals::run(facts, scratch, context));
+            let ((totals, stats), seconds) = self.side_by_side(0, add_up, &[plan::BESIDE_NODES], facts)?;
+            finished(&totals::STAGE, stats, seconds);
+            totals
+        };
+        if wanted(TableName::Edges) {
             let ((table, stats), seconds) = clocked(|| edges::run(facts, scratch, new.folder(), context))?;
             finished(&edges::STAGE, stats, seconds);
             tables.push(table);
         }
-        let ((table, classes, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
-        finished(&class_table::STAGE, stats, seconds);
-        let class_count = table.rows;
-        tables.push(table);
-        if scratch.has(columns::THREAD_NODE) {
+        let (class_count, classes) = class_table::largest(scratch)?;
+        if wanted(TableName::Classes) {
+            let ((table, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
+            finished(&class_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        if wanted(TableName::Threads) && scratch.has(columns::THREAD_NODE) {
             let ((table, stats), seconds) = clocked(|| threads::run(facts, scratch, new.folder(), context))?;
             finished(&threads::STAGE, stats, seconds);
             tables.push(table);
@@ -385,7 +396,9 @@ impl<'a> Work<'a> {
             },
             replay: None,
         };
-        run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);
+        if wanted(TableName::Snapshot) {
+            run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);
+        }
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
@@ -399,8 +412,12 @@ pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<
 
 /// What the reader of dumps of Java heaps needs to know.
 fn choices(options: &Options) -> jvm::Choices {
-    let Options { edges, referents, salvage, .. } = *options;
-    jvm::Choices { edges, salvage, referents_hold: referents == Referents::Hold }
+    jvm::Choices {
+        nodes: options.tables.has(TableName::Nodes),
+        edges: options.tables.has(TableName::Edges),
+        salvage: options.salvage,
+        referents_hold: options.referents == Referents::Hold,
+    }
 }
 
 /// What the journal says of a stage, for the table.

@@ -1,9 +1,10 @@
 //! The command line.
 
 use crate::memory::Size;
+use crate::replay_cli::{Replay, Track};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::{Referents, SampleMode};
+use heaplake_schemas::run::{Referents, TableName, Tables};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -89,9 +90,9 @@ pub struct Analyze {
     /// Folder for intermediate columns [default: inside the lake]
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Write the table of edges too
-    #[arg(long)]
-    pub edges: bool,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -109,90 +110,24 @@ pub struct Analyze {
     pub json: bool,
 }
 
-const REPLAY_EXAMPLES: &str = "\
-Examples:
-  heaplake replay app.nettrace --out lake
-  heaplake replay app.nettrace.zst --out lake --sample-interval 1
-  heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
-
-Formats: .nettrace of .NET, and heaplake's own profiler log; the content tells which.
-Exit codes: as those of analyze.";
-
-/// Options of `replay`.
+/// Which tables are written.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = REPLAY_EXAMPLES)]
-pub struct Replay {
-    /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
-    #[arg(required = true, value_name = "TRACE")]
-    pub inputs: Vec<String>,
-    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
-    #[arg(long, value_name = "LAKE")]
-    pub out: PathBuf,
-    /// Release that the traces belong to
-    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
-    pub release: String,
-    /// Name of the run, for a single trace [default: the file's name and a hash of its content]
-    #[arg(long, value_name = "NAME", value_parser = name)]
-    pub snapshot: Option<String>,
-    /// A label for the run; may be given again
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
-    pub labels: Vec<(String, String)>,
-    /// Take size and stack of every Nth object of a type or so; 1 takes all
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
-    pub sample_interval: u32,
-    /// What is recorded of objects: their creation only, or their collection too
-    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
-    pub sample_mode: SampleMode,
-    /// Seed of sampling: another one takes other objects
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
-    pub seed: u64,
-    /// Write each object's way from its allocation to its death too
+pub struct Chosen {
+    /// Tables to write, of those that the format has: nodes, edges, classes, threads, snapshot [default: all but edges]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    tables: Vec<TableName>,
+    /// Write the table of edges too
     #[arg(long)]
-    pub tracks: bool,
-    /// Write allocations as a profile for pprof too (allocations.pb.gz)
-    #[arg(long)]
-    pub pprof: bool,
-    /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
-    #[arg(long)]
-    pub collapsed: bool,
-    /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<Size>,
-    /// Threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
-    /// Folder for intermediate columns [default: inside the lake]
-    #[arg(long, value_name = "FOLDER")]
-    pub scratch: Option<PathBuf>,
-    /// Replace runs that are in the lake already
-    #[arg(long)]
-    pub force: bool,
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Print the outcome as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
+    edges: bool,
 }
 
-/// Options of `track`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "\
-Examples:
-  heaplake replay agent.log --out lake --snapshot agent --tracks
-  heaplake track lake/release=none/snapshot=agent 7f47b6800498@3
-  heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s")]
-pub struct Track {
-    /// Folder of a run that was replayed with --tracks
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Address (hexadecimal, anywhere inside the object), and when: after collection N (0: before the first), or so many
-    /// seconds after the first collection began (12.5s)
-    #[arg(value_name = "ADDRESS@TIME")]
-    pub at: crate::track::Spot,
-    /// Print it as JSON
-    #[arg(long)]
-    pub json: bool,
+impl Chosen {
+    /// As one choice.
+    #[must_use]
+    pub fn all(&self) -> Tables {
+        let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
+        if self.edges { tables.with(TableName::Edges) } else { tables }
+    }
 }
 
 /// Options of `plan`.
@@ -207,9 +142,9 @@ pub struct Plan {
     /// Memory that the analysis may allocate [default: as in analyze]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
-    /// Plan for the table of edges too
-    #[arg(long)]
-    pub edges: bool,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -228,7 +163,7 @@ pub struct Show {
 }
 
 /// A name that becomes part of a folder's name.
-fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('.') || text.len() > 200 {
         return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
     }
@@ -238,19 +173,18 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
+fn table() -> impl TypedValueParser<Value = TableName> {
+    PossibleValuesParser::new(TableName::ALL.map(TableName::name))
+        .map(|name| TableName::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TableName::Snapshot))
+}
+
 fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
 }
 
-fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
-    let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
-    PossibleValuesParser::new(modes.map(SampleMode::name))
-        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
-}
-
-fn label(text: &str) -> Result<(String, String), String> {
+pub(crate) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("a label has the form KEY=VALUE".to_owned()),

@@ -1,12 +1,13 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Replay, Show, Track};
+use crate::cli::{Analyze, Cli, Command, Plan, Show};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs::{self, Unusable, Wanted};
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::replay::replay;
+use crate::replay_cli::{Replay, Track};
 use crate::summary;
 use crate::track;
 use clap::CommandFactory;
@@ -190,7 +191,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
         release: options.release.clone(),
         snapshot: options.snapshot.clone(),
         options: Options {
-            edges: options.edges,
+            tables: options.tables.all(),
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
@@ -260,7 +261,7 @@ fn run_plan(options: &Plan) -> u8 {
     match promised(&input, &context) {
         Ok(heap) => {
             let memory = options.memory.map_or_else(default_budget, |size| size.0);
-            let forecast = Forecast::new(&heap, memory, options.edges);
+            let forecast = Forecast::new(&heap, memory, &options.tables.all());
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
         }
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),

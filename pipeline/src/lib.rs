@@ -13,6 +13,7 @@ pub mod memory;
 pub mod plan;
 pub mod progress;
 pub mod replay;
+pub mod replay_cli;
 pub mod replay_summary;
 pub mod summary;
 pub mod track;

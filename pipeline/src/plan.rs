@@ -6,7 +6,8 @@ use heaplake_ingest::jvm::{link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, edges, nodes, threads};
+use heaplake_publish::{classes as class_table, edges, nodes, threads, totals};
+use heaplake_schemas::run::{TableName, Tables};
 use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{classes as class_rows, largest};
 
@@ -67,6 +68,17 @@ pub fn phases(format: Format) -> Phases {
     }
 }
 
+/// What [`texts`] releases. How large it is, its stage counts.
+const TEXTS: [Release; texts::RELEASES.len()] = {
+    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+    let mut at = 0;
+    while at < releases.len() {
+        releases[at].column = texts::RELEASES[at];
+        at += 1;
+    }
+    releases
+};
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -82,7 +94,10 @@ const JVM: Phases = &[
                 ..step(&dominators::STAGE, dominators::run)
             },
         ],
-        &[Step { appends: true, ..step(&texts::STAGE, texts::run) }, step(&distances::STAGE, distances::run)],
+        &[
+            Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
+            step(&distances::STAGE, distances::run),
+        ],
     ],
     &[&[Step {
         // Both lanes of the phase before read them.
@@ -141,11 +156,17 @@ pub const BESIDE_NODES: Lane = &[
     step(&largest::STAGE, largest::run),
 ];
 
-/// The stages that write tables.
-fn tables(format: Format) -> &'static [&'static StageInfo] {
+/// The stages that write tables, and those tables.
+fn writers(format: Format) -> &'static [(TableName, &'static StageInfo)] {
+    const ALL: [(TableName, &StageInfo); 4] = [
+        (TableName::Nodes, &nodes::STAGE),
+        (TableName::Edges, &edges::STAGE),
+        (TableName::Classes, &class_table::STAGE),
+        (TableName::Threads, &threads::STAGE),
+    ];
     match format {
-        Format::V8 => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE],
-        Format::Jvm => &[&nodes::STAGE, &edges::STAGE, &class_table::STAGE, &threads::STAGE],
+        Format::V8 => &ALL[..3],
+        Format::Jvm => &ALL,
     }
 }
 
@@ -163,20 +184,23 @@ pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
     phases(format).iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
 }
 
-/// All stages of an analysis, in the order in which one thread runs them.
-pub fn stages(format: Format) -> impl Iterator<Item = &'static StageInfo> {
-    std::iter::once(reader(format)).chain(steps(format).map(|step| step.info)).chain(tables(format).iter().copied())
+/// All stages of an analysis that writes these tables, in the order in which one thread runs them.
+pub fn stages(format: Format, tables: &Tables) -> impl Iterator<Item = &'static StageInfo> {
+    let writers = writers(format).iter().filter(|(table, _)| tables.has(*table)).map(|&(_, stage)| stage);
+    // The table of nodes adds up on the way.
+    let totals = (!tables.has(TableName::Nodes)).then_some(&totals::STAGE);
+    std::iter::once(reader(format)).chain(steps(format).map(|step| step.info)).chain(totals).chain(writers)
 }
 
 /// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
 #[must_use]
-pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, with_edges: bool) -> u64 {
+pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, tables: &Tables) -> u64 {
     let mut now = reader(format).scratch_bytes(nodes, edges);
     let mut most = now;
     for step in steps(format) {
         now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
         most = most.max(now);
-        for release in step.releases.iter().filter(|release| is_released(release.column, with_edges)) {
+        for release in step.releases.iter().filter(|release| is_released(release.column, tables)) {
             let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));
             now = now.saturating_sub(bytes);
         }
@@ -186,8 +210,8 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, with_edges: bool)
 
 /// Whether a column goes when the stages have done with it: not if a table wants it.
 #[must_use]
-pub fn is_released(column: &str, with_edges: bool) -> bool {
-    !(with_edges && edges::READS.contains(&column))
+pub fn is_released(column: &str, tables: &Tables) -> bool {
+    !(tables.has(TableName::Edges) && edges::READS.contains(&column))
 }
 
 /// Bytes of budget with which no stage of a lane pages.
@@ -199,18 +223,18 @@ pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
 /// The budget below which no input at all can be analysed, bytes.
 #[must_use]
 pub fn smallest_budget() -> u64 {
-    Format::ALL.into_iter().flat_map(stages).map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
+    let tables = &Tables::all();
+    let stages = Format::ALL.into_iter().flat_map(|format| stages(format, tables));
+    stages.map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// Refuses an input before the work on it starts, when some stage could not hold what it must. Whether the table of
-/// `edges` is written, the user decides.
+/// Refuses an input before the work on it starts, when some stage that these tables need could not hold what it must.
 ///
 /// # Errors
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
-pub fn admit(format: Format, memory: u64, nodes: u64, edges: bool) -> Result<(), StageError> {
+pub fn admit(format: Format, memory: u64, nodes: u64, tables: &Tables) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
-    let runs = |stage: &&StageInfo| edges || stage.name != edges::STAGE.name;
-    match stages(format).filter(runs).max_by_key(|stage| need(stage)) {
+    match stages(format, tables).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
         }
@@ -224,17 +248,20 @@ mod tests {
 
     #[test]
     fn refusals_name_what_would_suffice() {
-        let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, true) else {
+        let admit = |memory| admit(Format::V8, memory, 1_000_000_000, &Tables::all());
+        let Err(StageError::Plan { suffices, .. }) = admit(64 << 20) else {
             panic!("a billion nodes in 64 MiB");
         };
-        assert!(admit(Format::V8, suffices, 1_000_000_000, true).is_ok());
-        assert!(admit(Format::V8, suffices - 1, 1_000_000_000, true).is_err());
+        assert!(admit(suffices).is_ok());
+        assert!(admit(suffices - 1).is_err());
     }
 
     #[test]
     fn every_stage_is_planned_once() {
-        for format in Format::ALL {
-            let mut names: Vec<_> = stages(format).map(|stage| stage.name).collect();
+        for (format, tables) in
+            Format::ALL.into_iter().flat_map(|format| [(format, Tables::all()), (format, Tables::from_iter([]))])
+        {
+            let mut names: Vec<_> = stages(format, &tables).map(|stage| stage.name).collect();
             let count = names.len();
             names.sort_unstable();
             names.dedup();

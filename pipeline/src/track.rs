@@ -4,7 +4,7 @@
 //! through those that earlier ones moved. So for each collection it is known where the object would be after it, and the
 //! object is the one that was born at the right place before the moment and not dead by then.
 
-use crate::cli::Track;
+use crate::replay_cli::Track;
 use crate::summary::size;
 use heaplake_kit::StageError;
 use heaplake_publish::commit;

@@ -2,7 +2,7 @@
 
 use crate::replay::Facts;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// File name inside a run.
 pub const FILE: &str = "run.json";
@@ -115,8 +115,9 @@ impl SampleMode {
 /// Options that shape the result; two runs on the same input with the same options have the same tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// Whether the table of edges is written.
-    pub edges: bool,
+    /// The tables that are written, where the format has them.
+    #[serde(default)]
+    pub tables: Tables,
     /// The user's labels.
     pub labels: BTreeMap<String, String>,
     /// What weak references do, in formats that leave the choice.
@@ -128,6 +129,83 @@ pub struct Options {
     /// How a trace was replayed; nothing for the analysis of a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayOptions>,
+}
+
+/// Tables that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableName {
+    /// Every node.
+    Nodes,
+    /// Every edge.
+    Edges,
+    /// The classes.
+    Classes,
+    /// The threads, of formats that have some.
+    Threads,
+    /// The run itself.
+    Snapshot,
+}
+
+impl TableName {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Nodes, Self::Edges, Self::Classes, Self::Threads, Self::Snapshot];
+
+    /// Name, as on the command line and that of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Classes => "classes",
+            Self::Threads => "threads",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A choice of tables. The default is all but those of which there is more than most users want.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tables(BTreeSet<TableName>);
+
+impl Default for Tables {
+    fn default() -> Self {
+        TableName::ALL.into_iter().filter(|&table| table != TableName::Edges).collect()
+    }
+}
+
+impl FromIterator<TableName> for Tables {
+    fn from_iter<I: IntoIterator<Item = TableName>>(tables: I) -> Self {
+        Self(tables.into_iter().collect())
+    }
+}
+
+impl Tables {
+    /// Every table that there is.
+    #[must_use]
+    pub fn all() -> Self {
+        TableName::ALL.into_iter().collect()
+    }
+
+    /// The same and one more.
+    #[must_use]
+    pub fn with(mut self, table: TableName) -> Self {
+        self.0.insert(table);
+        self
+    }
+
+    /// Whether a table is wanted.
+    #[must_use]
+    pub fn has(&self, table: TableName) -> bool {
+        self.0.contains(&table)
+    }
+}
+
+impl std::fmt::Display for Tables {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|table| table.name()).collect();
+        formatter.write_str(&names.join(","))
+    }
 }
 
 /// Whether weak, soft and phantom references hold what they refer to.

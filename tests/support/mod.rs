@@ -13,7 +13,7 @@ use heaplake::analyze::{Failure, Outcome, Request};
 use heaplake::plan::smallest_budget;
 use heaplake::progress::Mode;
 use heaplake_ingest::source::Input;
-use heaplake_schemas::run::Options;
+use heaplake_schemas::run::{Options, Tables};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -117,7 +117,7 @@ impl Lake {
             lake: self.path(),
             release: "none".to_owned(),
             snapshot: Some("it".to_owned()),
-            options: Options { edges: true, ..Options::default() },
+            options: Options { tables: Tables::all(), ..Options::default() },
             memory: smallest_budget(),
             threads,
             scratch: None,

@@ -5,6 +5,7 @@
 //! has one folder that knows its rules: [`v8`], [`jvm`]. After ingest nothing knows which format it serves.
 
 pub mod arrays;
+pub mod blocked;
 pub mod chunks;
 pub mod json;
 pub mod jvm;

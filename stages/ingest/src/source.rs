@@ -1,10 +1,12 @@
 //! The input's bytes, block by block, from a thread of their own.
 //!
 //! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
+//! What was compressed in [`blocked`] pieces, it leaves to several threads.
 //! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
 
+use crate::blocked::{self, Blocked, Crew};
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use heaplake_kit::{Context, InputError, StageError};
+use heaplake_kit::{Budget, Context, InputError, StageError};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,9 @@ pub const BLOCK: usize = 256 << 10;
 
 /// Blocks between the reader and its consumer.
 const AHEAD: usize = 8;
+
+/// More threads than this would wait for the one that hashes and hands out.
+const MOST_THREADS: usize = 8;
 
 /// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
@@ -96,9 +101,19 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open(input: &Input) -> Result<Self, StageError> {
+        Self::open_with(input, 1, &Budget::new(0))
+    }
+
+    /// The same, with so many threads for what several can decompress, where the budget has the memory for it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
         let stored = Arc::new(AtomicU64::new(0));
         let reader = Box::new(Counted { reader: input.open()?, bytes: Arc::clone(&stored) });
-        Ok(Self { stored, ..Self::start(move || Content::new(reader), input.name(), BLOCK) })
+        let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
+        let open = move || Content::new(reader, |beginning| Crew::plan(threads, beginning, &budget));
+        Ok(Self { stored, ..Self::start(open, input.name(), BLOCK) })
     }
 
     /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
@@ -119,7 +134,7 @@ impl Source {
     #[cfg(test)]
     pub(crate) fn of_text(text: impl Into<Vec<u8>>, block: usize) -> Self {
         let text = text.into();
-        Self::start(move || Content::new(Box::new(io::Cursor::new(text))), "text".to_owned(), block)
+        Self::start(move || Content::new(Box::new(io::Cursor::new(text)), |_| None), "text".to_owned(), block)
     }
 
     fn start(open: impl FnOnce() -> io::Result<Content> + Send + 'static, name: String, block: usize) -> Self {
@@ -303,18 +318,23 @@ type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
 enum Content {
     Plain(Box<Stored>),
     Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
+    Blocked(Box<Blocked<Stored>>),
     Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
 }
 
 impl Content {
-    fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
+    /// Of what is read; `crew` tells from its beginning whether several threads inflate it.
+    fn new(reader: Box<dyn Read + Send>, crew: impl FnOnce(&[u8]) -> Option<Crew>) -> io::Result<Self> {
         let mut reader = Hashing::new(reader);
-        let mut magic = vec![0; 4];
+        let mut magic = vec![0; blocked::PEEK];
         let filled = fill(&mut reader, &mut magic)?;
         magic.truncate(filled);
-        let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic == [0x28, 0xb5, 0x2f, 0xfd]);
+        let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+        let crew = crew(&magic);
         let stored = io::Cursor::new(magic).chain(reader);
-        Ok(if gzip {
+        Ok(if let Some(crew) = crew {
+            Self::Blocked(Box::new(Blocked::new(stored, crew)))
+        } else if gzip {
             Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
         } else if zstd {
             Self::Zstd(Box::new(zstd::Decoder::new(stored)?))
@@ -328,6 +348,7 @@ impl Content {
         let mut stored = match self {
             Self::Plain(stored) => *stored,
             Self::Gzip(decoder) => decoder.into_inner(),
+            Self::Blocked(blocked) => blocked.into_inner().ok_or_else(|| io::Error::other("the input is gone"))?,
             Self::Zstd(decoder) => decoder.finish().into_inner(),
         };
         io::copy(&mut stored, &mut io::sink())?;
@@ -340,6 +361,7 @@ impl Read for Content {
         match self {
             Self::Plain(stored) => stored.read(buffer),
             Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Blocked(blocked) => blocked.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
         }
     }

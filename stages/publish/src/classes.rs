@@ -38,24 +38,15 @@ pub const STAGE: StageInfo = StageInfo {
 /// Classes that the summary shows.
 const SHOWN: u64 = 10;
 
-/// Writes the table, and gives the largest classes with their names.
+/// Number of classes, and the largest of them with their names.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Budget`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Vec<NamedClass>, Stats), StageError> {
-    context.progress.begin(STAGE.name, facts.class_count);
+/// [`StageError::Io`], [`StageError::Scratch`].
+pub fn largest(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
     let strings = StringTable::open(scratch, STRINGS)?;
-    let keys = StringTable::open(scratch, CLASS_KEYS)?;
     let names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
     let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
     let count = reader.remaining();
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    table.fill(sources(facts, scratch, (&strings, &keys), &names)?, count, context)?;
     let first = read(&mut reader, count.min(SHOWN) as usize)?;
     let shown = first.iter().map(|row| NamedClass {
         class_id: row.class_id,
@@ -64,11 +55,30 @@ pub fn run(
         shallow_bytes: row.shallow_bytes,
         retained_bytes: row.retained_bytes,
     });
-    let shown = shown.collect();
+    Ok((count, shown.collect()))
+}
+
+/// Writes the table.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`].
+pub fn run(
+    facts: &Facts,
+    scratch: &Scratch,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<(run::Table, Stats), StageError> {
+    context.progress.begin(STAGE.name, facts.class_count);
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let keys = StringTable::open(scratch, CLASS_KEYS)?;
+    let names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let count = ColumnReader::open(scratch, columns::CLASS_ROW)?.remaining();
+    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    table.fill(sources(facts, scratch, (&strings, &keys), &names)?, count, context)?;
     let table = table.finish()?;
     context.progress.end();
     let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, shown, stats))
+    Ok((table, stats))
 }
 
 /// The columns of the schema, in order; texts are in the tables of names and keys.

@@ -2,7 +2,7 @@
 //!
 //! [`nodes`], [`edges`], [`classes`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
 //! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
-//! [`commit`] gives the tables a folder that appears in its place in one step.
+//! [`totals`] adds up what the table of nodes else adds up on the way. [`commit`] gives the tables a folder that appears in its place in one step.
 
 pub mod allocation_callees;
 pub mod allocation_callers;
@@ -27,3 +27,4 @@ pub mod source;
 pub mod table;
 pub mod text;
 pub mod threads;
+pub mod totals;

@@ -13,6 +13,7 @@
 use crate::source::{Source, array, nullable, read};
 use crate::table::{Table, WRITER_BYTES};
 use crate::text::{NONE, Texts};
+use crate::totals::{Totals, detached, reachable, summed};
 use arrow::array::{ArrayRef, BooleanArray, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
@@ -37,21 +38,6 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "node columns once",
 };
 
-/// Sums over all nodes; sizes in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Shallow sizes of all nodes.
-    pub shallow_bytes: u64,
-    /// Native sizes of all nodes.
-    pub native_bytes: u64,
-    /// Reachable nodes.
-    pub reachable_count: u64,
-    /// Their shallow sizes.
-    pub reachable_bytes: u64,
-    /// Detached DOM nodes.
-    pub detached_count: u64,
-}
-
 /// Writes the table.
 ///
 /// # Errors
@@ -70,9 +56,7 @@ pub fn run(
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
     let sources = sources(facts, scratch, &strings, &class_names, &mut totals)?;
     table.fill(sources, facts.node_count, context)?;
-    if !facts.keeps_garbage {
-        (totals.reachable_count, totals.reachable_bytes) = (facts.node_count, totals.shallow_bytes);
-    }
+    totals.all_reachable(facts);
     let table = table.finish()?;
     context.progress.end();
     let stats = Stats { rows: table.rows, spilled_bytes: 0 };
@@ -155,48 +139,12 @@ fn mapped<'a, T: bytemuck::Pod + Send + 'a>(
     Ok(Source::texts(texts, move |rows| Ok(read(&mut column, rows)?.into_iter().map(&position).collect())))
 }
 
-/// Sizes, which are added up.
-fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u64) -> Result<Source<'a>, StageError> {
-    let mut column = ColumnReader::open(scratch, column)?;
-    Ok(Source::values(move |rows| {
-        let values = read(&mut column, rows)?;
-        let all = values.iter().try_fold(*sum, |sum, &bytes| sum.checked_add(bytes));
-        *sum = all.ok_or(StageError::Overflow("the size of the heap"))?;
-        Ok(array::<UInt64Type>(values))
-    }))
-}
-
 fn distances<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
     Ok(Source::values(move |rows| {
         let values = read(&mut column, rows)?;
         let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NO_DISTANCE);
         Ok(nullable::<Int32Type>(values, valid))
-    }))
-}
-
-/// What the search from the root found, counted. Asked only where a format keeps garbage; elsewhere it is everything.
-fn reachable<'a>(scratch: &Scratch, count: &'a mut u64, bytes: &'a mut u64) -> Result<Source<'a>, StageError> {
-    let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
-    let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
-    Ok(Source::values(move |rows| {
-        let (numbers, sizes) = (read(&mut numbers, rows)?, read(&mut sizes, rows)?);
-        for (_, &size) in numbers.iter().zip(&sizes).filter(|(number, _)| !number.is_none()) {
-            *count += 1;
-            *bytes = bytes.checked_add(size).ok_or(StageError::Overflow("the size of the heap"))?;
-        }
-        let found = BooleanBuffer::collect_bool(rows, |row| !numbers[row].is_none());
-        Ok(Arc::new(BooleanArray::new(found, None)))
-    }))
-}
-
-/// States, those of detached nodes counted.
-fn detached<'a>(scratch: &Scratch, count: &'a mut u64) -> Result<Source<'a>, StageError> {
-    let mut column = ColumnReader::open(scratch, columns::NODE_DETACHED)?;
-    Ok(Source::values(move |rows| {
-        let values = read(&mut column, rows)?;
-        *count += values.iter().filter(|&&state| state == 2).count() as u64;
-        Ok(array::<UInt8Type>(values))
     }))
 }
 

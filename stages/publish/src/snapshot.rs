@@ -1,7 +1,7 @@
 //! The table `snapshot`: one row that says what the run is. Written when everything else is.
 
-use crate::nodes::Totals;
 use crate::table::Table;
+use crate::totals::Totals;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray,
     StringBuilder, StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,

@@ -126,7 +126,7 @@ pub fn dump_drafts(max_objects: usize) -> impl Strategy<Value = jvm::Draft> {
 fn dump_options() -> impl Strategy<Value = dump::Options> {
     let one_in = |n: u32| proptest::bool::weighted(1.0 / f64::from(n));
     let flags = (one_in(4), one_in(3), one_in(4), one_in(4), one_in(6));
-    (flags, rarely(), rarely(), Just(0_u16)).prop_map(|(flags, alignment, start, address_order)| dump::Options {
+    (flags, rarely(), rarely(), rarely()).prop_map(|(flags, alignment, start, address_order)| dump::Options {
         narrow: flags.0,
         wide_references: flags.1,
         old_strings: flags.2,
@@ -141,7 +141,7 @@ fn dump_options() -> impl Strategy<Value = dump::Options> {
 /// Ways to write a heap dump. Shrinks to HotSpot's.
 pub fn dump_layouts() -> impl Strategy<Value = jvm::Layout> {
     let version = prop_oneof![Just("1.0.2"), Just("1.0.1"), Just("1.0.3")];
-    let order = prop_oneof![Just(0), Just(1)];
+    let order = prop_oneof![Just(0), Just(1), any::<u64>()];
     let segment = prop_oneof![Just(usize::MAX), Just(0), 1..9_usize];
     (version, order, segment, any::<[bool; 3]>()).prop_map(|(version, order, segment, flags)| jvm::Layout {
         version,

@@ -258,6 +258,34 @@ impl<W: Fetch<Word>, L: Fetch<u32>> Index<W, L> {
             if word.list == IN_ORDER { word.first + before } else { self.lists.get((word.list + before) as usize)? };
         Ok(Some(NodeId(node)))
     }
+
+    /// Whether some object begins at an address of `from..to`. Costs an access for every 64 places.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
+        const WITHIN: u64 = (1 << CHUNK) - 1;
+        let unit = self.places.unit;
+        let slot = |within: u64| (within + (1 << unit) - 1) >> unit;
+        let mut at = from;
+        while at < to {
+            let end = (at | WITHIN).saturating_add(1).min(to);
+            if let Some(chunk) = self.places.table.position(at >> CHUNK) {
+                let (low, high) = (slot(at & WITHIN), slot(((end - 1) & WITHIN) + 1));
+                for number in low / 64..high.div_ceil(64) {
+                    let first = number * 64;
+                    let mut bits = self.words.get((chunk << (CHUNK - unit - 6)) + number as usize)?.bits;
+                    bits &= u64::MAX << low.saturating_sub(first);
+                    bits &= u64::MAX >> (64 - (high - first).min(64));
+                    if bits != 0 {
+                        return Ok(true);
+                    }
+                }
+            }
+            at = end;
+        }
+        Ok(false)
+    }
 }
 
 /// Stretches of ordinals that hold objects of words that are not in order.
@@ -423,6 +451,16 @@ mod tests {
                     assert_eq!(index.find(other).unwrap(), None, "{other:#x}");
                 }
             }
+        }
+        let mut sorted = addresses.to_vec();
+        sorted.sort_unstable();
+        let mut state = 1;
+        for number in 0..300 {
+            let near = sorted[random(&mut state) as usize % sorted.len()];
+            let from = near.wrapping_add(random(&mut state) % 700).wrapping_sub(350);
+            let to = from.saturating_add(random(&mut state) % [9, 1 << 10, 1 << 20][number % 3]);
+            let next = sorted.get(sorted.partition_point(|&address| address < from));
+            assert_eq!(index.any_within(from, to).unwrap(), next.is_some_and(|&next| next < to), "{from:#x}..{to:#x}");
         }
         assert_eq!(index.find(0).unwrap(), None);
         assert_eq!(index.find(u64::MAX).unwrap(), None);

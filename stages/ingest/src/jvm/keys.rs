@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// primitive values have the numbers of their types; they are used where the dump has no such class.
 const NAMES: [&str; 13] = [
     "(root)",
-    "(boot loader)",
+    "java.lang.ClassLoader",
     "(unknown)",
     "(unknown)[]",
     "boolean[]",
@@ -25,7 +25,7 @@ const NAMES: [&str; 13] = [
     "short[]",
     "int[]",
     "long[]",
-    "(class)",
+    "java.lang.Class",
 ];
 
 /// Ids of classes of nodes.

@@ -3,8 +3,8 @@
 //! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
-//! * Writes: `node.{kind,class,shallow,self,edge_count,retainer_count}`, `holds.{degree,to,orphan}`, `distance.seed`; with
-//!   the table of edges, `edge.*`; class names and keys; strings and their contents; threads.
+//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
+//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
@@ -24,11 +24,12 @@ use super::objects::{Linked, Linker};
 use super::output::{EDGE_KINDS, NODE_KINDS, Output};
 use super::records::ROOT_KINDS;
 use super::roots::Roots;
-use super::scan::OFFSET;
+use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
-use super::{Dump, FIRST, ROOT, keys, threads};
+use super::{Dump, FIRST, ROOT, keys, objects, threads};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
+    Stats, Store,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed};
@@ -41,7 +42,7 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_edge: 0,
     least_bits_per_node: 0,
     least_fixed: 12 << 20,
-    scratch_per_node: 25,
+    scratch_per_node: 28,
     scratch_per_edge: 4,
     passes: "input once, addresses twice",
 };
@@ -53,30 +54,29 @@ pub const STAGE: StageInfo = StageInfo {
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
-    let lenient = dump.choices.salvage;
-    let mut classes = match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
-        Ok(classes) => classes,
-        Err(Misfit(class, expected, found)) => {
-            let classes = ColumnMap::open(scratch, CLASSES, None)?;
-            return Err(dump.error(classes[class].offset, expected, found));
-        }
-    };
+    let mut classes = lay_out(&dump, scratch, context)?;
     let nodes = dump.facts.node_count;
     let (index, spilled) = Index::build(FIRST, dump.unit, nodes + nodes / 8, scratch, context)?;
-    let index = match index {
+    let mut index = match index {
         Ok(index) => index,
         Err(Twice(node)) => {
-            let offset = ColumnMap::open(scratch, OFFSET, None)?[node.index()];
+            let offset = objects::offset_of(&dump, node, context)?;
             let address = ColumnMap::open(scratch, columns::NODE_ID, None)?[node.index()];
             return Err(dump.error(offset, "every object once", format!("another one at {address:#x}")));
         }
     };
+    if dump.sizes.may_be_compressed() && overlapping(&mut index, scratch, context)? {
+        dump.sizes = dump.sizes.compressed();
+        drop(classes);
+        classes = lay_out(&dump, scratch, context)?;
+    }
     let special = Special::find(&mut classes, &dump, scratch, context)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
-    let degrees = room.array(nodes as usize, 0u8)?;
+    let degrees = if dump.choices.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
     let heap = Heap { classes, special, scratch, context };
     let holding = match (index.resident(), degrees) {
-        (Ok(index), Array::Resident(degrees)) => heap.link(&mut dump, index, degrees)?,
+        (Ok(index), None) => heap.link(&mut dump, index, None::<BudgetVec<u8>>)?,
+        (Ok(index), Some(Array::Resident(degrees))) => heap.link(&mut dump, index, Some(degrees))?,
         (Ok(index), degrees) => heap.link(&mut dump, index, degrees)?,
         (Err(index), degrees) => heap.link(&mut dump, index, degrees)?,
     };
@@ -84,6 +84,32 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     dump.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
+}
+
+fn lay_out(dump: &Dump, scratch: &Scratch, context: &Context<'_>) -> Result<Classes, StageError> {
+    let lenient = dump.choices.salvage;
+    match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
+        Ok(classes) => Ok(classes),
+        Err(Misfit(class, expected, found)) => {
+            let classes = ColumnMap::open(scratch, CLASSES, None)?;
+            Err(dump.error(classes[class].offset, expected, found))
+        }
+    }
+}
+
+/// Whether an array would overlap some object if references were not compressed, whatever the order of the dump.
+fn overlapping(index: &mut Index, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
+    let mut extents = ColumnReader::open(scratch, EXTENTS)?;
+    while extents.remaining() > 0 {
+        let Extent { start, end } = extents.next()?;
+        if index.any_within(start.saturating_add(1), end)? {
+            return Ok(true);
+        }
+        if extents.remaining().is_multiple_of(1 << 12) {
+            context.check()?;
+        }
+    }
+    Ok(false)
 }
 
 /// What does not change while objects are linked.
@@ -100,13 +126,13 @@ impl Heap<'_> {
         &self,
         dump: &mut Dump,
         mut index: Index<W, L>,
-        degrees: D,
+        degrees: Option<D>,
     ) -> Result<u64, StageError> {
         let (scratch, context) = (self.scratch, self.context);
         let roots = Roots::load(&mut index, &self.classes, scratch, context)?;
         let mut names = Names::append(&context.budget, scratch)?;
-        let output =
-            Output::create(dump.choices.edges, InDegrees::new(degrees, &context.budget)?, &mut names, scratch)?;
+        let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
+        let output = Output::create(dump.choices, degrees, &mut names, scratch)?;
         let mut rooted = context.budget.filled("rooted classes", self.classes.classes.len(), false)?;
         for (class, rooted) in self.classes.classes.iter().zip(rooted.iter_mut()) {
             *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();

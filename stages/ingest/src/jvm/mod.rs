@@ -60,6 +60,8 @@ pub struct Choices {
     pub referents_hold: bool,
     /// Whether a damaged dump is analysed as far as it can be read.
     pub salvage: bool,
+    /// Whether the table of nodes is written.
+    pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
 }

@@ -11,7 +11,7 @@ use super::roots::Roots;
 use super::texts::Strings;
 use super::{BOOT_LOADER, Dump, FIRST, HINT};
 use crate::source::Source;
-use heaplake_kit::{BudgetVec, Fetch, StageError, Store};
+use heaplake_kit::{BudgetVec, Context, Fetch, StageError, Store};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 
 /// Does the second pass.
@@ -117,7 +117,8 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
     fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
             Some(class) => (Ids::of(class), self.heap.classes.layout(class).size),
-            None => (self.ids.boot_loader(), self.dump.sizes.aligned(self.dump.sizes.header())),
+            // Nothing is known of its fields.
+            None => (self.ids.boot_loader(), 0),
         };
         self.class_edge::<EDGES>(self.heap.special.loader)?;
         self.output.end(node_kind::INSTANCE, class, size)
@@ -349,6 +350,9 @@ where
     #[inline]
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
         records.cursor.skip(array.bytes)?;
+        if matches!(array.element, value::BYTE | value::CHAR) {
+            self.linker.strings.array(self.linker.output.node(), records.start())?;
+        }
         self.linker.primitive_array::<ID, EDGES>(array.element, array.length)
     }
 
@@ -362,6 +366,52 @@ where
 
     fn is_done(&self) -> bool {
         self.linker.output.node().0 >= self.nodes
+    }
+}
+
+/// Where the record of a node begins. Goes through the dump up to it, so it is for errors.
+///
+/// # Errors
+/// [`StageError::Input`], [`StageError::Io`], [`StageError::Cancelled`].
+pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
+    fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
+        let mut records = Records::<ID>::new(cursor, dump.content_bytes);
+        records.visit(&mut Until { left: node.0 + 1 - FIRST })?;
+        Ok(records.start())
+    }
+    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
+    header(&mut cursor)?;
+    if dump.id_bytes == 4 { of::<4>(cursor, dump, node) } else { of::<8>(cursor, dump, node) }
+}
+
+/// Passes over so many objects.
+struct Until {
+    left: u32,
+}
+
+impl<const ID: usize> Visitor<ID> for Until {
+    fn instance(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(length.into())
+    }
+
+    fn object_array(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(u64::from(length) * ID as u64)
+    }
+
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(array.bytes)
+    }
+
+    fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= u32::from(matches!(record, Record::Class { .. }));
+        records.skip(&record)
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0
     }
 }
 

@@ -1,5 +1,6 @@
 //! The columns of nodes and edges, written node by node.
 
+use super::Choices;
 use super::degrees::InDegrees;
 use super::names::Names;
 use heaplake_kit::{ColumnWriter, Scratch, StageError, Store};
@@ -86,10 +87,12 @@ pub struct Output<D> {
     kind: ColumnWriter<u8>,
     class: ColumnWriter<ClassId>,
     shallow: ColumnWriter<u64>,
-    edge_count: ColumnWriter<u32>,
+    /// Where a table wants it.
+    edge_count: Option<ColumnWriter<u32>>,
     degree: ColumnWriter<u32>,
     holds: ColumnWriter<NodeId>,
-    in_degrees: InDegrees<D>,
+    /// Where a table wants them.
+    in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
     /// The node at hand.
     node: NodeId,
@@ -101,22 +104,23 @@ pub struct Output<D> {
 }
 
 impl<D: Store<u8>> Output<D> {
-    /// Begins with the root.
+    /// Begins with the root. `in_degrees` is nothing where there is no table of nodes.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
     pub fn create(
-        with_edges: bool,
-        in_degrees: InDegrees<D>,
+        choices: Choices,
+        in_degrees: Option<InDegrees<D>>,
         names: &mut Names,
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
-        let edges = if with_edges { Some(EdgeColumns::create(names, scratch)?) } else { None };
+        let edges = if choices.edges { Some(EdgeColumns::create(names, scratch)?) } else { None };
+        let counted = choices.edges || choices.nodes;
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
             class: ColumnWriter::create(scratch, columns::NODE_CLASS)?,
             shallow: ColumnWriter::create(scratch, columns::NODE_SHALLOW)?,
-            edge_count: ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT)?,
+            edge_count: if counted { Some(ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT)?) } else { None },
             degree: ColumnWriter::create(scratch, columns::HOLDS_DEGREE)?,
             holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
             in_degrees,
@@ -148,7 +152,9 @@ impl<D: Store<u8>> Output<D> {
         name: impl FnOnce() -> u32,
         holding: Holding,
     ) -> Result<(), StageError> {
-        self.in_degrees.add(to)?;
+        if let Some(in_degrees) = &mut self.in_degrees {
+            in_degrees.add(to)?;
+        }
         self.count += 1;
         if holding == Holding::Yes && to != self.node {
             self.holds.push(to)?;
@@ -169,7 +175,9 @@ impl<D: Store<u8>> Output<D> {
         self.kind.push(kind)?;
         self.class.push(class)?;
         self.shallow.push(shallow)?;
-        self.edge_count.push(self.count)?;
+        if let Some(edge_count) = &mut self.edge_count {
+            edge_count.push(self.count)?;
+        }
         self.degree.push(self.held)?;
         self.all_edges += u64::from(self.count);
         (self.count, self.held) = (0, 0);
@@ -185,10 +193,14 @@ impl<D: Store<u8>> Output<D> {
         self.kind.finish()?;
         self.class.finish()?;
         self.shallow.finish()?;
-        self.edge_count.finish()?;
+        if let Some(edge_count) = self.edge_count {
+            edge_count.finish()?;
+        }
         self.degree.finish()?;
         let holding = self.holds.finish()?;
-        self.in_degrees.write(scratch, columns::NODE_RETAINER_COUNT)?;
+        if let Some(in_degrees) = self.in_degrees {
+            in_degrees.write(scratch, columns::NODE_RETAINER_COUNT)?;
+        }
         if let Some(edges) = self.edges {
             edges.finish()?;
         }

@@ -82,7 +82,7 @@ pub const ROOT_KINDS: [RootKind; 16] = [
     root(0x8b, "debugger", 0, false, false),
     root(0x8c, "reference cleanup", 0, false, false),
     root(0x8d, "VM internal", 0, false, false),
-    root(0x8e, "JNI monitor", 8, true, true),
+    root(0x8e, "JNI monitor", 8, false, false),
     root(UNREACHABLE, "unreachable", 0, false, false),
 ];
 

@@ -3,8 +3,9 @@
 //! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the addresses,
 //!   what they are multiples of and how wide references are.
 //! * Reads: the input, once, front to back; bodies of objects are passed over.
-//! * Writes: `node.id`, the offset and the chunks of all objects ([`OFFSET`], [`super::index::CHUNKS`]), classes, fields,
-//!   static references, roots, frames and stacks; the string table, with the names that these use.
+//! * Writes: `node.id`, the chunks of memory that hold objects ([`super::index::CHUNKS`]), classes, fields,
+//!   static references, roots, frames and stacks; extents of arrays, until it is known that references are compressed;
+//!   the string table, with the names that these use.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
 //!   16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18 bytes per
 //!   32 KiB of heap.
@@ -21,7 +22,7 @@ use super::cursor::Cursor;
 use super::index::Chunks;
 use super::names::{Names, TextWriter};
 use super::records::{Header, PrimitiveArray, Record, Records, Visitor, header, id};
-use super::sizes::Observed;
+use super::sizes::{EXTENTS, Extent, Observed};
 use super::spool::{Spooled, spool};
 use super::stacks::{RawFrame, StackWriter};
 use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
@@ -41,13 +42,10 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_edge: 0,
     least_bits_per_node: 0,
     least_fixed: 8 << 20,
-    scratch_per_node: 16,
+    scratch_per_node: 8,
     scratch_per_edge: 0,
     passes: "input once",
 };
-
-/// Where the record of each node begins in the content; 0 for those that have none.
-pub const OFFSET: Column<u64> = Column::new("jvm.offset");
 
 /// A root record.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -186,9 +184,9 @@ struct Scan<'a> {
     stacks: StackWriter,
     roots: ColumnWriter<Root>,
     ids: ColumnWriter<u64>,
-    offsets: ColumnWriter<u64>,
     chunks: Chunks,
     observed: Observed,
+    extents: ColumnWriter<Extent>,
     nodes: u64,
 }
 
@@ -210,10 +208,8 @@ impl<'a> Scan<'a> {
         context: &'a Context<'a>,
     ) -> Result<Self, StageError> {
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
-        let mut offsets = ColumnWriter::create(scratch, OFFSET)?;
         for id in [ROOT_ID, 0] {
             ids.push(id)?;
-            offsets.push(0)?;
         }
         Ok(Self {
             name,
@@ -226,9 +222,9 @@ impl<'a> Scan<'a> {
             stacks: StackWriter::create(scratch, context)?,
             roots: ColumnWriter::create(scratch, ROOTS)?,
             ids,
-            offsets,
             chunks: Chunks::new(&context.budget)?,
             observed: Observed::default(),
+            extents: ColumnWriter::create(scratch, EXTENTS)?,
             nodes: FIRST.into(),
         })
     }
@@ -237,7 +233,11 @@ impl<'a> Scan<'a> {
     fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
         let partial = match self.records(&mut records) {
             Ok(()) => None,
-            Err(StageError::Input(error)) => Some(self.give_up(*error)?),
+            // Where decompressing failed, that is the cause of everything else.
+            Err(StageError::Input(error)) => match self.damage.take() {
+                Some(StageError::Input(cause)) => Some(self.give_up(*cause)?),
+                _ => Some(self.give_up(*error)?),
+            },
             Err(other) => return Err(other),
         };
         // What is left of a damaged input counts for its identity.
@@ -246,10 +246,10 @@ impl<'a> Scan<'a> {
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
         };
-        let Self { scratch, context, texts, classes, stacks, roots, ids, offsets, chunks, observed, nodes, .. } = self;
+        let Self { scratch, context, texts, classes, stacks, roots, ids, chunks, observed, extents, nodes, .. } = self;
         roots.finish()?;
+        extents.finish()?;
         ids.finish()?;
-        offsets.finish()?;
         chunks.write(&context.budget, scratch)?;
         let texts = texts.finish(scratch)?;
         let mut names = Names::create(&context.budget, scratch)?;
@@ -298,7 +298,6 @@ impl<'a> Scan<'a> {
             return Err(StageError::Overflow("the number of objects"));
         }
         self.ids.push(id)?;
-        self.offsets.push(offset)?;
         self.chunks.note(id)
     }
 }
@@ -320,7 +319,11 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
         records: &mut Records<'_, W>,
     ) -> Result<(), StageError> {
         records.cursor.skip(u64::from(length) * W as u64)?;
-        self.observed.references(id, length);
+        if let Some(extent) = self.observed.references(id, length)
+            && W == 8
+        {
+            self.extents.push(extent)?;
+        }
         self.object(id, records.start())
     }
 

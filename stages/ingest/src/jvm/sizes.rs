@@ -3,6 +3,8 @@
 //! The dump does not say how large objects are in memory. Three numbers say nearly all: the width of a pointer, that of a
 //! reference (4 bytes where pointers to objects are compressed), and what addresses are multiples of.
 
+use bytemuck::{Pod, Zeroable};
+use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
 
 /// Least and largest distance at which objects are taken to be aligned, as powers of two.
@@ -29,6 +31,18 @@ impl Default for Sizes {
 }
 
 impl Sizes {
+    /// The same with compressed references, where there are such.
+    #[must_use]
+    pub fn compressed(self) -> Self {
+        Self { reference: 4, ..self }
+    }
+
+    /// Whether references may be compressed though nothing shows it so far.
+    #[must_use]
+    pub fn may_be_compressed(&self) -> bool {
+        self.reference > 4
+    }
+
     /// What an instance of a class without superclass takes, before it is aligned: its header.
     #[must_use]
     pub fn header(&self) -> u64 {
@@ -58,13 +72,38 @@ impl Sizes {
     }
 }
 
-/// Learns the layout from the addresses of a dump, as they come by.
+/// What an array of references takes at least where references are not compressed. Where some object lies inside, they
+/// are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Extent {
+    /// Address of the array.
+    pub start: u64,
+    /// Where it would end.
+    pub end: u64,
+}
+
+/// Extents of the arrays of references among which no object was seen; only where references may be compressed and it
+/// did not show while the dump was read.
+pub const EXTENTS: Column<Extent> = Column::new("jvm.extent");
+
+impl Extent {
+    /// Of an array of so many elements.
+    #[inline]
+    #[must_use]
+    pub fn new(start: u64, length: u32) -> Self {
+        Self { start, end: start.saturating_add(LEAST_ARRAY_HEAD + 8 * u64::from(length)) }
+    }
+}
+
+/// Learns the layout from the addresses of a dump, as they come by. Objects mostly lie in memory as they follow each
+/// other in the dump, so that whether references are compressed mostly shows at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observed {
     /// All bits that any address has.
     bits: u64,
-    /// The last array of references: where it begins, and where it would end if references were not compressed.
-    array: (u64, u64),
+    /// The last array of references.
+    array: Extent,
     /// Whether some object lies inside.
     overlapping: bool,
 }
@@ -74,14 +113,15 @@ impl Observed {
     #[inline]
     pub fn object(&mut self, address: u64) {
         self.bits |= address;
-        self.overlapping |= self.array.0 < address && address < self.array.1;
+        self.overlapping |= self.array.start < address && address < self.array.end;
     }
 
-    /// An array of references.
+    /// An array of references. Gives its extent where it may be that of some object, too.
     #[inline]
-    pub fn references(&mut self, address: u64, length: u32) {
+    pub fn references(&mut self, address: u64, length: u32) -> Option<Extent> {
         self.object(address);
-        self.array = (address, address.saturating_add(LEAST_ARRAY_HEAD + 8 * u64::from(length)));
+        self.array = Extent::new(address, length);
+        if self.overlapping { None } else { Some(self.array) }
     }
 
     /// What all addresses are multiples of, as a power of two.
@@ -93,9 +133,9 @@ impl Observed {
     /// The layout, of a heap with pointers of so many bytes.
     #[must_use]
     pub fn sizes(&self, pointer: u8) -> Sizes {
-        let reference = if pointer == 8 && self.overlapping { 4 } else { pointer };
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
-        Sizes { pointer: pointer.into(), reference: reference.into(), alignment }
+        let sizes = Sizes { pointer: pointer.into(), reference: pointer.into(), alignment };
+        if self.overlapping { sizes.compressed() } else { sizes }
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// File in the scratch folder.
-const CONTENT: &str = "jvm.content";
+pub const CONTENT: &str = "jvm.content";
 
 /// What was spooled.
 pub struct Spooled {

@@ -1,10 +1,10 @@
 //! Stage `texts`: names of nodes.
 //!
-//! * Computes: the text of every string; names of classes and threads.
-//! * Reads: strings and the arrays of their text; the place of these in the content; the content there.
+//! * Computes: the text of every string, where there is a table of nodes; names of classes and threads.
+//! * Reads: strings and the arrays of their text; the places of such arrays in the content; the content there.
 //! * Writes: `node.name`; strings.
-//! * Resident memory: the places, 8 bytes per node, where the budget allows, paged where not; [`PAGES`] of the content;
-//!   the texts that came by last.
+//! * Resident memory: two bits per node; the places, 8 bytes for each array of bytes or characters, where the budget allows,
+//!   paged where not; [`PAGES`] of the content; the texts that came by last.
 //! * Passes over disk: one over the strings; the content at random, but mostly forwards, since the text of a string lies
 //!   near it.
 //! * Worst case: linear in strings and the length of their texts that is kept.
@@ -14,7 +14,6 @@
 
 use super::classes::CLASSES;
 use super::records::{u32_at, value};
-use super::scan::OFFSET;
 use super::threads::THREAD_STRING;
 use super::{BOOT_LOADER, Dump};
 use heaplake_kit::array::column_bytes;
@@ -33,9 +32,10 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const STAGE: StageInfo = StageInfo {
     name: "texts",
     version: 1,
-    bytes_per_node: 8,
+    // A quarter of all objects are arrays of bytes or characters at most, in heaps of programs.
+    bytes_per_node: 2,
     bytes_per_edge: 0,
-    least_bits_per_node: 0,
+    least_bits_per_node: 2,
     least_fixed: 16 << 20,
     scratch_per_node: 4,
     scratch_per_edge: 0,
@@ -48,6 +48,10 @@ const STRING_NODE: Column<NodeId> = Column::new("jvm.string.node");
 const STRING_VALUE: Column<NodeId> = Column::new("jvm.string.value");
 /// How it is encoded there: [`LATIN_1`], or UTF-16; [`NO_CODER`] where the array's type says it.
 const STRING_CODER: Column<u8> = Column::new("jvm.string.coder");
+/// Arrays of bytes or characters, ascending.
+const ARRAY_NODE: Column<NodeId> = Column::new("jvm.array.node");
+/// Where their records begin in the content.
+const ARRAY_OFFSET: Column<u64> = Column::new("jvm.array.offset");
 /// See [`STRING_CODER`].
 const LATIN_1: u8 = 0;
 /// See [`STRING_CODER`].
@@ -59,11 +63,17 @@ const PRIMITIVE_ARRAY: u8 = 0x23;
 /// Characters of a text that are kept.
 const MOST_TEXT: usize = 256;
 
+/// Files that nobody reads when this stage is done, the content of compressed inputs among them.
+pub const RELEASES: [&str; 6] =
+    [STRING_NODE.name, STRING_VALUE.name, STRING_CODER.name, ARRAY_NODE.name, ARRAY_OFFSET.name, super::spool::CONTENT];
+
 /// Takes the strings down as they come.
 pub struct Strings {
     node: ColumnWriter<NodeId>,
     value: ColumnWriter<NodeId>,
     coder: ColumnWriter<u8>,
+    array: ColumnWriter<NodeId>,
+    offset: ColumnWriter<u64>,
 }
 
 impl Strings {
@@ -76,7 +86,19 @@ impl Strings {
             node: ColumnWriter::create(scratch, STRING_NODE)?,
             value: ColumnWriter::create(scratch, STRING_VALUE)?,
             coder: ColumnWriter::create(scratch, STRING_CODER)?,
+            array: ColumnWriter::create(scratch, ARRAY_NODE)?,
+            offset: ColumnWriter::create(scratch, ARRAY_OFFSET)?,
         })
+    }
+
+    /// An array of bytes or characters, and where its record begins.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn array(&mut self, node: NodeId, offset: u64) -> Result<(), StageError> {
+        self.array.push(node)?;
+        self.offset.push(offset)
     }
 
     /// A string, the array of its text, and how that is encoded, where it says so.
@@ -97,7 +119,9 @@ impl Strings {
     pub fn finish(self) -> Result<(), StageError> {
         self.node.finish()?;
         self.value.finish()?;
-        self.coder.finish().map(drop)
+        self.coder.finish()?;
+        self.array.finish()?;
+        self.offset.finish().map(drop)
     }
 }
 
@@ -110,12 +134,15 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut nodes = ColumnReader::open(scratch, STRING_NODE)?;
     let mut values = ColumnReader::open(scratch, STRING_VALUE)?;
     let mut coders = ColumnReader::open(scratch, STRING_CODER)?;
-    let strings = nodes.remaining();
+    // Without a table of nodes only classes and threads have names.
+    let strings = if dump.choices.nodes { nodes.remaining() } else { 0 };
     context.progress.begin(STAGE.name, strings);
     let mut content = Content::open(&dump, context)?;
     let mut table = Recent::append(scratch, context)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[column_bytes(scratch, OFFSET)]);
-    let mut offsets = room.lookup(OFFSET)?;
+    let ranks = Ranks::load(dump.facts.node_count, scratch, context)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[column_bytes(scratch, ARRAY_OFFSET)]);
+    let mut offsets = room.lookup(ARRAY_OFFSET)?;
+    let mut offset = |value: NodeId| ranks.rank(value).map(|rank| offsets.get(rank)).transpose();
     let mut buffer = Vec::new();
     let mut others = context.budget.growing("names of classes and threads");
     let mut classes = ColumnReader::open(scratch, CLASSES)?;
@@ -126,7 +153,8 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     others.push((NodeId(BOOT_LOADER), table.intern(b"boot loader")?))?;
     for (thread, string) in threads(scratch)? {
         if let Some((value, coder)) = string
-            && content.text(offsets.get(value.index())?, coder, &mut buffer)?
+            && let Some(offset) = offset(value)?
+            && content.text(offset, coder, &mut buffer)?
         {
             others.push((thread, table.intern(&buffer)?))?;
         }
@@ -134,7 +162,10 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut names = NodeNames::create(others, scratch)?;
     for number in 0..strings {
         let (node, value, coder) = (nodes.next()?, values.next()?, coders.next()?);
-        let found = content.text(offsets.get(value.index())?, coder, &mut buffer)?;
+        let found = match offset(value)? {
+            Some(offset) => content.text(offset, coder, &mut buffer)?,
+            None => false,
+        };
         let name = if found { table.intern(&buffer)? } else { StringId::NONE };
         names.string(node, name)?;
         if number % (1 << 16) == 0 && number > 0 {
@@ -159,6 +190,42 @@ fn threads(scratch: &Scratch) -> Result<Threads, StageError> {
     let names = ColumnMap::open(scratch, THREAD_STRING, None)?;
     let text = |string: &NodeId| nodes.binary_search(string).ok().map(|at| (values[at], coders[at]));
     Ok(threads.iter().zip(names.iter()).map(|(&thread, string)| (thread, text(string))).collect())
+}
+
+/// Which nodes are arrays of bytes or characters, 64 at a time.
+#[derive(Clone, Copy)]
+struct Rank {
+    bits: u64,
+    /// Those in the words before.
+    before: u64,
+}
+
+/// From the ordinal of an array to its number among the arrays.
+struct Ranks(BudgetVec<Rank>);
+
+impl Ranks {
+    fn load(nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let words = nodes.div_ceil(64) as usize;
+        let mut ranks = context.budget.filled("arrays of bytes", words, Rank { bits: 0, before: 0 })?;
+        let mut arrays = ColumnReader::open(scratch, ARRAY_NODE)?;
+        while arrays.remaining() > 0 {
+            let node = arrays.next()?;
+            ranks[node.index() / 64].bits |= 1 << (node.index() % 64);
+        }
+        let mut before = 0;
+        for rank in ranks.iter_mut() {
+            rank.before = before;
+            before += u64::from(rank.bits.count_ones());
+        }
+        Ok(Self(ranks))
+    }
+
+    #[inline]
+    fn rank(&self, node: NodeId) -> Option<usize> {
+        let Rank { bits, before } = *self.0[..].get(node.index() / 64)?;
+        let bit = 1 << (node.index() % 64);
+        (bits & bit != 0).then(|| before as usize + (bits & (bit - 1)).count_ones() as usize)
+    }
 }
 
 /// Bytes of a page of the content.
@@ -287,6 +354,8 @@ struct Recent {
     strings: StringWriter,
     /// By some bits of the hash.
     entries: BudgetVec<Entry>,
+    /// Other bits of the hash of each entry. They lie in the cache, and tell most texts that did not come by.
+    tags: BudgetVec<u16>,
 }
 
 #[derive(Clone, Copy)]
@@ -302,6 +371,7 @@ impl Recent {
         Ok(Self {
             strings: StringWriter::append(scratch, STRINGS)?,
             entries: context.budget.filled("texts that came by", 1 << RECENT, empty)?,
+            tags: context.budget.zeroed("texts that came by", 1 << RECENT)?,
         })
     }
 
@@ -309,12 +379,16 @@ impl Recent {
         if text.len() > SHORT {
             return self.add(text);
         }
-        let at = (xxh3_64(text) >> (64 - RECENT)) as usize;
-        let entry = &self.entries[at];
-        if !entry.id.is_none() && &entry.text[..entry.length as usize] == text {
-            return Ok(entry.id);
+        let hash = xxh3_64(text);
+        let (at, tag) = ((hash >> (64 - RECENT)) as usize, hash as u16);
+        if self.tags[at] == tag {
+            let entry = &self.entries[at];
+            if !entry.id.is_none() && &entry.text[..entry.length as usize] == text {
+                return Ok(entry.id);
+            }
         }
         let id = self.add(text)?;
+        self.tags[at] = tag;
         let entry = &mut self.entries[at];
         entry.text[..text.len()].copy_from_slice(text);
         (entry.id, entry.length) = (id, text.len() as u8);

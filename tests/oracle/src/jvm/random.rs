@@ -404,7 +404,7 @@ impl<'a> Builder<'a> {
                 7 => RootKind::NativeStack(thread),
                 8 => RootKind::ThreadBlock(thread),
                 9 => RootKind::Monitor,
-                10 => RootKind::Monitor,
+                10 => RootKind::JniMonitor(thread, frame),
                 11..=14 => RootKind::Android(0x89 + (root.kind % 16 - 11) as u8),
                 _ => RootKind::Unknown,
             };

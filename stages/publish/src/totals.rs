@@ -1,0 +1,136 @@
+//! Stage `totals`: sums over all nodes, where no table of nodes is written.
+//!
+//! * Computes: numbers and sizes of all nodes, of reachable and of detached ones.
+//! * Reads: `node.{shallow,native,preorder,detached}`.
+//! * Writes: nothing; the sums are its result.
+//! * Resident memory: one batch of rows.
+//! * Passes over disk: one.
+//! * Worst case: linear.
+//! * Fails when: a sum leaves 64 bits.
+//! * Determinism: sums of integers.
+//! * Reference: none needed.
+//!
+//! The table of nodes has these columns and adds them up on the way, so the sums are made here by its sources.
+
+use crate::source::{Source, array, read};
+use arrow::array::BooleanArray;
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{UInt8Type, UInt64Type};
+use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use std::sync::Arc;
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "totals",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 4 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "sizes once",
+};
+
+/// Rows of a batch.
+const BATCH: u64 = 1 << 16;
+
+/// Sums over all nodes; sizes in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Shallow sizes of all nodes.
+    pub shallow_bytes: u64,
+    /// Native sizes of all nodes.
+    pub native_bytes: u64,
+    /// Reachable nodes.
+    pub reachable_count: u64,
+    /// Their shallow sizes.
+    pub reachable_bytes: u64,
+    /// Detached DOM nodes.
+    pub detached_count: u64,
+}
+
+impl Totals {
+    /// Where a format keeps no garbage, everything is reachable.
+    pub(crate) fn all_reachable(&mut self, facts: &Facts) {
+        if !facts.keeps_garbage {
+            (self.reachable_count, self.reachable_bytes) = (facts.node_count, self.shallow_bytes);
+        }
+    }
+}
+
+/// Adds up.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Overflow`], [`StageError::Cancelled`].
+pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<(Totals, Stats), StageError> {
+    context.progress.begin(STAGE.name, facts.node_count);
+    let mut totals = Totals::default();
+    let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = &mut totals;
+    let mut sources = vec![summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?];
+    if facts.has_native {
+        sources.push(summed(scratch, columns::NODE_NATIVE, native_bytes)?);
+    }
+    if facts.keeps_garbage {
+        sources.push(reachable(scratch, reachable_count, reachable_bytes)?);
+    }
+    if scratch.has(columns::NODE_DETACHED) {
+        sources.push(detached(scratch, detached_count)?);
+    }
+    let mut left = facts.node_count;
+    while left > 0 {
+        let rows = left.min(BATCH);
+        for source in &mut sources {
+            if let Source::Values(next) = source {
+                next(rows as usize)?;
+            }
+        }
+        left -= rows;
+        context.step(rows)?;
+    }
+    drop(sources);
+    totals.all_reachable(facts);
+    context.progress.end();
+    Ok((totals, Stats { rows: facts.node_count, spilled_bytes: 0 }))
+}
+
+/// Sizes, which are added up.
+pub(crate) fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u64) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, column)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        let all = values.iter().try_fold(*sum, |sum, &bytes| sum.checked_add(bytes));
+        *sum = all.ok_or(StageError::Overflow("the size of the heap"))?;
+        Ok(array::<UInt64Type>(values))
+    }))
+}
+
+/// What the search from the root found, counted. Asked only where a format keeps garbage; elsewhere it is everything.
+pub(crate) fn reachable<'a>(
+    scratch: &Scratch,
+    count: &'a mut u64,
+    bytes: &'a mut u64,
+) -> Result<Source<'a>, StageError> {
+    let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+    let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
+    Ok(Source::values(move |rows| {
+        let (numbers, sizes) = (read(&mut numbers, rows)?, read(&mut sizes, rows)?);
+        for (_, &size) in numbers.iter().zip(&sizes).filter(|(number, _)| !number.is_none()) {
+            *count += 1;
+            *bytes = bytes.checked_add(size).ok_or(StageError::Overflow("the size of the heap"))?;
+        }
+        let found = BooleanBuffer::collect_bool(rows, |row| !numbers[row].is_none());
+        Ok(Arc::new(BooleanArray::new(found, None)))
+    }))
+}
+
+/// States, those of detached nodes counted.
+pub(crate) fn detached<'a>(scratch: &Scratch, count: &'a mut u64) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::NODE_DETACHED)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        *count += values.iter().filter(|&&state| state == 2).count() as u64;
+        Ok(array::<UInt8Type>(values))
+    }))
+}
