@@ -16,7 +16,8 @@ use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
 use heaplake_publish::{
-    classes as class_table, duplicate_members, duplicate_sets, edges, nodes, snapshot, threads, totals,
+    classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table, nodes, snapshot,
+    threads, totals,
 };
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -393,6 +394,11 @@ impl<'a> Work<'a> {
             finished(&threads::STAGE, stats, seconds);
             tables.push(table);
         }
+        if wanted(TableName::Findings) {
+            let ((table, stats), seconds) = clocked(|| finding_table::run(facts, scratch, new.folder(), context))?;
+            finished(&finding_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
         let mut duplicates = None;
         if scratch.has(columns::SET_ROW) {
             duplicates = Some(duplicate_sets::summary(scratch)?);
@@ -433,6 +439,7 @@ impl<'a> Work<'a> {
                 detached_count: totals.detached_count,
                 partial: facts.partial.clone(),
                 duplicates,
+                findings: scratch.read_document(documents::FINDINGS)?,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),

@@ -109,6 +109,9 @@ pub struct Analyze {
     /// Make the HTML page of each run too: report.html in its folder
     #[arg(long)]
     pub report: bool,
+    /// Write the findings of all inputs to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
     /// Replace runs that are in the lake already
     #[arg(long)]
     pub force: bool,
@@ -172,7 +175,7 @@ pub struct DuplicatesOf {
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those that the format has: nodes, edges, classes, duplicate_sets, duplicate_members, threads,
+    /// Tables to write, of those that the format has: nodes, edges, classes, findings, duplicate_sets, duplicate_members, threads,
     /// snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,

@@ -20,8 +20,10 @@ use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{Options, ReplayOptions, Run};
 use serde::Serialize;
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,6 +77,7 @@ fn run_analyze(options: &Analyze) -> u8 {
     };
     match batch.requests(|input| request(options, input, memory)) {
         Ok(requests) => {
+            let found = RefCell::new(Vec::new());
             let make = |request: &Request, mode, cancel: &AtomicBool| {
                 let outcome = analyze(request, mode, cancel)?;
                 // A run that stood before may have its page.
@@ -82,11 +85,46 @@ fn run_analyze(options: &Analyze) -> u8 {
                 if options.report && !(outcome.unchanged && page.exists()) {
                     reports::make(&outcome.run, &outcome.place, &page, memory, cancel)?;
                 }
+                found.borrow_mut().push(Found::new(request.input.name(), &outcome));
                 Ok(outcome)
             };
-            work_through(requests, make, options.quiet, options.json)
+            let code = work_through(requests, make, options.quiet, options.json);
+            match &options.findings_json {
+                Some(path) => code.max(write_findings(path, &found.into_inner())),
+                None => code,
+            }
         }
         Err(code) => code,
+    }
+}
+
+/// The findings of a run, for machines.
+#[derive(Serialize)]
+struct Found {
+    input: String,
+    path: PathBuf,
+    snapshot: String,
+    release: String,
+    findings: Vec<Finding>,
+}
+
+impl Found {
+    fn new(input: String, outcome: &Outcome) -> Self {
+        let run = &outcome.run;
+        let (snapshot, release) = (run.snapshot.clone(), run.release.clone());
+        Self { input, path: outcome.place.clone(), snapshot, release, findings: run.summary.findings.clone() }
+    }
+}
+
+/// Writes the findings of all runs; the exit code.
+fn write_findings(path: &Path, found: &[Found]) -> u8 {
+    let text = serde_json::to_vec_pretty(found).map_err(std::io::Error::from);
+    match text.and_then(|text| std::fs::write(path, text)) {
+        Ok(()) => 0,
+        Err(error) => {
+            let error = StageError::io(path, "write", error);
+            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
+        }
     }
 }
 
@@ -354,6 +392,11 @@ fn run_report(options: &Page) -> u8 {
             complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
         }
     }
+}
+
+fn no_run(folder: &Path) -> u8 {
+    let cause = format!("{}: no run: there is no run.json", folder.display());
+    complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
 }
 
 fn run_track(options: &Track) -> u8 {

@@ -7,10 +7,12 @@ use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads, totals};
+use heaplake_publish::{
+    classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table, nodes, threads, totals,
+};
 use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
-use heaplake_summarise::{classes as class_rows, largest};
+use heaplake_summarise::{classes as class_rows, findings, largest};
 
 /// When a stage is a part of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,11 +244,12 @@ pub const BESIDE_NODES: Lane = &[
         ..step(&class_rows::STAGE, class_rows::run)
     },
     step(&largest::STAGE, largest::run),
+    step(&findings::STAGE, findings::run),
 ];
 
 /// The stages that write tables.
 fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
-    const ALL: [(&StageInfo, Need); 7] = [
+    const ALL: [(&StageInfo, Need); 8] = [
         // The table of nodes adds up on the way.
         (&totals::STAGE, Need::Totals),
         (&nodes::STAGE, Need::Table(TableName::Nodes)),
@@ -254,10 +257,11 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&class_table::STAGE, Need::Table(TableName::Classes)),
         (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
         (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
+        (&finding_table::STAGE, Need::Table(TableName::Findings)),
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..6],
+        Format::V8 => &ALL[..7],
         Format::Jvm => &ALL,
     }
 }

@@ -5,6 +5,8 @@
   const text = (position) => (position === null || position === undefined ? "" : data.texts[position]);
   const byId = (id) => document.getElementById(id);
 
+  // Elements and texts out of lists of lists with gaps.
+  const flat = (children) => children.flat(9).filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child)));
   // An element: properties, then children, which are elements or texts.
   const el = (tag, properties, ...children) => {
     const element = document.createElement(tag);
@@ -13,7 +15,7 @@
       if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
       else element.setAttribute(key, value === true ? "" : value);
     }
-    element.append(...children.flat(9).filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child))));
+    element.append(...flat(children));
     return element;
   };
   const name = (value) => el("bdi", { class: "name" }, value);
@@ -134,13 +136,21 @@
 
     // The map is drawn three levels deep from the group that is looked at.
     const LEVELS = 3;
+    // A class has the same color wherever it is.
+    const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
+    const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];
+    const color = (cls) => {
+      if (cls === null) return dark.matches ? "#3a4452" : "#d0d6dd";
+      let hash = 7;
+      for (const c of text(cls)) hash = (31 * hash + c.codePointAt(0)) % 65521;
+      return (dark.matches ? DARK : LIGHT)[hash % LIGHT.length];
+    };
     const item = (at, levels) => {
       const group = groups[at];
-      const made = { name: title(at), value: group[TOTAL], group: at };
-      if (group[CLASS] === null && at !== 0) made.itemStyle = { color: dark.matches ? "#3a4452" : "#c3cad3" };
+      const made = { name: title(at), value: group[TOTAL], group: at, itemStyle: { color: color(group[CLASS]) } };
       if (levels > 0 && below[at].length > 0) {
         made.children = below[at].filter((child) => groups[child][TOTAL] > 0).map((child) => item(child, levels - 1));
-        if (group[BYTES] > 0) made.children.push({ name: "themselves", value: group[BYTES], group: at, own: true });
+        if (group[BYTES] > 0) made.children.push({ name: "themselves", value: group[BYTES], group: at, own: true, itemStyle: { color: color(group[CLASS]) } });
       }
       return made;
     };
@@ -174,11 +184,10 @@
         series: [{
           type: "treemap", roam: false, nodeClick: false, breadcrumb: { show: false },
           left: 0, right: 0, top: 0, bottom: 0, visibleMin: 60, childrenVisibleMin: 400,
-          label: { show: true, formatter: ({ data: box }) => box.name + "\n" + size(box.value), overflow: "truncate", color: dark.matches ? "#fff" : "#14202e" },
-          upperLabel: { show: true, height: 20, formatter: ({ data: box }) => box.name + "  " + size(box.value), overflow: "truncate", color: dark.matches ? "#fff" : "#14202e" },
+          label: { show: true, position: "insideTopLeft", lineHeight: 15, padding: [2, 0], formatter: ({ data: box }) => box.name + "\n" + size(box.value), overflow: "truncate", ellipsis: "…", color: ink },
+          upperLabel: { show: true, height: 22, formatter: ({ data: box }) => box.name + "  " + size(box.value), overflow: "truncate", ellipsis: "…", color: ink, fontWeight: 600 },
           itemStyle: { borderColor: card, borderWidth: 1, gapWidth: 1 },
-          color: dark.matches ? ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#4d5a8f"] : ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#b9c3ee"],
-          levels: [{ upperLabel: { show: false } }, {}, { colorSaturation: [0.3, 0.6] }, { colorSaturation: [0.25, 0.5] }],
+          levels: [{ upperLabel: { show: false } }, { itemStyle: { borderWidth: 3, gapWidth: 2 } }, { itemStyle: { borderWidth: 2, gapWidth: 1 } }],
           data: root.children || [root],
         }],
       }, true);
@@ -189,7 +198,7 @@
       current = below[at].length === 0 && at !== 0 ? groups[at][PARENT] : at;
       draw();
       crumbs.replaceChildren(...path(current).map((step) => el("li", null, el("button", { type: "button", onclick: () => select(step, true), "aria-current": step === current ? "true" : null }, name(title(step))))));
-      detail.replaceChildren(name(title(at)), ": ", describe(at).map((line, i) => [i > 0 ? "; " : "", name(line)]));
+      detail.replaceChildren(...flat([el("b", null, name(title(at))), ": ", describe(at).map((line, i) => [i > 0 ? "; " : "", el("bdi", null, line)])]));
     };
 
     // The outline: a tree as assistive technology knows it, one stop of the Tab key.
@@ -265,7 +274,7 @@
     dark.addEventListener("change", draw);
     // Down to where the heap first branches.
     let begin = 0;
-    while (below[begin].length > 0 && groups[below[begin][0]][CLASS] !== null && groups[below[begin][0]][TOTAL] > 0.97 * groups[begin][TOTAL] && below[below[begin][0]].length > 0) begin = below[begin][0];
+    while (below[begin].length > 0 && groups[below[begin][0]][CLASS] !== null && groups[below[begin][0]][TOTAL] > 0.9 * groups[begin][TOTAL] && below[below[begin][0]].length > 0) begin = below[begin][0];
     select(begin, true);
     items.get(0).tabIndex = 0;
   };
@@ -323,7 +332,7 @@
       { title: "Class", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => [el("span", { title: row.key === null ? null : text(row.key) }, name(text(row.name))), chained.has(row.id) ? [" ", el("a", { href: "#chain-" + row.id }, "chains")] : null] },
       { title: "Retained", value: (row) => row.retained, cell: (row) => [size(row.retained), bar(row.retained, most)] },
       { title: "of heap", value: (row) => row.retained, cell: (row) => share(row.retained) },
-      number("Shallow", "shallow", size), number("Objects", "count", count), number("Largest", "largest", size), number("Distance", "distance", String),
+      number("Shallow", "shallow", size), number("Objects", "count", count), number("Largest", "largest", size), number("Distance", "distance", (far) => (far >= 1e8 ? "system" : String(far))),
     ];
     if (rows.some((row) => row.duplicates !== null)) columns.push(number("Duplicates", "duplicates", size));
     classGrid = grid("classes", columns, rows, { by: 1, down: true, of, placeholder: "Search classes", id: (row) => "class-" + row.id, words: (row) => text(row.name) + " " + text(row.key) });

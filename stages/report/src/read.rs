@@ -9,6 +9,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
+use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +34,7 @@ impl Reader {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StageError::io(&path, "read", error)),
         };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&path, error))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&path, &error))?;
         Ok(Some(Self { path, builder: builder.with_batch_size(BATCH) }))
     }
 
@@ -82,10 +83,10 @@ impl Reader {
     pub fn all(self, columns: &[&str]) -> Result<Batches, StageError> {
         let Self { path, builder } = self;
         if let Some(missing) = columns.iter().find(|name| builder.schema().column_with_name(name).is_none()) {
-            return Err(damaged(&path, format!("there is no column {missing}")));
+            return Err(damaged(&path, &format!("there is no column {missing}")));
         }
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let reader = builder.with_projection(mask).build().map_err(|error| damaged(&path, error))?;
+        let reader = builder.with_projection(mask).build().map_err(|error| damaged(&path, &error))?;
         Ok(Batches { path, reader })
     }
 }
@@ -101,11 +102,11 @@ impl Batches {
     ///
     /// # Errors
     /// [`StageError::Table`].
-    pub fn next(&mut self) -> Result<Option<Rows>, StageError> {
+    pub fn batch(&mut self) -> Result<Option<Rows>, StageError> {
         match self.reader.next() {
             None => Ok(None),
             Some(Ok(batch)) => Ok(Some(Rows { path: self.path.clone(), batch })),
-            Some(Err(error)) => Err(damaged(&self.path, error)),
+            Some(Err(error)) => Err(damaged(&self.path, &error)),
         }
     }
 }
@@ -134,7 +135,7 @@ impl Rows {
     /// # Errors
     /// [`StageError::Table`] when it is missing.
     pub fn column(&self, name: &str) -> Result<&ArrayRef, StageError> {
-        self.batch.column_by_name(name).ok_or_else(|| damaged(&self.path, format!("there is no column {name}")))
+        self.batch.column_by_name(name).ok_or_else(|| damaged(&self.path, &format!("there is no column {name}")))
     }
 
     /// A column of numbers.
@@ -167,7 +168,7 @@ impl Rows {
     /// What is said of a column of the wrong type.
     #[must_use]
     pub fn mistyped(&self, name: &str, wanted: &DataType, found: &ArrayRef) -> StageError {
-        damaged(&self.path, format!("column {name}: expected {wanted}, found {}", found.data_type()))
+        damaged(&self.path, &format!("column {name}: expected {wanted}, found {}", found.data_type()))
     }
 }
 
@@ -183,6 +184,6 @@ pub fn text(column: &StringArray, row: usize) -> Option<&str> {
 }
 
 /// A table that is not what it should be.
-pub fn damaged(path: &Path, problem: impl ToString) -> StageError {
+pub fn damaged(path: &Path, problem: &dyn Display) -> StageError {
     StageError::Table { path: path.to_owned(), problem: problem.to_string().replace(['\n', '\r'], " ") }
 }

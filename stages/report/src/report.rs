@@ -137,7 +137,7 @@ pub fn run(
         texts: texts.into_list(),
     };
     let rows = document.groups.as_ref().map_or(0, |groups| groups.rows.len() as u64);
-    let json = serde_json::to_string(&document).map_err(|error| crate::read::damaged(folder, error))?;
+    let json = serde_json::to_string(&document).map_err(|error| crate::read::damaged(folder, &error))?;
     let title = document.texts.get(document.run.snapshot as usize).map_or("", String::as_str);
     write(page, page::html(title, &json).as_bytes())?;
     context.progress.end();

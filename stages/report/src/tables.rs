@@ -43,7 +43,7 @@ fn shown<T>(
     let of = reader.rows();
     let mut batches = reader.first(columns, most)?;
     let mut rows = Vec::new();
-    while let Some(batch) = batches.next()? {
+    while let Some(batch) = batches.batch()? {
         for at in 0..batch.len() {
             rows.push(row(&batch, at)?);
         }
@@ -101,8 +101,10 @@ pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>,
     })
 }
 
-/// A chain. Its path is the edge, the class and whether it repeats, for each element from the root on; an element of no
-/// class stands for what is left out of the middle.
+/// An element of a path: edge, class, whether it repeats. One of no class stands for what is left out of the middle.
+type Element = (Option<u32>, Option<u32>, bool);
+
+/// A chain, with its path from the root on.
 #[derive(Serialize)]
 pub struct Chain {
     kind: u32,
@@ -112,7 +114,7 @@ pub struct Chain {
     shallow: u64,
     retained: u64,
     example: u32,
-    path: Vec<(Option<u32>, Option<u32>, bool)>,
+    path: Vec<Element>,
 }
 
 /// The largest chains.
@@ -141,7 +143,7 @@ pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, 
     })
 }
 
-fn path(rows: &Rows, at: usize, texts: &mut Texts) -> Result<Vec<(Option<u32>, Option<u32>, bool)>, StageError> {
+fn path(rows: &Rows, at: usize, texts: &mut Texts) -> Result<Vec<Element>, StageError> {
     let elements = element_of(rows, "path", at)?;
     let text_of = |name: &str| elements.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
     let repeats = elements.column_by_name("repeats").and_then(|column| column.as_boolean_opt());
@@ -326,11 +328,11 @@ pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxH
     let Some(reader) = Reader::open(folder, file)? else { return Ok(FxHashMap::default()) };
     let rows_there = reader.rows();
     if let Some(beyond) = nodes.iter().find(|&&node| u64::from(node) >= rows_there) {
-        return Err(damaged(&folder.join(file), format!("expected a node {beyond}, found {rows_there} rows")));
+        return Err(damaged(&folder.join(file), &format!("expected a node {beyond}, found {rows_there} rows")));
     }
     let mut batches = reader.some(&["node", "id", "class", "name"], nodes)?;
     let mut found = FxHashMap::default();
-    while let Some(rows) = batches.next()? {
+    while let Some(rows) = batches.batch()? {
         let (classes, names) = (rows.texts("class")?, rows.texts("name")?);
         for at in 0..rows.len() {
             let class = texts.add(classes.value(at));

@@ -94,7 +94,7 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
     let mut class = ColumnWriter::create(scratch, CLASS)?;
     let mut dominator = ColumnWriter::create(scratch, DOMINATOR)?;
     let mut root = None;
-    while let Some(rows) = batches.next()? {
+    while let Some(rows) = batches.batch()? {
         let dominators = rows.numbers::<UInt32Type>("dominator")?.values();
         let classes = rows.numbers::<UInt32Type>("class_id")?.values();
         if root.is_none() {
@@ -121,7 +121,7 @@ fn each_node(
     let Some(reader) = Reader::open(folder, nodes::FILE)? else { return Ok(()) };
     let mut batches = reader.all(&["shallow_bytes", "retained_bytes", "reachable"])?;
     let mut node = 0;
-    while let Some(rows) = batches.next()? {
+    while let Some(rows) = batches.batch()? {
         let shallow = rows.numbers::<UInt64Type>("shallow_bytes")?;
         let retained = rows.numbers::<UInt64Type>("retained_bytes")?;
         let reachable = rows.flags("reachable")?;
