@@ -38,10 +38,11 @@ const looks = async () => {
 
 const zooms = async (opened) => {
   const before = [await pixels(opened), await crumbs(opened)];
+  await opened.locator("#map canvas").scrollIntoViewIfNeeded();
   const box = await opened.locator("#map canvas").boundingBox();
   await opened.mouse.click(box.x + box.width / 4, box.y + box.height / 2);
   const after = [await pixels(opened), await crumbs(opened)];
-  assert.notEqual(before[0], after[0], "a click draws another map");
+  assert.ok(before[0] !== after[0], "a click draws another map");
   assert.ok(after[1].length > before[1].length, `a click zooms: ${before[1]} to ${after[1]}`);
   await opened.locator(".crumbs button").first().click();
   assert.deepEqual(await crumbs(opened), ["Heap"]);
@@ -56,11 +57,11 @@ const hasKeys = async (opened) => {
   assert.notEqual(await selected(), "Heap");
   await opened.keyboard.press("ArrowRight");
   await opened.keyboard.press("ArrowRight");
-  assert.equal(await opened.evaluate(() => document.activeElement.getAttribute("aria-level")), "3");
+  const level = Number(await opened.evaluate(() => document.activeElement.getAttribute("aria-level")));
+  assert.ok(level > 2, `arrows go down: level ${level}`);
   await opened.keyboard.press("Enter");
   assert.ok((await crumbs(opened)).length >= inside.length);
-  await opened.keyboard.press("Backspace");
-  await opened.keyboard.press("Backspace");
+  for (let up = 1; up < level; up += 1) await opened.keyboard.press("Backspace");
   assert.equal(await selected(), "Heap");
 };
 
@@ -116,6 +117,7 @@ const isUnharmed = async () => {
 try {
   await looks();
   const opened = await open(page, {});
+  assert.equal(await opened.evaluate(() => scrollY), 0, "the page begins at its beginning");
   for (const check of [zooms, hasKeys, sorts, searches, follows]) {
     await check(opened);
     assert.deepEqual(opened.trouble, [], check.name);

@@ -54,7 +54,8 @@
   const tiles = () => {
     const findings = data.findings ? data.findings.rows : null;
     const high = findings ? findings.filter((finding) => text(finding.severity) === "high").length : 0;
-    const waste = data.duplicates && data.duplicates.rows.length > 0 ? data.duplicates.rows[0].additional : null;
+    const exact = data.duplicates ? data.duplicates.rows.find((set) => text(set.status) === "exact") : undefined;
+    const waste = exact === undefined ? null : exact.additional;
     const list = [
       ["Heap", size(run.shallow), run.native === null ? null : "and " + size(run.native) + " of native memory"],
       ["Objects", count(run.nodes), count(run.edges) + " references"],
@@ -95,13 +96,16 @@
         finding.node !== null ? name("node " + finding.node) : null,
       ].filter(Boolean);
       return el("article", { class: severity, id: "finding-" + at },
-        el("h3", null, el("span", { class: "badge" }, severity), name(text(finding.message))),
+        el("h3", null, el("span", { class: "badge" }, severity), el("bdi", null, text(finding.message))),
         el("p", { class: "soft" }, [text(finding.rule), size(finding.bytes), plural(finding.count, "object", "objects")].join(" · "), links.map((link) => [" · ", link])),
-        el("p", null, name(text(finding.next))));
+        el("p", null, el("bdi", null, text(finding.next))));
     };
     const { rows, of } = data.findings;
+    const FIRST = 8;
+    const cards = rows.map(card);
     const words = rows.length === 0 ? "No rule found anything." : rows.length < of ? "The first " + rows.length + " of " + count(of) + "." : "What the rules found, the most severe first.";
-    section("findings", "Findings", soft(words), el("div", { class: "cards" }, rows.map(card)));
+    section("findings", "Findings", soft(words), el("div", { class: "cards" }, cards.slice(0, FIRST)),
+      cards.length > FIRST ? el("details", { class: "more" }, el("summary", null, plural(cards.length - FIRST, "more finding", "more findings")), el("div", { class: "cards" }, cards.slice(FIRST))) : null);
   };
 
   // ---- dominator tree ----
@@ -233,7 +237,12 @@
       const made = items.get(at);
       if (made) {
         made.setAttribute("aria-selected", "true");
-        if (reveal) made.querySelector(".row").scrollIntoView({ block: "nearest" });
+        if (reveal) {
+          // Only the outline moves, not the page.
+          const [row, frame] = [made.querySelector(".row").getBoundingClientRect(), outline.parentElement.getBoundingClientRect()];
+          if (row.top < frame.top) outline.parentElement.scrollTop -= frame.top - row.top + 8;
+          else if (row.bottom > frame.bottom) outline.parentElement.scrollTop += row.bottom - frame.bottom + 8;
+        }
       }
       zoom(at);
     };

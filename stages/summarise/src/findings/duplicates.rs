@@ -7,7 +7,7 @@ use heaplake_kit::text::{count, size};
 use heaplake_kit::{ColumnReader, Context, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope};
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, limits};
 
 /// Percent of the heap from which on a finding is high, medium, low.
 const EXACT: [u64; 3] = [25, 5, 1];
@@ -27,7 +27,9 @@ impl Rule for Duplicates {
             if set.is_multiple_of(1 << 16) {
                 context.check()?;
             }
-            if row.held_by.0 == u32::MAX {
+            // Sets that nobody looked into to the end say little.
+            let is_open = row.reasons & (limits::MODE | limits::WORK) != 0;
+            if row.held_by.0 == u32::MAX && !is_open {
                 found.extend(judge(set, &row, heap));
             }
         }
@@ -53,7 +55,7 @@ fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
     } else {
         (
             "look the same as far as this snapshot tells",
-            "See the reason in duplicate_sets; --duplicates all looks further.",
+            "See the reason in duplicate_sets, and look at two of them in the program.",
         )
     };
     finding.message = format!(
