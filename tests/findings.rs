@@ -93,6 +93,46 @@ fn a_leaking_service_is_told_on() {
     assert!(shown.contains("40,000 × Session") && shown.contains("HIGH"), "{shown}");
 }
 
+/// A snapshot of a list, in the little that the format needs.
+fn list(length: u32) -> String {
+    let mut nodes = String::from("9,0,1,0,1,0,0,3,1,3,32,1,0,0");
+    let mut edges = String::from("5,1,7");
+    for element in 0..length {
+        let last = element + 1 == length;
+        nodes += &format!(",3,2,{},32,{},0,0", 5 + 2 * element, u32::from(!last));
+        if element == 0 {
+            edges += ",2,4,14";
+        }
+        if !last {
+            edges += &format!(",2,3,{}", 7 * (element + 3));
+        }
+    }
+    let meta = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"]}"#;
+    format!(
+        r#"{{"snapshot":{{"meta":{meta},"node_count":{},"edge_count":{},"trace_function_count":0}},"nodes":[{nodes}],"edges":[{edges}],"trace_function_infos":[],"trace_tree":[],"samples":[],"locations":[],"strings":["","Holder","Element","next","first"]}}"#,
+        length + 2,
+        length + 1,
+    )
+}
+
+#[test]
+fn a_list_is_one_finding_about_its_holder_and_one_group() {
+    let lake = Lake::new();
+    let snapshot = lake.input("list.heapsnapshot", list(300_000).as_bytes());
+    let (run, findings) = analyzed(&lake, &snapshot);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let [suspect] = suspects[..] else { panic!("{findings:?}") };
+    says(suspect, &["One Element @5", "list", "Holder"]);
+    assert_eq!(suspect["bytes"], 300_000 * 32);
+    heaplake().arg("report").arg(&run).assert().success();
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    // The root, the holder, and all elements.
+    assert_eq!(data["groups"]["of"], 3);
+    assert_eq!(data["groups"]["rows"][2][2], 300_000);
+}
+
 #[test]
 fn a_healthy_service_is_left_in_peace() {
     let lake = Lake::new();

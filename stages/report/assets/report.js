@@ -138,8 +138,8 @@
       return lines;
     };
 
-    // The map is drawn three levels deep from the group that is looked at.
-    const LEVELS = 3;
+    // The map is drawn four levels deep from the group that is looked at.
+    const LEVELS = 4;
     // A class has the same color wherever it is.
     const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
     const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];

@@ -155,16 +155,37 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     Some(finding)
 }
 
+/// The first of a list: the highest dominator in a row of objects of one class.
+fn head(node: u32, heap: &Heap) -> u32 {
+    let class = heap.nodes.class[node as usize];
+    let mut at = node;
+    for _ in 0..CANDIDATES {
+        let above = heap.nodes.dominator[at as usize].0;
+        if above == heap.facts.root.0 || heap.nodes.class[above as usize] != class {
+            break;
+        }
+        at = above;
+    }
+    at
+}
+
 /// One object that is, or holds, something large.
 fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let severity = severity(bytes, heap.bytes, PERCENT)?;
-    let owner = heap.owner(place).unwrap_or(place);
+    let end = heap.owner(place).unwrap_or(place);
+    let owner = head(end, heap);
+    let bytes = if owner == end { bytes } else { heap.nodes.retained[owner as usize] };
     let mut finding = about_node(RULE, severity, owner, heap);
     finding.bytes = bytes;
     let name = heap.shown_class(heap.nodes.class[owner as usize].0);
     let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
-    let what =
-        if alone { format!("which is {} of data in one piece", size(bytes)) } else { "with what it holds".to_owned() };
+    let what = if owner != end {
+        "as the first of a list of them".to_owned()
+    } else if alone {
+        format!("which is {} of data in one piece", size(bytes))
+    } else {
+        "with what it holds".to_owned()
+    };
     finding.message = format!(
         "One {name} @{} retains {}, {what}: {}",
         heap.nodes.id[owner as usize],
