@@ -13,8 +13,10 @@ use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Rows of a batch: few enough that one of long texts is small.
+/// Rows of a batch of numbers.
 const BATCH: usize = 8 << 10;
+/// Rows of a batch that has texts: a name may be a megabyte long.
+const TEXT_BATCH: usize = 16;
 
 /// A table of a run.
 pub struct Reader {
@@ -55,7 +57,7 @@ impl Reader {
     /// # Errors
     /// [`StageError::Table`] when one is missing.
     pub fn first(mut self, columns: &[&str], most: u64) -> Result<Batches, StageError> {
-        self.builder = self.builder.with_limit(usize::try_from(most).unwrap_or(usize::MAX));
+        self.builder = self.builder.with_limit(usize::try_from(most).unwrap_or(usize::MAX)).with_batch_size(TEXT_BATCH);
         self.all(columns)
     }
 
@@ -72,7 +74,7 @@ impl Reader {
             selectors.push(RowSelector::select(1));
             at = row + 1;
         }
-        self.builder = self.builder.with_row_selection(RowSelection::from(selectors));
+        self.builder = self.builder.with_row_selection(RowSelection::from(selectors)).with_batch_size(TEXT_BATCH);
         self.all(columns)
     }
 

@@ -11,7 +11,7 @@ const PERCENT: [u64; 3] = [10, 5, 1];
 /// Nodes from which on it is worth a look whatever they weigh.
 const SOME: u64 = 50;
 /// Roots of detached trees that are remembered.
-const TOPS: usize = 1 << 16;
+const TOPS: usize = 1 << 15;
 
 #[derive(Default)]
 pub struct Detached {

@@ -55,7 +55,7 @@ impl Sweep {
 
     /// Node `node`, which is the next one.
     pub fn next(&mut self, node: u32) -> Result<Node, StageError> {
-        let garbage = self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(|order| order.is_none()))?;
+        let garbage = self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
         let kind = self.kind.next()?;
         Ok(Node {
             node,

@@ -9,7 +9,7 @@ use super::{FLOOR, Node, Rule, severity};
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{ColumnReader, Context, StageError};
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -22,7 +22,7 @@ const PERCENT: [u64; 3] = [25, 10, 5];
 const CANDIDATES: usize = 1 << 14;
 /// Places that are looked into, and pairs of such a place and a class that are told apart.
 const PLACES: usize = 64;
-const PAIRS: usize = 1 << 16;
+const PAIRS: usize = 1 << 15;
 /// Objects of one class that make a crowd.
 const CROWD: u64 = 20;
 
@@ -59,12 +59,14 @@ impl LeakSuspects {
 }
 
 /// Objects of a class that a place dominates directly.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Crowd {
     count: u64,
     bytes: u64,
+    /// One whose name most of them have, if most have the same.
     example: u32,
-    example_bytes: u64,
+    name: StringId,
+    votes: u64,
 }
 
 /// For each place and class, what is directly below.
@@ -75,8 +77,9 @@ fn crowds(places: &[u32], heap: &Heap, context: &Context<'_>) -> Result<BTreeMap
     let mut class = ColumnReader::open(heap.scratch, columns::NODE_CLASS)?;
     let mut dominator = ColumnReader::open(heap.scratch, columns::NODE_DOMINATOR)?;
     let mut retained = ColumnReader::open(heap.scratch, columns::NODE_RETAINED)?;
+    let mut names = ColumnReader::open(heap.scratch, columns::NODE_NAME)?;
     for node in 0..heap.facts.node_count as u32 {
-        let (class, dominator, bytes) = (class.next()?.0, dominator.next()?.0, retained.next()?);
+        let (class, dominator, bytes, name) = (class.next()?.0, dominator.next()?.0, retained.next()?, names.next()?);
         if node.is_multiple_of(1 << 18) {
             context.check()?;
         }
@@ -85,10 +88,13 @@ fn crowds(places: &[u32], heap: &Heap, context: &Context<'_>) -> Result<BTreeMap
         {
             continue;
         }
-        let crowd = crowds.entry((dominator, class)).or_default();
-        if crowd.count == 0 || bytes > crowd.example_bytes {
-            (crowd.example, crowd.example_bytes) = (node, bytes);
+        let crowd =
+            crowds.entry((dominator, class)).or_insert(Crowd { count: 0, bytes: 0, example: node, name, votes: 0 });
+        // Votes for and against: a majority wins whatever the order.
+        if crowd.votes == 0 {
+            (crowd.example, crowd.name) = (node, name);
         }
+        crowd.votes = if crowd.name == name { crowd.votes + 1 } else { crowd.votes - 1 };
         crowd.count += 1;
         crowd.bytes += bytes;
     }

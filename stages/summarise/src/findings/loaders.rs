@@ -14,7 +14,7 @@ const PERCENT: [u64; 3] = [20, 5, 1];
 /// Loaders from which on they are many.
 const MANY: u64 = 4;
 /// Names that are told apart.
-const NAMES: usize = 1 << 18;
+const NAMES: usize = 1 << 16;
 
 #[derive(Default)]
 struct Copies {

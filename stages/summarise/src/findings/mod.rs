@@ -5,7 +5,7 @@
 //! * Reads: `node.{class,kind,shallow,native,retained,dominator,detached,edge_count,preorder}` in order, some of them at
 //!   random for what is found, class rows, names.
 //! * Writes: the document of findings, the most severe first.
-//! * Resident memory: nothing that grows with the input but classes; each rule keeps a bounded number of candidates.
+//! * Resident memory: nothing that grows with the input but classes; all rules together keep 14 MiB of candidates.
 //! * Passes over disk: two over node columns.
 //! * Worst case: linear.
 //! * Fails when: scratch cannot be read or written.
@@ -41,12 +41,14 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_node: 0,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
-    least_fixed: 12 << 20,
+    least_fixed: 20 << 20,
     scratch_per_node: 0,
     scratch_per_edge: 0,
     passes: "node columns twice",
 };
 
+/// Bytes that all rules together keep of candidates, at most.
+const CANDIDATES: u64 = 14 << 20;
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 20;
 
@@ -104,6 +106,7 @@ fn rules(facts: &Facts) -> Vec<Box<dyn Rule>> {
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let facts = scratch.read_document::<Facts>(documents::FACTS)?;
     context.progress.begin(STAGE.name, facts.node_count);
+    let _candidates = context.budget.reserve("candidates of findings", CANDIDATES)?;
     let mut rules = rules(&facts);
     let mut sweep = Sweep::open(&facts, scratch)?;
     for node in 0..facts.node_count as u32 {
