@@ -14,7 +14,7 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
-use heaplake_publish::{classes as class_table, edges, nodes, snapshot, threads, totals};
+use heaplake_publish::{chains as chain_table, classes as class_table, edges, nodes, snapshot, threads, totals};
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
@@ -186,6 +186,8 @@ fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome,
         format!("--referents ({})", run.options.referents.name())
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
+    } else if run.options.big != request.options.big {
+        format!("big classes ({})", run.options.big)
     } else if run.options.labels != request.options.labels {
         "its labels".to_owned()
     } else {
@@ -223,6 +225,7 @@ impl<'a> Work<'a> {
             }
             return Err(Failure::Taken { place, difference: "its input".to_owned() });
         }
+        scratch.write_document(documents::OPTIONS, &request.options)?;
         plan::phases(format).iter().try_for_each(|lanes| self.phase(lanes))?;
         self.publish(&name, place)
     }
@@ -272,7 +275,9 @@ impl<'a> Work<'a> {
 
     fn lane(&self, lane: Lane, context: &Context<'_>) -> Result<(), StageError> {
         lane.iter().try_for_each(|step| {
-            self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
+            if step.is_wanted(&self.request.options.tables) {
+                self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
+            }
             let released = step.releases.iter().map(|release| release.column);
             released
                 .filter(|column| plan::is_released(column, &self.request.options.tables))
@@ -354,6 +359,11 @@ impl<'a> Work<'a> {
         if wanted(TableName::Classes) {
             let ((table, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
             finished(&class_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        if wanted(TableName::Chains) {
+            let ((table, stats), seconds) = clocked(|| chain_table::run(facts, scratch, new.folder(), context))?;
+            finished(&chain_table::STAGE, stats, seconds);
             tables.push(table);
         }
         if wanted(TableName::Threads) && scratch.has(columns::THREAD_NODE) {

@@ -3,7 +3,7 @@
 use crate::memory::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::{Referents, TableName, Tables};
+use heaplake_schemas::run::{BigClasses, Referents, TableName, Tables};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -88,6 +88,9 @@ pub struct Analyze {
     /// The tables
     #[command(flatten)]
     pub tables: Chosen,
+    /// Which classes are big: their chains of references go into the table of chains
+    #[command(flatten)]
+    pub big: Big,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -108,7 +111,7 @@ pub struct Analyze {
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those that the format has: nodes, edges, classes, threads, snapshot [default: all but edges]
+    /// Tables to write, of those that the format has: nodes, edges, classes, chains, threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too
@@ -122,6 +125,29 @@ impl Chosen {
     pub fn all(&self) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
         if self.edges { tables.with(TableName::Edges) } else { tables }
+    }
+}
+
+/// Which classes are big.
+#[derive(Args, Clone, Debug)]
+pub struct Big {
+    /// Retained size from which on a class is big [default: 1% of the heap, at least 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    min_retained: Option<Size>,
+    /// Number of instances from which on a class is big [default: 1% of all, at least 1000]
+    #[arg(long, value_name = "N")]
+    min_count: Option<u64>,
+    /// Only classes with such a name are big; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    classes: Vec<String>,
+}
+
+impl Big {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> BigClasses {
+        let min_retained = self.min_retained.as_ref().map(|size| size.0);
+        BigClasses { min_retained, min_count: self.min_count, classes: self.classes.clone() }
     }
 }
 
@@ -177,6 +203,10 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
+}
+
+fn pattern(text: &str) -> Result<String, String> {
+    glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

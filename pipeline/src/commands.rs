@@ -127,6 +127,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            big: options.big.options(),
         },
         memory,
         threads: options.threads.map_or(cores, usize::from),

@@ -1,15 +1,15 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
-use heaplake_graph::{distances, dominators, preorder, retained, retainers};
+use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{classes as class_table, edges, nodes, threads, totals};
+use heaplake_publish::{chains as chain_table, classes as class_table, edges, nodes, threads, totals};
 use heaplake_schemas::run::{TableName, Tables};
 use heaplake_schemas::scratch::{self as columns, Column};
-use heaplake_summarise::{classes as class_rows, largest};
+use heaplake_summarise::{big, chains, classes as class_rows, largest};
 
 /// A stage between the reading of the input and the writing of tables.
 #[derive(Clone, Copy)]
@@ -20,8 +20,18 @@ pub struct Step {
     pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
     /// Whether it appends to columns that other stages wrote.
     pub appends: bool,
+    /// The table that it is for, if only one wants it. What it releases goes in any case.
+    pub wanted_by: Option<TableName>,
     /// Columns that no stage reads any more once it is done; the tables may still.
     pub releases: &'static [Release],
+}
+
+impl Step {
+    /// Whether an analysis that writes these tables has this step.
+    #[must_use]
+    pub fn is_wanted(&self, tables: &Tables) -> bool {
+        self.wanted_by.is_none_or(|table| tables.has(table))
+    }
 }
 
 /// A column that is no longer needed.
@@ -49,7 +59,7 @@ const fn small<T>(column: Column<T>) -> Release {
 }
 
 const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
-    Step { info, run, appends: false, releases: &[] }
+    Step { info, run, appends: false, wanted_by: None, releases: &[] }
 }
 
 /// Stages that must run one after the other.
@@ -79,6 +89,9 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
     releases
 };
 
+const SHORTEST_PATHS: Step =
+    Step { wanted_by: Some(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -97,6 +110,7 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
+            SHORTEST_PATHS,
         ],
     ],
     &[&[Step {
@@ -131,6 +145,7 @@ const V8: Phases = &[
         &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
+            step(&distances::STAGE, distances::run),
             Step {
                 releases: &[
                     small(columns::PAIRED_EDGE),
@@ -140,7 +155,7 @@ const V8: Phases = &[
                     per_edge(columns::EDGE_TO),
                     per_edge(columns::EDGE_FLAGS),
                 ],
-                ..step(&distances::STAGE, distances::run)
+                ..SHORTEST_PATHS
             },
         ],
     ],
@@ -153,19 +168,26 @@ pub const BESIDE_NODES: Lane = &[
         releases: &[per_node(columns::PREORDER_NODE), per_node(columns::PREORDER_DOMINATOR)],
         ..step(&class_rows::STAGE, class_rows::run)
     },
+    step(&big::STAGE, big::run),
+    Step {
+        wanted_by: Some(TableName::Chains),
+        releases: &[per_node(columns::PATH_PARENT), per_node(columns::PATH_LABEL), per_node(columns::NODE_OUTERMOST)],
+        ..step(&chains::STAGE, chains::run)
+    },
     step(&largest::STAGE, largest::run),
 ];
 
 /// The stages that write tables, and those tables.
 fn writers(format: Format) -> &'static [(TableName, &'static StageInfo)] {
-    const ALL: [(TableName, &StageInfo); 4] = [
+    const ALL: [(TableName, &StageInfo); 5] = [
         (TableName::Nodes, &nodes::STAGE),
         (TableName::Edges, &edges::STAGE),
         (TableName::Classes, &class_table::STAGE),
+        (TableName::Chains, &chain_table::STAGE),
         (TableName::Threads, &threads::STAGE),
     ];
     match format {
-        Format::V8 => &ALL[..3],
+        Format::V8 => &ALL[..4],
         Format::Jvm => &ALL,
     }
 }
@@ -187,9 +209,10 @@ pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
 /// All stages of an analysis that writes these tables, in the order in which one thread runs them.
 pub fn stages(format: Format, tables: &Tables) -> impl Iterator<Item = &'static StageInfo> {
     let writers = writers(format).iter().filter(|(table, _)| tables.has(*table)).map(|&(_, stage)| stage);
+    let wanted = steps(format).filter(|step| step.is_wanted(tables));
     // The table of nodes adds up on the way.
     let totals = (!tables.has(TableName::Nodes)).then_some(&totals::STAGE);
-    std::iter::once(reader(format)).chain(steps(format).map(|step| step.info)).chain(totals).chain(writers)
+    std::iter::once(reader(format)).chain(wanted.map(|step| step.info)).chain(totals).chain(writers)
 }
 
 /// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
@@ -198,7 +221,8 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, tables: &Tables) 
     let mut now = reader(format).scratch_bytes(nodes, edges);
     let mut most = now;
     for step in steps(format) {
-        now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
+        let bytes = if step.is_wanted(tables) { step.info.scratch_bytes(nodes, edges) } else { 0 };
+        now = now.saturating_add(bytes);
         most = most.max(now);
         for release in step.releases.iter().filter(|release| is_released(release.column, tables)) {
             let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));

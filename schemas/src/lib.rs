@@ -4,6 +4,7 @@
 //! the columns through which the stages of one run meet on disk, and [`ids`] holds the id spaces as newtypes, so that
 //! an ordinal of one space cannot be used in another. This crate knows nobody and computes nothing.
 
+pub mod chains;
 pub mod classes;
 pub mod edges;
 pub mod ids;
