@@ -8,7 +8,7 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
 use heaplake_schemas::run::{TableName, Tables};
-use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, classes, edges, metadata, nodes, run, snapshot};
+use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, edges, metadata, nodes, run, snapshot};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -383,10 +383,11 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 4] = [
+    let tables: [(&str, SchemaRef); 5] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
+        (chains::FILE, chains::schema()),
         (snapshot::FILE, snapshot::schema()),
     ];
     for (file, schema) in &tables {

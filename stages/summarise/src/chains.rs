@@ -1,14 +1,14 @@
 //! Stage `chains`: through which classes the instances of big classes are held.
 //!
 //! * Computes: for both trees, that of shortest paths and that of dominators, the path of classes from the root to every
-//!   instance of a big class, interned and folded as [`trie`](crate::trie) says; for each of those paths the number of
+//!   instance of a big class, interned and folded as [`trie`](crate::trie) and [`fold`](crate::fold) say; for each of those paths the number of
 //!   instances, their shallow size, their retained size with nothing counted twice (as in the class rows), and the
 //!   instance that retains most, the first of equals. So the chains of a class sum to its row.
-//! * Reads: `class.big`, `node.{class,shallow,retained,outermost,dominator}`, `path.{parent,label}`; `node.preorder` where
+//! * Reads: `class.{big,row}`, `node.{class,shallow,retained,outermost,dominator}`, `path.{parent,label}`; `node.preorder` where
 //!   the input has garbage.
 //! * Writes: `chain.{row,element}`, rows in the order of the table.
 //! * Resident memory: 16 bytes per node (element, parent, class, label) where the budget allows, paged where not; 1 MiB of
-//!   stack; some 80 bytes per element of paths, of which there are not many more than 2^18.
+//!   stack; some 200 bytes per element of paths, of which there are not many more than 2^17.
 //! * Passes over disk: for each tree one over the node columns in order, and their ancestors at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -16,6 +16,7 @@
 //! * Reference: counts and sizes equal those of an enumeration, in tests.
 
 use crate::classes::counts;
+use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
 use heaplake_kit::{
     Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, Stack, StageError,
@@ -39,6 +40,9 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "node columns twice, and the trees",
 };
 
+/// One part in so many of the heap is light: names of edges do not matter where no chain of such a size is behind them.
+const LIGHT: u64 = 1000;
+
 /// What the instances at one element sum to.
 #[derive(Clone, Copy)]
 struct Tally {
@@ -49,8 +53,34 @@ struct Tally {
     example_bytes: u64,
 }
 
-const NOTHING: Tally =
-    Tally { count: 0, shallow_bytes: 0, retained_bytes: 0, example_node: NodeId::NONE, example_bytes: 0 };
+impl Merge for Tally {
+    const NOTHING: Self =
+        Self { count: 0, shallow_bytes: 0, retained_bytes: 0, example_node: NodeId::NONE, example_bytes: 0 };
+
+    fn weight(&self) -> u64 {
+        self.retained_bytes
+    }
+
+    fn merge(&mut self, other: &Self) -> Result<(), StageError> {
+        self.count += other.count;
+        self.shallow_bytes = sum(self.shallow_bytes, other.shallow_bytes)?;
+        self.retained_bytes = sum(self.retained_bytes, other.retained_bytes)?;
+        if (Reverse(other.example_bytes), other.example_node) < (Reverse(self.example_bytes), self.example_node) {
+            (self.example_node, self.example_bytes) = (other.example_node, other.example_bytes);
+        }
+        Ok(())
+    }
+}
+
+fn sum(a: u64, b: u64) -> Result<u64, StageError> {
+    a.checked_add(b).ok_or(StageError::Overflow("the size of a chain"))
+}
+
+/// Bytes of all instances of all classes.
+fn heap_bytes(scratch: &Scratch) -> Result<u64, StageError> {
+    let rows = ColumnMap::open(scratch, columns::CLASS_ROW, None)?;
+    Ok(rows.iter().map(|row| row.shallow_bytes).fold(0, u64::saturating_add))
+}
 
 /// Finds the chains.
 ///
@@ -62,11 +92,14 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut elements = ColumnWriter::create(scratch, columns::CHAIN_ELEMENT)?;
     let mut rows = context.budget.growing("chains: rows");
     let mut spilled_bytes = 0;
+    // Chains that weigh less keep no names of edges.
+    let least = heap_bytes(scratch)? / LIGHT;
     for (kind, parents) in [columns::PATH_PARENT, columns::NODE_DOMINATOR].into_iter().enumerate() {
         let (trie, tallies, spilled) = walk(facts, parents, scratch, context)?;
         spilled_bytes += spilled;
+        let (folded, tallies) = fold(trie.elements(), &tallies, least, &context.budget)?;
         let first = elements.len() as u32;
-        for (at, (element, tally)) in trie.elements().iter().zip(tallies.iter()).enumerate() {
+        for (at, (element, tally)) in folded.iter().zip(tallies.iter()).enumerate() {
             let parent = if element.parent == NONE { NONE } else { element.parent + first };
             elements.push(Element { parent, ..*element })?;
             if tally.count > 0 {
@@ -178,28 +211,20 @@ fn add_up<E: Store<u32>>(
         }
         let element = paths.resolve(NodeId(node), &mut tree)? as usize;
         while tallies.len() <= element {
-            tallies.push(NOTHING)?;
+            tallies.push(Tally::NOTHING)?;
         }
         tallies[element].add(NodeId(node), size, held, outermost != 0)?;
     }
     while tallies.len() < paths.trie.elements().len() {
-        tallies.push(NOTHING)?;
+        tallies.push(Tally::NOTHING)?;
     }
     Ok(())
 }
 
 impl Tally {
     fn add(&mut self, node: NodeId, size: u64, held: u64, outermost: bool) -> Result<(), StageError> {
-        let overflow = || StageError::Overflow("the size of a chain");
-        self.count += 1;
-        self.shallow_bytes = self.shallow_bytes.checked_add(size).ok_or_else(overflow)?;
-        if outermost {
-            self.retained_bytes = self.retained_bytes.checked_add(held).ok_or_else(overflow)?;
-        }
-        if held > self.example_bytes || self.example_node.is_none() {
-            (self.example_node, self.example_bytes) = (node, held);
-        }
-        Ok(())
+        let retained_bytes = if outermost { held } else { 0 };
+        self.merge(&Self { count: 1, shallow_bytes: size, retained_bytes, example_node: node, example_bytes: held })
     }
 }
 

@@ -4,5 +4,6 @@
 pub mod big;
 pub mod chains;
 pub mod classes;
+mod fold;
 pub mod largest;
 mod trie;

@@ -20,9 +20,9 @@ pub const NEAR: usize = 4;
 /// Elements of a path.
 pub const DEEPEST: u16 = 100;
 /// Elements after which new ones have no labels.
-const LABELLED: usize = 1 << 17;
+const LABELLED: usize = 1 << 16;
 /// Elements after which paths are cut.
-const MOST: usize = 1 << 18;
+const MOST: usize = 1 << 17;
 
 /// No element: the root of the trie, or a free place in the table.
 pub const NONE: u32 = u32::MAX;
@@ -79,12 +79,16 @@ impl Trie {
         if self.elements.len() < LABELLED {
             return self.add(parent, label, class);
         }
-        self.place_late(parent, class)
+        self.place_late(parent, label, class)
     }
 
     /// A new element where there are many already.
-    fn place_late(&mut self, parent: u32, class: u32) -> Result<u32, StageError> {
-        let (parent, label) = if self.elements.len() < MOST { (parent, label::ANY) } else { (NONE, label::CUT) };
+    fn place_late(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+        let (parent, label) = match label {
+            _ if self.elements.len() >= MOST => (NONE, label::CUT),
+            label::CUT => (parent, label),
+            _ => (parent, label::ANY),
+        };
         match self.find(parent, label, class) {
             Some(found) => Ok(found),
             None => self.add(parent, label, class),
@@ -180,7 +184,7 @@ mod tests {
     fn recursion_through_others_folds() {
         let mut trie = trie();
         let end = walk(&mut trie, [(1, 1)].into_iter().chain([(2, 2), (3, 3), (4, 4), (5, 5)].repeat(1000)));
-        assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 5, 1)]);
+        assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 1), (3, 3, 0), (4, 4, 0), (5, 5, 0)]);
         // One element more, and it is too far back.
         let mut trie = self::trie();
         let end = walk(&mut trie, [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (2, 2)]);
