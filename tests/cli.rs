@@ -171,7 +171,7 @@ fn other_options_or_content_need_force() {
     // Without a name of its own another content is another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
-    assert!(cause.contains("--tables (nodes,edges,classes,threads,snapshot)"), "{cause}");
+    assert!(cause.contains("--tables (nodes,edges,classes,chains,threads,snapshot)"), "{cause}");
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
 
     lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();

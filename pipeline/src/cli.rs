@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::inspect::Subject;
 use crate::memory::Size;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -25,6 +26,12 @@ pub enum Command {
     Plan(Plan),
     /// Print the summary of a run again
     Show(Show),
+    /// Print what holds an object: a shortest path from a root, and its dominators
+    Why(WhyOptions),
+    /// Print the objects that retain most
+    Top(TopOptions),
+    /// Print what an object alone keeps alive, as a tree
+    Dominators(TreeOptions),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake"
@@ -178,6 +185,62 @@ pub struct Show {
     /// Folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `why`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "A shortest path needs a run with the table of edges (analyze --edges).\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
+)]
+pub struct WhyOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Subject,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `top`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake top lake/release=none/snapshot=Heap-1f0c9a77 --class 'Session*'")]
+pub struct TopOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Only objects of classes with such a name; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    pub classes: Vec<String>,
+    /// How many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub count: u16,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `dominators`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake dominators lake/release=none/snapshot=Heap-1f0c9a77 @70125 --depth 4")]
+pub struct TreeOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id [default: the root]
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Option<Subject>,
+    /// Levels of the tree
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub depth: u8,
+    /// Children of each object that are shown
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub children: u8,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,

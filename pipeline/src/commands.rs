@@ -1,9 +1,13 @@
 //! What the command line asks for, done.
 
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, Plan, Show};
+use crate::cli::{Analyze, Cli, Command, Plan, Show, TopOptions, TreeOptions, WhyOptions};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs;
+use crate::inspect::top::{self, Top};
+use crate::inspect::tree::{self, Branch};
+use crate::inspect::why::{self, Why};
+use crate::inspect::{Asked, Unanswered};
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::summary;
@@ -35,6 +39,20 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Analyze(options) => run_analyze(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
+        Command::Why(WhyOptions { run, subject, json }) => {
+            let answer = Asked::open(&run).and_then(|asked| why::ask(&asked, subject));
+            answered(answer, json, Why::text)
+        }
+        Command::Top(TopOptions { run, classes, count, json }) => {
+            let patterns: Vec<_> = classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
+            let answer = Asked::open(&run).and_then(|asked| top::ask(&asked, &patterns, usize::from(count)));
+            answered(answer, json, Top::text)
+        }
+        Command::Dominators(TreeOptions { run, subject, depth, children, json }) => {
+            let (depth, children) = (usize::from(depth), usize::from(children));
+            let answer = Asked::open(&run).and_then(|asked| tree::ask(&asked, subject, depth, children));
+            answered(answer, json, Branch::text)
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "heaplake", &mut text);
@@ -226,6 +244,15 @@ fn run_show(options: &Show) -> u8 {
         }
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
+}
+
+/// Prints an answer from a run's tables, or why there is none.
+fn answered<T: Serialize>(answer: Result<T, Unanswered>, json: bool, text: impl Fn(&T) -> String) -> u8 {
+    match answer {
+        Ok(answer) if json => print_json(&answer),
+        Ok(answer) => print(text(&answer).as_bytes()),
+        Err(Unanswered { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
     }
 }
 

@@ -101,12 +101,12 @@ impl Forecast {
     fn write(&self, input: &str, out: &mut String) -> std::fmt::Result {
         let about = if self.estimated { "about " } else { "" };
         writeln!(out, "{input}: {about}{} nodes, {} edges\n", count(self.nodes), count(self.edges))?;
-        writeln!(out, "  {:<13} {:>12} {:>12} {:>12}  passes", "stage", "wants", "gets", "scratch")?;
+        writeln!(out, "  {:<17} {:>12} {:>12} {:>12}  passes", "stage", "wants", "gets", "scratch")?;
         for stage in &self.stages {
             let given = format!("{}{}", size(stage.given), if stage.paged { "*" } else { "" });
             let scratch = if stage.scratch == 0 { "-".to_owned() } else { size(stage.scratch) };
             let (name, wanted, passes) = (stage.stage, size(stage.wanted), stage.passes);
-            writeln!(out, "  {name:<13} {wanted:>12} {given:>12} {scratch:>12}  {passes}")?;
+            writeln!(out, "  {name:<17} {wanted:>12} {given:>12} {scratch:>12}  {passes}")?;
         }
         writeln!(out, "\nscratch {} and the strings; * pages, because the budget is smaller", size(self.scratch))?;
         let verdict = if self.memory < self.least_memory {

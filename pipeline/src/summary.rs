@@ -114,7 +114,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// At most so many characters, on one line.
-fn shorten(text: &str, most: usize) -> String {
+pub(crate) fn shorten(text: &str, most: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     if text.chars().count() <= most { clean.collect() } else { clean.take(most - 1).chain(['…']).collect() }
 }

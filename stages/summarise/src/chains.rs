@@ -57,8 +57,8 @@ impl Merge for Tally {
     const NOTHING: Self =
         Self { count: 0, shallow_bytes: 0, retained_bytes: 0, example_node: NodeId::NONE, example_bytes: 0 };
 
-    fn weight(&self) -> u64 {
-        self.retained_bytes
+    fn weight(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.retained_bytes)
     }
 
     fn merge(&mut self, other: &Self) -> Result<(), StageError> {

@@ -19,8 +19,8 @@ pub trait Merge: Copy {
     /// Nothing yet.
     const NOTHING: Self;
 
-    /// Size of the chain that ends here.
-    fn weight(&self) -> u64;
+    /// Size of the chain that ends here, if one does.
+    fn weight(&self) -> Option<u64>;
 
     /// Adds what ends at another element.
     ///
@@ -64,7 +64,10 @@ pub fn fold<T: Merge>(
         for &(_, at) in &levels[start..end] {
             let Element { parent, class, label, .. } = elements[at as usize];
             let parent = place.get(parent as usize).copied().unwrap_or(NONE);
-            level.push(Entry { parent, class, label, element: at, weight: weights[at as usize] })?;
+            // Where recursion was folded, no chain may be left behind an element.
+            if let Some(weight) = weights[at as usize].checked_sub(1) {
+                level.push(Entry { parent, class, label, element: at, weight })?;
+            }
         }
         name(&mut level, least);
         level.sort_unstable_by_key(|entry| (entry.parent, entry.class, entry.label, entry.element));
@@ -104,11 +107,11 @@ fn name(level: &mut [Entry], least: u64) {
     }
 }
 
-/// The heaviest chain that ends at or behind each element.
+/// One more than the weight of the heaviest chain that ends at or behind each element; 0 where none does.
 fn weights<T: Merge>(elements: &[Element], tallies: &[T], budget: &Budget) -> Result<BudgetVec<u64>, StageError> {
     let mut weights = budget.zeroed("chains: weights", elements.len())?;
     for at in (0..elements.len()).rev() {
-        let weight = tallies[at].weight().max(weights[at]);
+        let weight = tallies[at].weight().map_or(0, |weight| weight.saturating_add(1)).max(weights[at]);
         weights[at] = weight;
         if let Some(above) = weights.get_mut(elements[at].parent as usize) {
             *above = weight.max(*above);
@@ -134,8 +137,8 @@ mod tests {
     impl Merge for u64 {
         const NOTHING: Self = 0;
 
-        fn weight(&self) -> u64 {
-            *self
+        fn weight(&self) -> Option<u64> {
+            Some(*self).filter(|&weight| weight > 0)
         }
 
         fn merge(&mut self, other: &Self) -> Result<(), StageError> {
@@ -155,10 +158,10 @@ mod tests {
 
     #[test]
     fn heavy_names_stay() {
-        let trie: Vec<_> = (0..100).map(|i| (NONE, i, 1, u64::from(i))).collect();
+        let trie: Vec<_> = (0..100).map(|i| (NONE, i, 1, u64::from(i) + 1)).collect();
         let folded = folded(&trie, 1);
         assert_eq!(folded.len(), NAMES + 1);
-        assert_eq!(folded[NAMES], (NONE, label::ANY, 1, (0..84).sum()));
+        assert_eq!(folded[NAMES], (NONE, label::ANY, 1, (1..85).sum()));
         assert_eq!(folded[..NAMES], trie[84..]);
     }
 
@@ -170,6 +173,12 @@ mod tests {
         assert_eq!(folded(&trie, 5), expected);
         // All names weigh enough.
         assert_eq!(folded(&trie, 1), trie);
+    }
+
+    #[test]
+    fn what_leads_nowhere_goes() {
+        let trie = [(NONE, 1, 1, 0), (NONE, 2, 1, 5), (0, 3, 2, 0)];
+        assert_eq!(folded(&trie, 100), [(NONE, 2, 1, 5)]);
     }
 
     #[test]
