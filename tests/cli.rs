@@ -7,8 +7,11 @@ mod support;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
-use heaplake_schemas::run::{TableName, Tables};
-use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, edges, metadata, nodes, run, snapshot};
+use heaplake_schemas::run::{Duplicates, Options, TableName, Tables};
+use heaplake_schemas::{
+    HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run,
+    snapshot,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -171,7 +174,10 @@ fn other_options_or_content_need_force() {
     // Without a name of its own another content is another run.
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
-    assert!(cause.contains("--tables (nodes,edges,classes,chains,threads,snapshot)"), "{cause}");
+    assert!(
+        cause.contains("--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,threads,snapshot)"),
+        "{cause}"
+    );
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
 
     lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();
@@ -285,11 +291,15 @@ fn quiet_says_nothing() {
 
 #[test]
 fn a_log_has_one_line_per_stage() {
-    for (options, tables) in [
-        (&[][..], Tables::default()),
-        (&["--edges"], Tables::all()),
-        (&["--tables=classes", "--edges"], [TableName::Classes, TableName::Edges].into_iter().collect()),
-    ] {
+    let few = [TableName::Classes, TableName::Edges].into_iter().collect();
+    let wanted = [
+        (&[][..], Options::default()),
+        (&["--edges"], Options { tables: Tables::all(), ..Options::default() }),
+        (&["--tables=classes", "--edges"], Options { tables: few, ..Options::default() }),
+        (&["--duplicates", "all"], Options { duplicates: Duplicates::All, ..Options::default() }),
+        (&["--duplicates", "none"], Options { duplicates: Duplicates::None, ..Options::default() }),
+    ];
+    for (options, wanted) in wanted {
         let lake = Lake::new();
         let input = lake.input("Heap.heapsnapshot", &small());
         let output = analyze(&lake).arg(&input).args(options).output().unwrap();
@@ -301,7 +311,7 @@ fn a_log_has_one_line_per_stage() {
             assert!(did.contains(" rows in ") && did.ends_with(" s"), "{line:?}");
             logged.push(stage);
         }
-        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8, &tables);
+        let stages = heaplake::plan::stages(heaplake_ingest::Format::V8, &wanted);
         let mut expected: Vec<&str> = stages.map(|stage| stage.name).collect();
         // Two lanes of stages may run side by side, so their lines come as they are done.
         logged.sort_unstable();
@@ -383,12 +393,14 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 5] = [
+    let tables: [(&str, SchemaRef); 7] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
         (chains::FILE, chains::schema()),
         (snapshot::FILE, snapshot::schema()),
+        (duplicate_sets::FILE, duplicate_sets::schema()),
+        (duplicate_members::FILE, duplicate_members::schema()),
     ];
     for (file, schema) in &tables {
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(run.join(file)).unwrap()).unwrap();

@@ -5,7 +5,7 @@
 mod support;
 
 use heaplake_ingest::Format;
-use heaplake_schemas::run::Tables;
+use heaplake_schemas::run::Options;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn undisturbed() -> (Lake, PathBuf, Vec<Vec<u8>>) {
 #[test]
 fn a_run_killed_after_any_stage_goes_on_behind_it() {
     let (lake, input, expected) = undisturbed();
-    for stage in heaplake::plan::stages(Format::V8, &Tables::default()).map(|stage| stage.name) {
+    for stage in heaplake::plan::stages(Format::V8, &Options::default()).map(|stage| stage.name) {
         kill_after(&lake, &input, stage);
         if !lake.runs().is_empty() {
             // It was done before the signal came.

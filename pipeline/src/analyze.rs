@@ -14,7 +14,10 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
-use heaplake_publish::{chains as chain_table, classes as class_table, edges, nodes, snapshot, threads, totals};
+use heaplake_publish::{
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, nodes, snapshot, threads,
+    totals,
+};
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
@@ -74,6 +77,16 @@ pub enum Failure {
         /// What it differs in.
         difference: String,
     },
+    /// A run cannot be made again.
+    #[error("{}: {problem}", target.display())]
+    Again {
+        /// The run, or what was named as one.
+        target: PathBuf,
+        /// Why.
+        problem: String,
+        /// What to do.
+        advice: String,
+    },
     /// Another process analyses the same input into the same lake.
     #[error("{}: another heaplake is at work on this input", lock.display())]
     Busy {
@@ -89,6 +102,7 @@ impl Failure {
         match self {
             Self::Stage(error) => error.advice(),
             Self::Taken { .. } => "give --force to replace it, or another --snapshot name".to_owned(),
+            Self::Again { advice, .. } => advice.clone(),
             Self::Busy { .. } => "wait until it is done".to_owned(),
         }
     }
@@ -136,7 +150,7 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
 }
 
 /// The run that this input has in the lake already, if it was made with the same options.
-fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
+pub(crate) fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
     let Input::File(path) = &request.input else { return Ok(None) };
     let Ok(bytes) = fs::metadata(path).map(|file| file.len()) else { return Ok(None) };
     let candidates = match &request.snapshot {
@@ -177,23 +191,40 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
     places
 }
 
-fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Failure> {
+pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Failure> {
     let difference = if run.schema_version != SCHEMA_VERSION {
         format!("its schema version ({})", run.schema_version)
     } else if run.options.tables != request.options.tables {
         format!("--tables ({})", run.options.tables)
     } else if run.options.referents != request.options.referents {
         format!("--referents ({})", run.options.referents.name())
+    } else if let Some(difference) = duplicates_differ(&run.options, &request.options) {
+        difference
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
     } else if run.options.big != request.options.big {
         format!("big classes ({})", run.options.big)
+    } else if run.options.replay != request.options.replay {
+        "the options of replay".to_owned()
     } else if run.options.labels != request.options.labels {
         "its labels".to_owned()
     } else {
         return Ok(Outcome { place, run, unchanged: true });
     };
     Err(Failure::Taken { place, difference })
+}
+
+/// In which option about duplicates two runs differ.
+fn duplicates_differ(old: &Options, new: &Options) -> Option<String> {
+    if old.duplicates != new.duplicates {
+        Some(format!("--duplicates ({})", old.duplicates.name()))
+    } else if old.duplicates_of != new.duplicates_of {
+        Some(format!("--duplicates-of ({})", old.duplicates_of.join(", ")))
+    } else if old.duplicate_work != new.duplicate_work {
+        Some(format!("--duplicate-work ({})", old.duplicate_work.map_or("default".to_owned(), |work| work.to_string())))
+    } else {
+        None
+    }
 }
 
 /// A run in the making.
@@ -231,7 +262,7 @@ impl<'a> Work<'a> {
     }
 
     fn admit(&self, format: Format, nodes: u64) -> Result<(), StageError> {
-        plan::admit(format, self.request.memory, nodes, &self.request.options.tables)
+        plan::admit(format, self.request.memory, nodes, &self.request.options)
     }
 
     /// Reads the input, unless an earlier run did; its format.
@@ -274,13 +305,11 @@ impl<'a> Work<'a> {
     }
 
     fn lane(&self, lane: Lane, context: &Context<'_>) -> Result<(), StageError> {
-        lane.iter().try_for_each(|step| {
-            if step.is_wanted(&self.request.options.tables) {
-                self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
-            }
+        lane.iter().filter(|step| step.need.is_met(&self.request.options)).try_for_each(|step| {
+            self.stage(step.info, step.appends, || (step.run)(self.scratch, context))?;
             let released = step.releases.iter().map(|release| release.column);
             released
-                .filter(|column| plan::is_released(column, &self.request.options.tables))
+                .filter(|column| plan::is_released(column, step, &self.request.options))
                 .for_each(|column| self.scratch.discard_file(column));
             Ok(())
         })
@@ -371,6 +400,20 @@ impl<'a> Work<'a> {
             finished(&threads::STAGE, stats, seconds);
             tables.push(table);
         }
+        let mut duplicates = None;
+        if scratch.has(columns::SET_ROW) {
+            duplicates = Some(duplicate_sets::summary(scratch)?);
+        }
+        if wanted(TableName::DuplicateSets) && scratch.has(columns::SET_ROW) {
+            let ((table, stats), seconds) = clocked(|| duplicate_sets::run(facts, scratch, new.folder(), context))?;
+            finished(&duplicate_sets::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        if wanted(TableName::DuplicateMembers) && scratch.has(columns::SET_ROW) {
+            let ((table, stats), seconds) = clocked(|| duplicate_members::run(facts, scratch, new.folder(), context))?;
+            finished(&duplicate_members::STAGE, stats, seconds);
+            tables.push(table);
+        }
         let mut stages: Vec<StageTime> = self.journal().done().iter().map(earlier).collect();
         stages.append(&mut tables_done);
         let objects: Vec<LargeObject> = scratch.read_document(documents::LARGEST)?;
@@ -396,12 +439,14 @@ impl<'a> Work<'a> {
                 unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
                 detached_count: totals.detached_count,
                 partial: facts.partial.clone(),
+                duplicates,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
                 scratch_bytes: self.journal().fullest(),
             },
+            replay: None,
         };
         if wanted(TableName::Snapshot) {
             run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);
@@ -412,7 +457,7 @@ impl<'a> Work<'a> {
 }
 
 /// What a stage gives, and the seconds that it took.
-fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
+pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
     let begun = Instant::now();
     Ok((run()?, begun.elapsed().as_secs_f64()))
 }

@@ -2,9 +2,10 @@
 
 use crate::inspect::Subject;
 use crate::memory::Size;
+use crate::replay_cli::{Replay, Track};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::{BigClasses, Referents, TableName, Tables};
+use heaplake_schemas::run::{BigClasses, Duplicates, Options, Referents, TableName, Tables};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -22,6 +23,12 @@ pub struct Cli {
 pub enum Command {
     /// Analyse snapshots and add each to a lake as one run
     Analyze(Box<Analyze>),
+    /// Look for duplicate instances in runs that are in a lake already, or in snapshots
+    Duplicates(Box<DuplicatesOf>),
+    /// Replay traces of allocations and collections and add each to a lake as one run
+    Replay(Box<Replay>),
+    /// Say which object was at an address at some moment of a replayed trace, and what became of it
+    Track(Track),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(Plan),
     /// Print the summary of a run again
@@ -98,6 +105,9 @@ pub struct Analyze {
     /// Which classes are big: their chains of references go into the table of chains
     #[command(flatten)]
     pub big: Big,
+    /// What to do about duplicates
+    #[command(flatten)]
+    pub duplicates: DuplicateOptions,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -115,10 +125,60 @@ pub struct Analyze {
     pub json: bool,
 }
 
+const DUPLICATES_EXAMPLES: &str = "\
+Examples:
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77 --duplicates-of 'java.util.*Map'
+  heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
+  heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
+
+Of a run, the snapshot that it was made from is read again, so it must be there and unchanged. The new run takes the
+place of the old one in one step.";
+
+/// Options of `duplicates`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DUPLICATES_EXAMPLES)]
+pub struct DuplicatesOf {
+    /// Folders of runs, or snapshots, which need --out
+    #[arg(required = true, value_name = "RUN|FILE")]
+    pub targets: Vec<PathBuf>,
+    /// The lake for snapshots that are named
+    #[arg(long, value_name = "LAKE")]
+    pub out: Option<PathBuf>,
+    /// The snapshot that the run was made from, where it lies elsewhere now; for a single run
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Look for duplicate instances: those without references, or all [default: all, or with --duplicates-of as the run]
+    #[arg(long, value_name = "MODE", value_parser = duplicates())]
+    pub duplicates: Option<Duplicates>,
+    /// Look for all duplicates of these classes only; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides [default: as in analyze]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+    /// Memory that the analysis may allocate [default: as in analyze]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those that the format has: nodes, edges, classes, chains, threads, snapshot [default: all but edges]
+    /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
+    /// threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too
@@ -173,9 +233,40 @@ pub struct Plan {
     /// The tables
     #[command(flatten)]
     pub tables: Chosen,
+    /// What to do about duplicates
+    #[command(flatten)]
+    pub duplicates: DuplicateOptions,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How far to look for duplicate instances.
+#[derive(Args, Clone, Debug)]
+pub struct DuplicateOptions {
+    /// Look for duplicate instances: not at all, those without references, or all
+    #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicates())]
+    pub duplicates: Duplicates,
+    /// Look for all duplicates of these classes in any case; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides; what is left over counts as possible
+    /// duplicates [default: 4 per node, at least 10 million]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+}
+
+impl DuplicateOptions {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options {
+            duplicates: self.duplicates,
+            duplicates_of: self.duplicates_of.clone(),
+            duplicate_work: self.duplicate_work,
+            ..Options::default()
+        }
+    }
 }
 
 /// Options of `show`.
@@ -247,7 +338,7 @@ pub struct TreeOptions {
 }
 
 /// A name that becomes part of a folder's name.
-fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('.') || text.len() > 200 {
         return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
     }
@@ -268,11 +359,17 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
 }
 
+fn duplicates() -> impl TypedValueParser<Value = Duplicates> {
+    let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
+    PossibleValuesParser::new(modes.map(Duplicates::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}
+
 fn pattern(text: &str) -> Result<String, String> {
     glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
-fn label(text: &str) -> Result<(String, String), String> {
+pub(crate) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("a label has the form KEY=VALUE".to_owned()),

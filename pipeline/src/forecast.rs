@@ -5,7 +5,7 @@ use crate::summary::{count, size};
 use heaplake_ingest::Format;
 use heaplake_kit::StageInfo;
 use heaplake_kit::budget::FIXED_OVERHEAD;
-use heaplake_schemas::run::Tables;
+use heaplake_schemas::run::Options;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -63,10 +63,10 @@ pub struct StageForecast {
 impl Forecast {
     /// For an input.
     #[must_use]
-    pub fn new(heap: &Heap, memory: u64, tables: &Tables) -> Self {
+    pub fn new(heap: &Heap, memory: u64, options: &Options) -> Self {
         let Heap { format, nodes, edges, estimated } = *heap;
         let wanted = |stage: &StageInfo| stage.resident_bytes(nodes, edges) + FIXED_OVERHEAD;
-        let stages: Vec<StageForecast> = plan::stages(format, tables)
+        let stages: Vec<StageForecast> = plan::stages(format, options)
             .map(|stage| StageForecast {
                 stage: stage.name,
                 wanted: wanted(stage),
@@ -76,7 +76,7 @@ impl Forecast {
                 passes: stage.passes,
             })
             .collect();
-        let least = plan::stages(format, tables).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
+        let least = plan::stages(format, options).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
         Self {
             nodes,
             edges,
@@ -84,7 +84,7 @@ impl Forecast {
             memory,
             least_memory: least.unwrap_or(0),
             resident_memory: stages.iter().map(|stage| stage.wanted).max().unwrap_or(0),
-            scratch: plan::fullest_scratch(format, nodes, edges, tables),
+            scratch: plan::fullest_scratch(format, nodes, edges, options),
             stages,
         }
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn verdicts_follow_the_budget() {
         let heap = Heap { format: Format::V8, nodes: 10_000_000, edges: 40_000_000, estimated: false };
-        let text = |memory| Forecast::new(&heap, memory, &Tables::default()).text("it");
+        let text = |memory| Forecast::new(&heap, memory, &Options::default()).text("it");
         assert!(text(8 << 30).contains("everything to be resident") && !text(8 << 30).contains("MiB*"));
         assert!(text(128 << 20).contains("from ") && text(128 << 20).contains("128.0 MiB*"));
         assert!(text(16 << 20).contains("too little"));

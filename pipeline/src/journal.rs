@@ -12,9 +12,8 @@ use heaplake_ingest::Format;
 use heaplake_ingest::source::Input;
 use heaplake_ingest::v8::APPENDED;
 use heaplake_kit::{Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::totals;
 use heaplake_schemas::HEAPLAKE_VERSION;
-use heaplake_schemas::run::{Options, Tables};
+use heaplake_schemas::run::Options;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -145,12 +144,11 @@ impl Origin {
                 (path.display().to_string(), file.len(), changed, file.ino())
             }),
         };
-        let tables = &Tables::all();
         Self {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             stages: Format::ALL
                 .into_iter()
-                .flat_map(|format| plan::stages(format, tables).chain([&totals::STAGE]))
+                .flat_map(plan::every_stage)
                 .map(|stage| (stage.name.to_owned(), stage.version))
                 .collect(),
             input,

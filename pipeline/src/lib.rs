@@ -3,6 +3,7 @@
 //! [`analyze::analyze`] takes one input through all stages; [`commands`] does what the command line asks for and is all
 //! that `main` calls.
 
+pub mod again;
 pub mod analyze;
 pub mod cli;
 pub mod commands;
@@ -13,5 +14,9 @@ pub mod journal;
 pub mod memory;
 pub mod plan;
 pub mod progress;
+pub mod replay;
+pub mod replay_cli;
+pub mod replay_summary;
 pub mod summary;
+pub mod track;
 pub mod workplace;

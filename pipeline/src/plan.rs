@@ -1,15 +1,51 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
+use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
-use heaplake_ingest::jvm::{link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, holds, intern, owners, read};
+use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_publish::{chains as chain_table, classes as class_table, edges, nodes, threads, totals};
-use heaplake_schemas::run::{TableName, Tables};
+use heaplake_publish::{
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads, totals,
+};
+use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
 use heaplake_summarise::{big, chains, classes as class_rows, largest};
+
+/// When a stage is a part of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Always.
+    Always,
+    /// Where a table is wanted.
+    Table(TableName),
+    /// Where what the table of nodes adds up must be added up without it.
+    Totals,
+    /// Where duplicates are looked for.
+    Duplicates,
+    /// Where references are looked into for that.
+    References,
+    /// Where they are not.
+    Values,
+}
+
+impl Need {
+    /// Whether the options ask for it.
+    #[must_use]
+    pub fn is_met(self, options: &Options) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Table(TableName::DuplicateSets | TableName::DuplicateMembers) if !options.finds_duplicates() => false,
+            Self::Table(table) => options.tables.has(table),
+            Self::Totals => !options.tables.has(TableName::Nodes),
+            Self::Duplicates => options.finds_duplicates(),
+            Self::References => options.looks_into_references(),
+            Self::Values => options.finds_duplicates() && !options.looks_into_references(),
+        }
+    }
+}
 
 /// A stage between the reading of the input and the writing of tables.
 #[derive(Clone, Copy)]
@@ -18,20 +54,12 @@ pub struct Step {
     pub info: &'static StageInfo,
     /// Its entry function.
     pub run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>,
+    /// When it is run.
+    pub need: Need,
     /// Whether it appends to columns that other stages wrote.
     pub appends: bool,
-    /// The table that it is for, if only one wants it. What it releases goes in any case.
-    pub wanted_by: Option<TableName>,
     /// Columns that no stage reads any more once it is done; the tables may still.
     pub releases: &'static [Release],
-}
-
-impl Step {
-    /// Whether an analysis that writes these tables has this step.
-    #[must_use]
-    pub fn is_wanted(&self, tables: &Tables) -> bool {
-        self.wanted_by.is_none_or(|table| tables.has(table))
-    }
 }
 
 /// A column that is no longer needed.
@@ -59,7 +87,48 @@ const fn small<T>(column: Column<T>) -> Release {
 }
 
 const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>) -> Step {
-    Step { info, run, appends: false, wanted_by: None, releases: &[] }
+    Step { info, run, need: Need::Always, appends: false, releases: &[] }
+}
+
+/// The stages that find duplicates, once there is an equality graph.
+const DUPLICATES: Lane = &[
+    Step { need: Need::Values, ..step(&resolve::trivial::STAGE, resolve::trivial::run) },
+    Step { need: Need::References, ..step(&components::STAGE, components::run) },
+    Step { need: Need::References, ..step(&equal_classes::STAGE, equal_classes::run) },
+    Step { need: Need::References, ..step(&proofs::STAGE, proofs::run) },
+    Step { need: Need::Duplicates, ..step(&resolve::STAGE, resolve::run) },
+    Step {
+        need: Need::Duplicates,
+        releases: &[
+            per_node(columns::EQUAL_VALUE),
+            per_node(columns::EQUAL_DEGREE),
+            per_edge(columns::EQUAL_TO),
+            per_node(columns::EQUAL_LIMITS),
+            per_node(columns::EQUAL_ORDER),
+            per_node(columns::EQUAL_COMPONENT),
+            per_node(columns::EQUAL_COMPONENT_SIZE),
+            per_node(columns::EQUAL_CLASS),
+            per_node(columns::EQUAL_PROOF),
+            per_node(columns::EQUAL_GROUP),
+            small(columns::EQUAL_OPEN),
+            small(columns::EQUAL_OPEN_REASON),
+        ],
+        ..step(&sets::STAGE, sets::run)
+    },
+    Step {
+        need: Need::References,
+        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+        ..step(&holders::STAGE, |scratch, context| holders::run(dominate, scratch, context))
+    },
+];
+
+/// The stages of the holding graph on a graph of its own.
+fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let stages = [preorder::run, retainers::run, dominators::run];
+    stages.into_iter().try_fold(Stats::default(), |sum, run| {
+        let stats = run(scratch, context)?;
+        Ok(Stats { rows: stats.rows, spilled_bytes: sum.spilled_bytes + stats.spilled_bytes })
+    })
 }
 
 /// Stages that must run one after the other.
@@ -90,7 +159,10 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
 };
 
 const SHORTEST_PATHS: Step =
-    Step { wanted_by: Some(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+    Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+
+/// What [`object_equality`] releases.
+const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
 
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
@@ -118,6 +190,22 @@ const JVM: Phases = &[
         releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
         ..step(&retained::STAGE, retained::run)
     }]],
+    &[&[Step {
+        need: Need::Duplicates,
+        releases: &OBJECT_EQUALITY,
+        ..step(&object_equality::STAGE, object_equality::run)
+    }]],
+    &[DUPLICATES],
+];
+
+/// What distances need of edges, and the shortest paths after them.
+const EDGE_COLUMNS: [Release; 6] = [
+    small(columns::PAIRED_EDGE),
+    small(columns::PAIRED_PAIR),
+    per_edge(columns::EDGE_KIND),
+    per_edge(columns::EDGE_NAME),
+    per_edge(columns::EDGE_TO),
+    per_edge(columns::EDGE_FLAGS),
 ];
 
 const V8: Phases = &[
@@ -145,21 +233,13 @@ const V8: Phases = &[
         &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
-            step(&distances::STAGE, distances::run),
-            Step {
-                releases: &[
-                    small(columns::PAIRED_EDGE),
-                    small(columns::PAIRED_PAIR),
-                    per_edge(columns::EDGE_KIND),
-                    per_edge(columns::EDGE_NAME),
-                    per_edge(columns::EDGE_TO),
-                    per_edge(columns::EDGE_FLAGS),
-                ],
-                ..SHORTEST_PATHS
-            },
+            Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
+            Step { releases: &EDGE_COLUMNS, ..step(&distances::STAGE, distances::run) },
+            Step { releases: &EDGE_COLUMNS, ..SHORTEST_PATHS },
         ],
     ],
     &[&[step(&retained::STAGE, retained::run)]],
+    &[DUPLICATES],
 ];
 
 /// What the table of nodes does not wait for.
@@ -170,24 +250,28 @@ pub const BESIDE_NODES: Lane = &[
     },
     step(&big::STAGE, big::run),
     Step {
-        wanted_by: Some(TableName::Chains),
+        need: Need::Table(TableName::Chains),
         releases: &[per_node(columns::PATH_PARENT), per_node(columns::PATH_LABEL), per_node(columns::NODE_OUTERMOST)],
         ..step(&chains::STAGE, chains::run)
     },
     step(&largest::STAGE, largest::run),
 ];
 
-/// The stages that write tables, and those tables.
-fn writers(format: Format) -> &'static [(TableName, &'static StageInfo)] {
-    const ALL: [(TableName, &StageInfo); 5] = [
-        (TableName::Nodes, &nodes::STAGE),
-        (TableName::Edges, &edges::STAGE),
-        (TableName::Classes, &class_table::STAGE),
-        (TableName::Chains, &chain_table::STAGE),
-        (TableName::Threads, &threads::STAGE),
+/// The stages that write tables.
+fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
+    const ALL: [(&StageInfo, Need); 8] = [
+        // The table of nodes adds up on the way.
+        (&totals::STAGE, Need::Totals),
+        (&nodes::STAGE, Need::Table(TableName::Nodes)),
+        (&edges::STAGE, Need::Table(TableName::Edges)),
+        (&class_table::STAGE, Need::Table(TableName::Classes)),
+        (&chain_table::STAGE, Need::Table(TableName::Chains)),
+        (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
+        (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
+        (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..4],
+        Format::V8 => &ALL[..7],
         Format::Jvm => &ALL,
     }
 }
@@ -206,25 +290,31 @@ pub fn steps(format: Format) -> impl Iterator<Item = &'static Step> {
     phases(format).iter().flat_map(|lanes| lanes.iter().rev()).copied().chain([BESIDE_NODES]).flatten()
 }
 
-/// All stages of an analysis that writes these tables, in the order in which one thread runs them.
-pub fn stages(format: Format, tables: &Tables) -> impl Iterator<Item = &'static StageInfo> {
-    let writers = writers(format).iter().filter(|(table, _)| tables.has(*table)).map(|&(_, stage)| stage);
-    let wanted = steps(format).filter(|step| step.is_wanted(tables));
-    // The table of nodes adds up on the way.
-    let totals = (!tables.has(TableName::Nodes)).then_some(&totals::STAGE);
-    std::iter::once(reader(format)).chain(wanted.map(|step| step.info)).chain(totals).chain(writers)
+/// All stages that an analysis can have, in the order in which one thread runs them.
+pub fn every_stage(format: Format) -> impl Iterator<Item = &'static StageInfo> {
+    all(format).map(|(stage, _)| stage)
+}
+
+/// Those of an analysis with these options.
+pub fn stages(format: Format, options: &Options) -> impl Iterator<Item = &'static StageInfo> {
+    all(format).filter(|(_, need)| need.is_met(options)).map(|(stage, _)| stage)
+}
+
+fn all(format: Format) -> impl Iterator<Item = (&'static StageInfo, Need)> {
+    std::iter::once((reader(format), Need::Always))
+        .chain(steps(format).map(|step| (step.info, step.need)))
+        .chain(tables(format).iter().copied())
 }
 
 /// Bytes of scratch when it is at its fullest, strings apart, where one thread runs all.
 #[must_use]
-pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, tables: &Tables) -> u64 {
+pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options) -> u64 {
     let mut now = reader(format).scratch_bytes(nodes, edges);
     let mut most = now;
-    for step in steps(format) {
-        let bytes = if step.is_wanted(tables) { step.info.scratch_bytes(nodes, edges) } else { 0 };
-        now = now.saturating_add(bytes);
+    for step in steps(format).filter(|step| step.need.is_met(options)) {
+        now = now.saturating_add(step.info.scratch_bytes(nodes, edges));
         most = most.max(now);
-        for release in step.releases.iter().filter(|release| is_released(release.column, tables)) {
+        for release in step.releases.iter().filter(|release| is_released(release.column, step, options)) {
             let bytes = release.per_node.saturating_mul(nodes).saturating_add(release.per_edge.saturating_mul(edges));
             now = now.saturating_sub(bytes);
         }
@@ -232,10 +322,18 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, tables: &Tables) 
     most
 }
 
-/// Whether a column goes when the stages have done with it: not if a table wants it.
+/// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
-pub fn is_released(column: &str, tables: &Tables) -> bool {
-    !(tables.has(TableName::Edges) && edges::READS.contains(&column))
+pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
+    let later: [(Need, &[&str], &StageInfo); 4] = [
+        (Need::Table(TableName::Chains), &shortest_paths::READS, &shortest_paths::STAGE),
+        (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
+        (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
+        (Need::References, &holders::READS, &holders::STAGE),
+    ];
+    !later
+        .iter()
+        .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
 }
 
 /// Bytes of budget with which no stage of a lane pages.
@@ -247,18 +345,17 @@ pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
 /// The budget below which no input at all can be analysed, bytes.
 #[must_use]
 pub fn smallest_budget() -> u64 {
-    let tables = &Tables::all();
-    let stages = Format::ALL.into_iter().flat_map(|format| stages(format, tables));
+    let stages = Format::ALL.into_iter().flat_map(every_stage);
     stages.map(|stage| stage.least_bytes(0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// Refuses an input before the work on it starts, when some stage that these tables need could not hold what it must.
+/// Refuses an input before the work on it starts, when some stage that the options ask for could not hold what it must.
 ///
 /// # Errors
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
-pub fn admit(format: Format, memory: u64, nodes: u64, tables: &Tables) -> Result<(), StageError> {
+pub fn admit(format: Format, memory: u64, nodes: u64, options: &Options) -> Result<(), StageError> {
     let need = |stage: &StageInfo| stage.least_bytes(nodes).saturating_add(FIXED_OVERHEAD);
-    match stages(format, tables).max_by_key(|stage| need(stage)) {
+    match stages(format, options).max_by_key(|stage| need(stage)) {
         Some(stage) if need(stage) > memory => {
             Err(StageError::Plan { stage: stage.name, limit: memory, suffices: need(stage) })
         }
@@ -269,23 +366,22 @@ pub fn admit(format: Format, memory: u64, nodes: u64, tables: &Tables) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heaplake_schemas::run::Tables;
 
     #[test]
     fn refusals_name_what_would_suffice() {
-        let admit = |memory| admit(Format::V8, memory, 1_000_000_000, &Tables::all());
-        let Err(StageError::Plan { suffices, .. }) = admit(64 << 20) else {
+        let options = &Options { tables: Tables::all(), ..Options::default() };
+        let Err(StageError::Plan { suffices, .. }) = admit(Format::V8, 64 << 20, 1_000_000_000, options) else {
             panic!("a billion nodes in 64 MiB");
         };
-        assert!(admit(suffices).is_ok());
-        assert!(admit(suffices - 1).is_err());
+        assert!(admit(Format::V8, suffices, 1_000_000_000, options).is_ok());
+        assert!(admit(Format::V8, suffices - 1, 1_000_000_000, options).is_err());
     }
 
     #[test]
     fn every_stage_is_planned_once() {
-        for (format, tables) in
-            Format::ALL.into_iter().flat_map(|format| [(format, Tables::all()), (format, Tables::from_iter([]))])
-        {
-            let mut names: Vec<_> = stages(format, &tables).map(|stage| stage.name).collect();
+        for format in Format::ALL {
+            let mut names: Vec<_> = every_stage(format).map(|stage| stage.name).collect();
             let count = names.len();
             names.sort_unstable();
             names.dedup();

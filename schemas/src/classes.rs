@@ -19,7 +19,7 @@ pub const FILE: &str = "classes.parquet";
 /// | `retained_bytes` | sum over those nodes that no node of the same class dominates: nothing counts twice |
 /// | `max_retained_bytes` | largest retained size of one of them |
 /// | `distance` | least distance; null when a member has none |
-/// | `duplicate_count`, `duplicate_bytes` | duplicates among them; null where they were not looked for |
+/// | `duplicate_count`, `duplicate_bytes` | nodes in sets of duplicates and their shallow sizes; sets whose references nobody looked into do not count; null where duplicates were not looked for |
 /// | `big` | over the thresholds of big classes |
 #[must_use]
 pub fn schema() -> SchemaRef {

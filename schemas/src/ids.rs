@@ -55,6 +55,10 @@ id! {
     ClassId
 }
 id! {
+    /// Set of duplicate instances. In the table, sets are in the order of their ids.
+    SetId
+}
+id! {
     /// Entry of the string table. Equal ids mean equal content, and the other way round: the table is interned.
     StringId
 }

@@ -26,7 +26,7 @@ pub const FILE: &str = "nodes.parquet";
 /// | `detachedness` | 0 unknown, 1 attached, 2 detached |
 /// | `trace_node` | node of the allocation trace tree |
 /// | `script_id`, `line`, `column` | source location, 0-based |
-/// | `duplicate_set` | set of duplicate instances; null where none was found or looked for |
+/// | `duplicate_set` | set of duplicate instances; null where none was found or looked for. Sets of status `possible` count, too |
 #[must_use]
 pub fn schema() -> SchemaRef {
     let required = |name, data_type| Field::new(name, data_type, false);

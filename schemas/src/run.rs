@@ -1,5 +1,6 @@
 //! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
 
+use crate::replay::Facts;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,86 @@ pub struct Run {
     pub tables: Vec<Table>,
     /// What `heaplake show` prints.
     pub summary: Summary,
+    /// What a replayed trace came to; a run without it is the analysis of a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
+}
+
+/// A replayed trace in brief.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// What the trace holds and what it can tell.
+    pub facts: Facts,
+    /// The types that were allocated most, by estimated bytes.
+    pub types: Vec<NamedAmount>,
+    /// The functions that allocate most, with what they call.
+    pub functions: Vec<NamedAmount>,
+}
+
+/// Something and the allocations that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedAmount {
+    /// Its name.
+    pub name: String,
+    /// Objects, where they are known.
+    pub count: Option<u64>,
+    /// Their bytes, where they are known.
+    pub bytes: Option<u64>,
+}
+
+/// How a trace was replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayOptions {
+    /// Mean interval of sampling.
+    pub sample_interval: u32,
+    /// What was recorded of objects.
+    pub sample_mode: SampleMode,
+    /// Seed of sampling.
+    pub seed: u64,
+    /// Whether each object's way is written.
+    #[serde(default)]
+    pub tracks: bool,
+    /// Whether allocations are written as a profile.
+    #[serde(default)]
+    pub pprof: bool,
+    /// Whether they are written as collapsed stacks.
+    #[serde(default)]
+    pub collapsed: bool,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self {
+            sample_interval: 10,
+            sample_mode: SampleMode::default(),
+            seed: 0,
+            tracks: false,
+            pprof: false,
+            collapsed: false,
+        }
+    }
+}
+
+/// What is recorded of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleMode {
+    /// Their creation.
+    Creation,
+    /// Creation and collection.
+    #[default]
+    CreationAndCollection,
+}
+
+impl SampleMode {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::CreationAndCollection => "creation-and-collection",
+        }
+    }
 }
 
 /// Options that shape the result; two runs on the same input with the same options have the same tables.
@@ -48,6 +129,57 @@ pub struct Options {
     /// Which classes are big.
     #[serde(default)]
     pub big: BigClasses,
+    /// How far duplicates are looked for.
+    #[serde(default)]
+    pub duplicates: Duplicates,
+    /// Patterns of names of classes for which they are looked for to the end in any case.
+    #[serde(default)]
+    pub duplicates_of: Vec<String>,
+    /// Work that is allowed for it, in pairs of slots, where the user set it.
+    #[serde(default)]
+    pub duplicate_work: Option<u64>,
+    /// How a trace was replayed; nothing for the analysis of a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayOptions>,
+}
+
+/// How far duplicate instances are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Duplicates {
+    /// Not at all.
+    None,
+    /// References are not looked into.
+    #[default]
+    Trivial,
+    /// References are looked into.
+    All,
+}
+
+impl Duplicates {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Trivial => "trivial",
+            Self::All => "all",
+        }
+    }
+}
+
+impl Options {
+    /// Whether duplicates are looked for.
+    #[must_use]
+    pub fn finds_duplicates(&self) -> bool {
+        self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
+    }
+
+    /// Whether references of any class are looked into for it.
+    #[must_use]
+    pub fn looks_into_references(&self) -> bool {
+        self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
+    }
 }
 
 /// Which classes are big: those that reach one of the thresholds.
@@ -80,7 +212,7 @@ pub const LEAST_COUNT: u64 = 1000;
 
 /// Tables that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum TableName {
     /// Every node.
     Nodes,
@@ -90,6 +222,10 @@ pub enum TableName {
     Classes,
     /// The chains that lead to instances of big classes.
     Chains,
+    /// The sets of duplicates, where those are looked for.
+    DuplicateSets,
+    /// Their members.
+    DuplicateMembers,
     /// The threads, of formats that have some.
     Threads,
     /// The run itself.
@@ -98,7 +234,16 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Nodes, Self::Edges, Self::Classes, Self::Chains, Self::Threads, Self::Snapshot];
+    pub const ALL: [Self; 8] = [
+        Self::Nodes,
+        Self::Edges,
+        Self::Classes,
+        Self::Chains,
+        Self::DuplicateSets,
+        Self::DuplicateMembers,
+        Self::Threads,
+        Self::Snapshot,
+    ];
 
     /// Name, as on the command line and that of the file.
     #[must_use]
@@ -108,6 +253,8 @@ impl TableName {
             Self::Edges => "edges",
             Self::Classes => "classes",
             Self::Chains => "chains",
+            Self::DuplicateSets => "duplicate_sets",
+            Self::DuplicateMembers => "duplicate_members",
             Self::Threads => "threads",
             Self::Snapshot => "snapshot",
         }
@@ -217,6 +364,9 @@ pub struct Summary {
     /// What the run leaves out, where the input is damaged and its readable part was asked for.
     #[serde(default)]
     pub partial: Option<String>,
+    /// Duplicate instances, where they were looked for.
+    #[serde(default)]
+    pub duplicates: Option<DuplicateSummary>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.
@@ -227,6 +377,40 @@ pub struct Summary {
     pub peak_rss_bytes: Option<u64>,
     /// Most scratch space that was in use.
     pub scratch_bytes: u64,
+}
+
+/// Duplicate instances in brief.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DuplicateSummary {
+    /// Sets that are exact.
+    pub exact: u64,
+    /// Sets that are only possible, because of what the input does not tell.
+    pub limited: u64,
+    /// Sets that are only possible, because nobody looked into them to the end.
+    pub open: u64,
+    /// Additional bytes of the exact and limited sets that no other set holds.
+    pub additional_bytes: u64,
+    /// The largest of those.
+    pub largest: Vec<DuplicateSet>,
+}
+
+/// A set of duplicate instances in brief. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DuplicateSet {
+    /// Row of `duplicate_sets`.
+    pub set: u32,
+    /// Class of the members.
+    pub class: String,
+    /// `exact` or `possible`.
+    pub status: String,
+    /// Number of members.
+    pub members: u64,
+    /// Size of one.
+    pub instance_bytes: u64,
+    /// What would go if they were merged.
+    pub additional_bytes: u64,
+    /// What a member looks like.
+    pub preview: Option<String>,
 }
 
 /// A class in brief.

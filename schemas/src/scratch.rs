@@ -7,7 +7,8 @@
 
 use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
-use crate::ids::{ClassId, NodeId, Preorder, StringId};
+use crate::duplicate_sets::SetRow;
+use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -123,6 +124,44 @@ columns! {
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed";
 
+    /// The equality graph, by which duplicates are found: for each node the first node with the same value. The value is
+    /// all that can be compared without following a reference: type, numbers, text, the labels of the slots in their
+    /// order, which of them are empty, and the targets that are compared by identity. Nodes that can be no duplicates
+    /// stand for themselves.
+    EQUAL_VALUE: NodeId = "equal.value";
+    /// Number of slots of each node whose targets are looked into.
+    EQUAL_DEGREE: u32 = "equal.degree";
+    /// Their targets in the order of labels, grouped by node in node order.
+    EQUAL_TO: NodeId = "equal.to";
+    /// What the input does not tell of each node's value; see [`limits`]. Only where it does not tell something.
+    EQUAL_LIMITS: u8 = "equal.limits";
+    /// Nodes in an order in which what a node reaches comes before it, strongly connected components together.
+    EQUAL_ORDER: NodeId = "equal.order";
+    /// Number of nodes of each component.
+    EQUAL_COMPONENT_SIZE: u32 = "equal.component_size";
+    /// Number of the component of each node; they are numbered in [`EQUAL_ORDER`].
+    EQUAL_COMPONENT: u32 = "equal.component";
+    /// A node that stands for all that may be duplicates of each node: what stands for different ones is none.
+    EQUAL_CLASS: NodeId = "equal.class";
+    /// A node that each node is proved to be a duplicate of, or itself.
+    EQUAL_PROOF: NodeId = "equal.proof";
+    /// A node that stands for the group of each node: its duplicates, or where that stays open, its class.
+    EQUAL_GROUP: NodeId = "equal.group";
+    /// Nodes that stand for groups that stay open, ascending.
+    EQUAL_OPEN: NodeId = "equal.open";
+    /// Why each of them does; see [`limits`].
+    EQUAL_OPEN_REASON: u8 = "equal.open_reason";
+    /// Set of duplicates that each node is in; [`SetId::NONE`] for none.
+    EQUAL_SET: SetId = "equal.set";
+    /// Rows of the sets of duplicates, by [`SetId`].
+    SET_ROW: SetRow = "set.row";
+    /// Members of the sets, those of a set together, ascending.
+    SET_MEMBER: NodeId = "set.member";
+    /// Nodes of each class that are in a set, by [`ClassId`].
+    CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count";
+    /// Their shallow sizes, bytes.
+    CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes";
+
     /// Threads, ascending. Only where the format has threads, as the other columns of them.
     THREAD_NODE: NodeId = "thread.node";
     /// How many references from their stacks hold objects.
@@ -202,6 +241,20 @@ pub mod documents {
     pub const OPTIONS: &str = "options.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
+}
+
+/// Bits of [`EQUAL_LIMITS`], and of the reasons why a set of duplicates is only a possible one.
+pub mod limits {
+    /// Numbers that the input leaves out.
+    pub const NUMBERS: u8 = 1;
+    /// Texts of which the input has only the beginning.
+    pub const TEXTS: u8 = 2;
+    /// Contents that the input does not have.
+    pub const CONTENTS: u8 = 4;
+    /// The references were not looked into, because that was not asked for.
+    pub const MODE: u8 = 8;
+    /// The references were not looked into to the end, because the work that was allowed did not suffice.
+    pub const WORK: u8 = 16;
 }
 
 /// Bits of [`EDGE_FLAGS`].

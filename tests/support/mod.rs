@@ -2,7 +2,9 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
+pub mod good;
 pub mod planted;
+pub mod replay;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;

@@ -157,22 +157,23 @@ pub struct Line {
     /// How far it is indented.
     #[serde(skip)]
     pub depth: usize,
-    /// How many more there are after this one, and their retained bytes.
+    /// Remarks below the line, and how far each is indented.
     #[serde(skip)]
-    pub more: Option<String>,
+    pub more: Vec<(usize, String)>,
 }
 
 /// Lines with sizes in columns.
 fn table(lines: &[Line]) -> String {
     let mut text = format!("  {:>12} {:>12} {:>12}  object\n", "retained", "shallow", "node");
+    let indent = |depth: usize| "  ".repeat(depth.min(60));
     for Line { node, edge, depth, more } in lines {
         let (retained, shallow) = (size(node.retained_bytes), size(node.shallow_bytes));
         let edge = edge.as_ref().map_or_else(String::new, |edge| format!("{} → ", shorten(edge, 40)));
-        let indent = "  ".repeat((*depth).min(60));
+        let indent_here = indent(*depth);
         let label = node.label();
-        text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{edge}{label}\n", node.node);
-        if let Some(more) = more {
-            text += &format!("  {:>12} {:>12} {:>12}  {indent}{more}\n", "", "", "");
+        text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent_here}{edge}{label}\n", node.node);
+        for (depth, more) in more {
+            text += &format!("  {:>12} {:>12} {:>12}  {}{more}\n", "", "", "", indent(*depth));
         }
     }
     text

@@ -48,7 +48,7 @@ impl NodeRow {
     /// As a line without an edge.
     #[must_use]
     pub fn line(self, depth: usize) -> Line {
-        Line { node: self, edge: None, depth, more: None }
+        Line { node: self, edge: None, depth, more: Vec::new() }
     }
 }
 

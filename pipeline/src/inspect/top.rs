@@ -43,7 +43,8 @@ impl Top {
                 };
                 let names = object.dominators.iter().map(|row| shorten(row.name.as_ref().unwrap_or(&row.class), 40));
                 let names: Vec<String> = names.collect();
-                let more = if names.is_empty() { None } else { Some(format!("  in {above}{}", names.join(" › "))) };
+                let more = Some((1, format!("in {above}{}", names.join(" › ")))).filter(|_| !names.is_empty());
+                let more = more.into_iter().collect();
                 Line { more, ..object.node.clone().line(0) }
             })
             .collect();
@@ -60,8 +61,8 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Unan
     let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
     Lines::open(&nodes, &["kind", "class", "retained_bytes"])?.each(|batch, first| {
         let retained = rows::u64s(batch, 2)?;
-        for row in 0..batch.num_rows() {
-            let entry = (Reverse(retained[row]), first + row as u32);
+        for (row, &bytes) in retained.iter().enumerate() {
+            let entry = (Reverse(bytes), first + row as u32);
             if best.len() == most && best.last().is_none_or(|last| entry >= *last) {
                 continue;
             }
@@ -82,7 +83,8 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Unan
     let above: Vec<(u32, Vec<u32>, usize)> = best
         .iter()
         .map(|&(_, node)| {
-            let mut path = std::iter::successors(up(node), |&at| up(at));
+            // A damaged table may have a ring of dominators.
+            let mut path = std::iter::successors(up(node), |&at| up(at)).take(dominators.len());
             let mut near: Vec<u32> = path.by_ref().take(HOLDERS).collect();
             near.reverse();
             (node, near, path.count())

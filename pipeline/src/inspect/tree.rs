@@ -35,10 +35,8 @@ impl Branch {
         lines.push(self.node.clone().line(depth));
         self.children.iter().for_each(|child| child.lines(depth + 1, lines));
         if let (true, Some(last)) = (self.others > 0, lines.last_mut()) {
-            let indent = "  ".repeat((depth + 1).saturating_sub(last.depth));
             let retained = size(self.others_retained_bytes);
-            let more = format!("{indent}… {} more that retain {retained}", count(self.others));
-            last.more = Some(last.more.take().map_or(more.clone(), |earlier| format!("{earlier}; {more}")));
+            last.more.push((depth + 1, format!("… {} more that retain {retained}", count(self.others))));
         }
     }
 }

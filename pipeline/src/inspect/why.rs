@@ -93,7 +93,9 @@ pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, Unanswered> {
     let nodes = asked.nodes();
     let dominators = rows::dominators(&nodes)?;
     let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
-    let dominators = shown(std::iter::successors(Some(node), |&at| up(at)), &nodes, &BTreeMap::new())?;
+    // A damaged table may have a ring of dominators.
+    let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
+    let dominators = shown(above, &nodes, &BTreeMap::new())?;
     let Some(edges) = asked.edges() else {
         let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
         return Ok(Why { shortest_path: None, dominators, note: Some(note) });
@@ -113,7 +115,9 @@ fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, St
     let mut path: Vec<u32> = path.collect();
     path.reverse();
     let left_out = path.len().saturating_sub(SHOWN);
-    path.drain(SHOWN / 2..SHOWN / 2 + left_out);
+    if left_out > 0 {
+        path.drain(SHOWN / 2..SHOWN / 2 + left_out);
+    }
     let rows = fetch(nodes, path.iter().copied())?;
     let steps = path.iter().enumerate().filter_map(|(depth, node)| {
         let depth = if left_out > 0 { 0 } else { depth };

@@ -35,6 +35,10 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "edges once",
 };
 
+/// Columns that it reads where edges have names.
+pub const READS: [&str; 4] =
+    [columns::EDGE_KIND.name, columns::EDGE_NAME.name, columns::EDGE_TO.name, columns::EDGE_FLAGS.name];
+
 /// Edges that are looked at in one go, and how many ahead of its turn the target of one is fetched.
 const BATCH: usize = 1 << 14;
 const AHEAD: usize = 16;

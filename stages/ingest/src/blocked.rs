@@ -255,9 +255,9 @@ mod tests {
         while bytes.len() < length {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             if (bytes.len() / 1000).is_multiple_of(3) {
-                bytes.extend(state.to_be_bytes())
+                bytes.extend(state.to_be_bytes());
             } else {
-                bytes.extend([7; 8])
+                bytes.extend([7; 8]);
             }
             if state >> 56 == 0 {
                 bytes.extend(HEADER);

@@ -44,6 +44,7 @@ pub mod crew;
 pub mod error;
 #[allow(unsafe_code)]
 mod hint;
+pub mod naming;
 pub mod offsets;
 pub mod scratch;
 pub mod spill;

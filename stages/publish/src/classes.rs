@@ -1,7 +1,7 @@
 //! Stage `classes table`: the class rows as a table.
 //!
 //! * Computes: nothing.
-//! * Reads: `class.{row,name,big}`, class keys, strings.
+//! * Reads: `class.{row,name,big,duplicate_count,duplicate_bytes}`, class keys, strings.
 //! * Writes: `classes.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
@@ -102,6 +102,14 @@ fn sources<'a>(
     let (big, mut big_of) = (ColumnMap::open(scratch, columns::CLASS_BIG, None)?, rows()?);
     let position = |row: &ClassRow| names[row.class_id as usize].get().unwrap_or(NONE);
     let native = |row: &ClassRow| row.native_bytes;
+    let duplicates = |scratch, column| -> Result<Source<'a>, StageError> {
+        if !Scratch::has(scratch, column) {
+            return Ok(Source::nothing(DataType::UInt64));
+        }
+        let (by_class, mut rows) = (ColumnMap::open(scratch, column, None)?, rows()?);
+        let of = move |row: &ClassRow| by_class[row.class_id as usize];
+        Ok(Source::values(move |count| Ok(array::<UInt64Type>(rows(count)?.iter().map(&of).collect()))))
+    };
     Ok(vec![
         Source::values(move |count| Ok(array::<UInt32Type>(ids(count)?.iter().map(|row| row.class_id).collect()))),
         Source::texts(Texts::Table(strings), move |count| Ok(named(count)?.iter().map(position).collect())),
@@ -117,8 +125,8 @@ fn sources<'a>(
             let valid = BooleanBuffer::collect_bool(count, |row| far[row] != NO_DISTANCE);
             Ok(nullable::<Int32Type>(far, valid))
         }),
-        Source::nothing(DataType::UInt64),
-        Source::nothing(DataType::UInt64),
+        duplicates(scratch, columns::CLASS_DUPLICATE_COUNT)?,
+        duplicates(scratch, columns::CLASS_DUPLICATE_BYTES)?,
         Source::values(move |count| {
             let rows = big_of(count)?;
             let big = BooleanBuffer::collect_bool(count, |row| big[rows[row].class_id as usize] != 0);

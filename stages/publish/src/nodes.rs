@@ -111,8 +111,21 @@ fn sources<'a>(
         located(scratch, columns::LOCATION_SCRIPT)?,
         located(scratch, columns::LOCATION_LINE)?,
         located(scratch, columns::LOCATION_COLUMN)?,
-        Source::nothing(DataType::UInt32),
+        match scratch.has(columns::EQUAL_SET) {
+            true => duplicate_sets(scratch)?,
+            false => Source::nothing(DataType::UInt32),
+        },
     ])
+}
+
+/// Sets of duplicates, of which most nodes are in none.
+fn duplicate_sets<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::EQUAL_SET)?;
+    Ok(Source::values(move |rows| {
+        let sets = read(&mut column, rows)?;
+        let valid = BooleanBuffer::collect_bool(rows, |row| !sets[row].is_none());
+        Ok(nullable::<UInt32Type>(sets.into_iter().map(|set| set.0).collect(), valid))
+    }))
 }
 
 fn position(string: StringId) -> u32 {

@@ -86,7 +86,8 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
 }
 
-fn lay_out(dump: &Dump, scratch: &Scratch, context: &Context<'_>) -> Result<Classes, StageError> {
+/// The classes of a dump.
+pub(super) fn lay_out(dump: &Dump, scratch: &Scratch, context: &Context<'_>) -> Result<Classes, StageError> {
     let lenient = dump.choices.salvage;
     match Classes::load(scratch, context, dump.id_bytes.into(), &dump.sizes, lenient)? {
         Ok(classes) => Ok(classes),

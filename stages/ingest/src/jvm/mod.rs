@@ -7,6 +7,7 @@
 //! | [`scan`] | the dump | names, classes, roots, stacks; address and place of every object |
 //! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads |
 //! | [`texts`] | contents of strings | names of nodes |
+//! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //!
 //! Both passes read records through [`records`]; [`index`] leads from an address to an object. The numbers are those of
 //! Eclipse MAT, object for object.
@@ -14,6 +15,7 @@
 pub mod classes;
 pub mod cursor;
 pub mod degrees;
+pub mod equality;
 pub mod index;
 pub mod keys;
 pub mod link;

@@ -235,7 +235,7 @@ const PAGE: u64 = 64 << 10;
 const PAGES: u64 = 64;
 
 /// The content, read at random. A page has one place where it can be: reading moves forwards with few and short jumps.
-struct Content {
+pub(super) struct Content {
     file: File,
     path: PathBuf,
     bytes: u64,
@@ -249,7 +249,7 @@ struct Content {
 }
 
 impl Content {
-    fn open(dump: &Dump, context: &Context<'_>) -> Result<Self, StageError> {
+    pub(super) fn open(dump: &Dump, context: &Context<'_>) -> Result<Self, StageError> {
         let path = dump.content.clone();
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
         let _reservation = context.budget.reserve("pages of the content", PAGE * PAGES)?;
@@ -267,7 +267,7 @@ impl Content {
 
     /// The bytes at an offset, as many as there are, at most `count`.
     #[inline]
-    fn window(&mut self, offset: u64, count: usize) -> Result<&[u8], StageError> {
+    pub(super) fn window(&mut self, offset: u64, count: usize) -> Result<&[u8], StageError> {
         let (page, end) = (offset / PAGE, (offset + count as u64).min(self.bytes));
         if offset < end && (end - 1) / PAGE == page {
             let from = self.place(page)? + (offset % PAGE) as usize;

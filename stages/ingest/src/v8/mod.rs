@@ -16,6 +16,7 @@
 pub mod classes;
 pub mod detached;
 pub mod ephemerons;
+pub mod equality;
 pub mod header;
 pub mod holds;
 pub mod interfaces;

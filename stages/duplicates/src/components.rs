@@ -1,0 +1,198 @@
+//! Stage `components`: the strongly connected components of the equality graph.
+//!
+//! * Computes: the components, and an order in which whatever a node reaches comes before it or is in its component.
+//! * Reads: `equal.{degree,to}`.
+//! * Writes: `equal.{order,component,component_size}`.
+//! * Resident memory: numbers 4 and offsets 4 bytes per node, 4 per slot, where the budget allows, paged where not; 2 MiB
+//!   for two stacks whose rest is on disk.
+//! * Passes over disk: each node's slots once, in order of discovery.
+//! * Worst case: linear.
+//! * Fails when: the budget is too small.
+//! * Determinism: order of the input.
+//! * Reference: Pearce, "A space-efficient algorithm for finding strongly connected components", IPL 116(1), 2016.
+
+use crate::slots::Slots;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::array::column_bytes;
+use heaplake_kit::{
+    Array, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo,
+    Stats, Store,
+};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "components",
+    version: 1,
+    bytes_per_node: 8,
+    bytes_per_edge: 4,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 12,
+    scratch_per_edge: 0,
+    passes: "each node's slots once, in depth-first order",
+};
+
+/// Finds the components.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let nodes = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?.remaining();
+    context.progress.begin(STAGE.name, nodes);
+    let path = Stack::new(&context.budget, scratch, "components.path")?;
+    let open = Stack::new(&context.budget, scratch, "components.open")?;
+    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::EQUAL_TO)];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut numbers = room.array(nodes as usize, UNSEEN)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
+    let to = room.lookup(columns::EQUAL_TO)?;
+    let stacks = (path, open);
+    let count = match (&mut numbers, offsets.resident(), to) {
+        (Array::Resident(numbers), Ok(offsets), Lookup::Mapped(to)) => {
+            search(numbers, Slots::new(offsets, to), stacks, scratch, context)?
+        }
+        (numbers, Ok(offsets), to) => search(numbers, Slots::new(offsets, to), stacks, scratch, context)?,
+        (numbers, Err(offsets), to) => search(numbers, Slots::new(offsets, to), stacks, scratch, context)?,
+    };
+    let mut components = ColumnWriter::create(scratch, columns::EQUAL_COMPONENT)?;
+    for node in 0..nodes as usize {
+        // Components were numbered from the last possible number down, so that finished nodes never look open.
+        components.push((nodes - 1) as u32 - numbers.get(node)?)?;
+    }
+    components.finish()?;
+    context.progress.end();
+    Ok(Stats { rows: count, spilled_bytes: room.spilled_bytes() })
+}
+
+/// Number of a node that was not met yet. Open nodes count from 1 on.
+const UNSEEN: u32 = 0;
+
+/// A node on the path to where the search is.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Level {
+    node: u32,
+    /// Its slots that the search has been along.
+    seen: u32,
+    /// The number that it got when it was met.
+    index: u32,
+}
+
+type Stacks = (Stack<Level>, Stack<u32>);
+
+fn search<N: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>>(
+    numbers: &mut N,
+    slots: Slots<O, E>,
+    (path, open): Stacks,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let nodes = numbers.count() as u32;
+    let mut search = Search {
+        numbers,
+        slots,
+        path,
+        open,
+        index: UNSEEN + 1,
+        next: nodes.wrapping_sub(1),
+        order: ColumnWriter::create(scratch, columns::EQUAL_ORDER)?,
+        sizes: ColumnWriter::create(scratch, columns::EQUAL_COMPONENT_SIZE)?,
+    };
+    for node in 0..nodes {
+        if search.numbers.get(node as usize)? == UNSEEN {
+            search.visit(node)?;
+        }
+        if node.is_multiple_of(1 << 16) {
+            context.step(1 << 16)?;
+        }
+    }
+    search.order.finish()?;
+    search.sizes.finish()
+}
+
+struct Search<'a, N, O, E> {
+    numbers: &'a mut N,
+    slots: Slots<O, E>,
+    path: Stack<Level>,
+    /// Nodes whose slots are done and whose component is not, the one met last on top.
+    open: Stack<u32>,
+    /// Number of the next node.
+    index: u32,
+    /// Number of the next component, counted down.
+    next: u32,
+    order: ColumnWriter<NodeId>,
+    sizes: ColumnWriter<u32>,
+}
+
+impl<N: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, N, O, E> {
+    /// Finds the components of everything new that a node reaches.
+    fn visit(&mut self, start: u32) -> Result<(), StageError> {
+        let mut level = self.enter(start)?;
+        loop {
+            let range = self.slots.of(level.node)?;
+            let mut next = range.start + level.seen as usize;
+            let mut lowest = self.numbers.get(level.node as usize)?;
+            let mut down = None;
+            while next < range.end {
+                let target = self.slots.to(next)?;
+                match self.numbers.get(target as usize)? {
+                    UNSEEN => {
+                        down = Some(target);
+                        break;
+                    }
+                    number => lowest = lowest.min(number),
+                }
+                next += 1;
+            }
+            self.numbers.set(level.node as usize, lowest)?;
+            level.seen = (next - range.start) as u32;
+            if let Some(target) = down {
+                // The slot is looked at again on the way back, for what was found below.
+                self.path.push(level)?;
+                level = self.enter(target)?;
+                continue;
+            }
+            self.leave(level, lowest)?;
+            match self.path.pop()? {
+                Some(above) => level = above,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn enter(&mut self, node: u32) -> Result<Level, StageError> {
+        let index = self.index;
+        self.index += 1;
+        self.numbers.set(node as usize, index)?;
+        Ok(Level { node, seen: 0, index })
+    }
+
+    /// Ends a node, and its component with it if no way leads further back.
+    fn leave(&mut self, level: Level, lowest: u32) -> Result<(), StageError> {
+        if lowest != level.index {
+            return self.open.push(level.node);
+        }
+        let mut size = 1;
+        while let Some(node) = self.open.pop()? {
+            if self.numbers.get(node as usize)? < level.index {
+                self.open.push(node)?;
+                break;
+            }
+            self.end(node)?;
+            size += 1;
+        }
+        self.end(level.node)?;
+        self.sizes.push(size)?;
+        self.next = self.next.wrapping_sub(1);
+        Ok(())
+    }
+
+    fn end(&mut self, node: u32) -> Result<(), StageError> {
+        self.numbers.set(node as usize, self.next)?;
+        self.order.push(NodeId(node))?;
+        self.index -= 1;
+        Ok(())
+    }
+}

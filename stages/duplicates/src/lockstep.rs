@@ -1,0 +1,171 @@
+//! Two nodes compared by their whole graphs.
+//!
+//! Slots have an order, so a map that takes one node to the other can only be the one that following equal slots from
+//! both gives. Where both sides come to the same node, that node must be mapped to itself, and with it all that it
+//! reaches; so the walk stops there, and in the end nothing that was moved may be reached from such a node.
+
+use crate::slots::Slots;
+use heaplake_kit::{Fetch, StageError};
+use heaplake_schemas::ids::NodeId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are duplicates; [`Lockstep::moved`] has what corresponds to what.
+    Same,
+    /// They are none.
+    Different,
+    /// It was given up.
+    Unknown,
+}
+
+/// Bytes of memory that an entry of the tables takes, all in all.
+const ENTRY: u64 = 64;
+
+/// The memory of comparisons.
+pub struct Lockstep {
+    forwards: FxHashMap<u32, u32>,
+    backwards: FxHashMap<u32, u32>,
+    fixed: FxHashSet<u32>,
+    open: Vec<(u32, u32)>,
+    below: FxHashSet<u32>,
+    /// Entries that the tables may have.
+    most: usize,
+}
+
+impl Lockstep {
+    /// For tables of so many bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self {
+            forwards: FxHashMap::default(),
+            backwards: FxHashMap::default(),
+            fixed: FxHashSet::default(),
+            open: Vec::new(),
+            below: FxHashSet::default(),
+            most: (bytes / ENTRY) as usize,
+        }
+    }
+
+    /// Pairs of nodes that correspond to each other and are not the same, after [`Verdict::Same`].
+    pub fn moved(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.forwards.iter().map(|(&left, &right)| (left, right))
+    }
+
+    /// Whether a node is among those that were moved.
+    pub fn moves(&self, node: u32) -> bool {
+        self.forwards.contains_key(&node)
+    }
+
+    /// Compares two different nodes. Takes what it costs from `work`, and gives up when that is used up.
+    pub fn compare<O: Fetch<u32>, E: Fetch<NodeId>>(
+        &mut self,
+        left: u32,
+        right: u32,
+        graph: &mut Graph<'_, O, E, impl Fetch<NodeId>, impl Fetch<NodeId>, impl Fetch<u32>>,
+        work: &mut u64,
+    ) -> Result<Verdict, StageError> {
+        self.forwards.clear();
+        self.backwards.clear();
+        self.fixed.clear();
+        self.open.clear();
+        if !self.pair(left, right) {
+            return Ok(Verdict::Different);
+        }
+        while let Some((left, right)) = self.open.pop() {
+            if graph.classes.get(left as usize)? != graph.classes.get(right as usize)?
+                || graph.values.get(left as usize)? != graph.values.get(right as usize)?
+            {
+                return Ok(Verdict::Different);
+            }
+            let (a, b) = (graph.slots.of(left)?, graph.slots.of(right)?);
+            if a.len() != b.len() {
+                return Ok(Verdict::Different);
+            }
+            if *work < a.len() as u64 || self.forwards.len() + self.fixed.len() + self.open.len() > self.most {
+                *work = work.saturating_sub(a.len() as u64);
+                return Ok(Verdict::Unknown);
+            }
+            *work -= a.len() as u64;
+            for (a, b) in a.zip(b) {
+                let (a, b) = (graph.slots.to(a)?, graph.slots.to(b)?);
+                if !self.pair(a, b) {
+                    return Ok(Verdict::Different);
+                }
+            }
+        }
+        self.check_fixed(graph, work)
+    }
+
+    /// Takes down that a node corresponds to another one; whether that agrees with all before.
+    #[inline]
+    fn pair(&mut self, left: u32, right: u32) -> bool {
+        if left == right {
+            self.fixed.insert(left);
+            return !self.forwards.contains_key(&left) && !self.backwards.contains_key(&left);
+        }
+        match (self.forwards.get(&left), self.backwards.get(&right)) {
+            (None, None) => {
+                if self.fixed.contains(&left) || self.fixed.contains(&right) {
+                    return false;
+                }
+                self.forwards.insert(left, right);
+                self.backwards.insert(right, left);
+                self.open.push((left, right));
+                true
+            }
+            (Some(&known), _) => known == right,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing that was moved is reached from what is mapped to itself.
+    fn check_fixed<O: Fetch<u32>, E: Fetch<NodeId>>(
+        &mut self,
+        graph: &mut Graph<'_, O, E, impl Fetch<NodeId>, impl Fetch<NodeId>, impl Fetch<u32>>,
+        work: &mut u64,
+    ) -> Result<Verdict, StageError> {
+        if self.fixed.is_empty() {
+            return Ok(Verdict::Same);
+        }
+        // A node reaches only components with lower numbers, and its own.
+        let mut lowest = u32::MAX;
+        for &node in self.forwards.keys().chain(self.backwards.keys()) {
+            lowest = lowest.min(graph.components.get(node as usize)?);
+        }
+        self.below.clear();
+        self.open.clear();
+        for &node in &self.fixed {
+            if graph.components.get(node as usize)? >= lowest {
+                self.below.insert(node);
+                self.open.push((node, node));
+            }
+        }
+        while let Some((node, _)) = self.open.pop() {
+            let range = graph.slots.of(node)?;
+            if *work < range.len() as u64 || self.below.len() + self.forwards.len() > self.most {
+                *work = work.saturating_sub(range.len() as u64);
+                return Ok(Verdict::Unknown);
+            }
+            *work -= range.len() as u64;
+            for slot in range {
+                let target = graph.slots.to(slot)?;
+                if self.forwards.contains_key(&target) || self.backwards.contains_key(&target) {
+                    return Ok(Verdict::Different);
+                }
+                if graph.components.get(target as usize)? >= lowest && self.below.insert(target) {
+                    self.open.push((target, target));
+                }
+            }
+        }
+        Ok(Verdict::Same)
+    }
+}
+
+/// What comparisons look at.
+pub struct Graph<'a, O, E, V, C, N> {
+    pub slots: &'a mut Slots<O, E>,
+    pub values: &'a mut V,
+    pub classes: &'a mut C,
+    pub components: &'a mut N,
+}

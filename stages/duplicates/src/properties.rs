@@ -1,0 +1,190 @@
+//! The stages on thousands of random graphs, against the definition.
+
+use crate::options::Choices;
+use crate::{classes, components, holders, proofs, resolve, sets};
+use heaplake_graph::{dominators, preorder, retainers};
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch, StageError, Stats};
+use heaplake_oracle::duplicates::{EqualityGraph, Set, Slot, random};
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::ids::{ClassId, NodeId, SetId};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, documents, limits};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A scratch folder in memory, where the system has such, with the columns that the stages read.
+pub(crate) struct Bench {
+    _folder: tempfile::TempDir,
+    scratch: Scratch,
+    cancel: AtomicBool,
+    budget: Budget,
+}
+
+fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
+    let mut writer = ColumnWriter::create(scratch, column).unwrap();
+    values.into_iter().for_each(|value| writer.push(value).unwrap());
+    writer.finish().unwrap();
+}
+
+fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
+    ColumnMap::open(scratch, column, None).unwrap().to_vec()
+}
+
+/// A set with what the tables say of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub set: Set,
+    pub reasons: u8,
+    pub additional_exact: bool,
+}
+
+impl Bench {
+    pub(crate) fn new(graph: &EqualityGraph, memory: u64) -> Self {
+        let memory_folder = Path::new("/dev/shm");
+        let folder = if memory_folder.is_dir() { tempfile::tempdir_in(memory_folder) } else { tempfile::tempdir() };
+        let folder = folder.unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        // The root of the holding graph comes last.
+        let mut graph = graph.clone();
+        let hold = |(label, &to): (usize, &usize)| Slot { label: label as u32, to, identity: true };
+        let slots = graph.roots.iter().enumerate().map(hold).collect();
+        graph.nodes.push(heaplake_oracle::duplicates::Node { value: 4, bytes: 0, slots });
+        let nodes = &graph.nodes;
+        let holds = |i: usize| nodes[i].slots.iter().filter(move |slot| slot.to != i);
+        write(&scratch, columns::HOLDS_DEGREE, (0..nodes.len()).map(|i| holds(i).count() as u32));
+        write(&scratch, columns::HOLDS_TO, (0..nodes.len()).flat_map(holds).map(|slot| NodeId(slot.to as u32)));
+        write(&scratch, columns::HOLDS_ORPHAN, []);
+        let mut values = BTreeMap::new();
+        let shape = |slot: &Slot| (slot.label, slot.identity.then_some(slot.to));
+        let value = |(i, node): (usize, &heaplake_oracle::duplicates::Node)| {
+            let key = (node.value, node.bytes, node.slots.iter().map(shape).collect::<Vec<_>>());
+            NodeId(*values.entry(key).or_insert(i as u32))
+        };
+        write(&scratch, columns::EQUAL_VALUE, nodes.iter().enumerate().map(value));
+        let followed = |i: usize| nodes[i].slots.iter().filter(|slot| !slot.identity);
+        write(&scratch, columns::EQUAL_DEGREE, (0..nodes.len()).map(|i| followed(i).count() as u32));
+        write(&scratch, columns::EQUAL_TO, (0..nodes.len()).flat_map(followed).map(|slot| NodeId(slot.to as u32)));
+        write(&scratch, columns::NODE_SELF, nodes.iter().map(|node| node.bytes));
+        write(&scratch, columns::NODE_SHALLOW, nodes.iter().map(|node| node.bytes));
+        write(&scratch, columns::NODE_CLASS, nodes.iter().map(|node| ClassId(node.value)));
+        let facts = Facts { class_count: 5, root: NodeId(nodes.len() as u32 - 1), ..Facts::default() };
+        scratch.write_document(documents::FACTS, &facts).unwrap();
+        Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(memory) }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
+    }
+
+    pub(crate) fn run(&self, choices: &Choices) -> Vec<Found> {
+        let (scratch, context) = (&self.scratch, &self.context());
+        if choices.looks_into_any() {
+            components::run(scratch, context).unwrap();
+            classes::run(scratch, context).unwrap();
+            proofs::run(scratch, context).unwrap();
+        } else {
+            resolve::trivial::run(scratch, context).unwrap();
+        }
+        resolve::run_with(choices, scratch, context).unwrap();
+        sets::run_with(choices, scratch, context).unwrap();
+        if choices.looks_into_any() {
+            holders::run(dominate, scratch, context).unwrap();
+        }
+        assert_eq!(self.budget.used(), 0, "all memory is given back");
+        let rows: Vec<SetRow> = read(scratch, columns::SET_ROW);
+        let members: Vec<NodeId> = read(scratch, columns::SET_MEMBER);
+        let set_of: Vec<SetId> = read(scratch, columns::EQUAL_SET);
+        let mut start = 0;
+        let mut found = Vec::new();
+        for (id, row) in rows.iter().enumerate() {
+            let list = &members[start..start + row.members as usize];
+            start += list.len();
+            let members: Vec<usize> = list.iter().map(|node| node.index()).collect();
+            assert!(members.is_sorted() && members[0] == row.example.index() && members.len() > 1);
+            assert!(members.iter().all(|&node| set_of[node].index() == id));
+            let held_by = row.held_by.get().map(|set| rows[set as usize].example.index());
+            found.push(Found {
+                set: Set { members, trivial: row.trivial == 1, additional: row.additional_bytes, held_by },
+                reasons: row.reasons,
+                additional_exact: row.exact == 1,
+            });
+        }
+        assert_eq!(start, members.len());
+        assert_eq!(set_of.iter().filter(|set| !set.is_none()).count(), start);
+        assert!(rows.is_sorted_by_key(|row| (u64::MAX - row.additional_bytes, row.example)));
+        found
+    }
+}
+
+fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    preorder::run(scratch, context)?;
+    retainers::run(scratch, context)?;
+    dominators::run(scratch, context)
+}
+
+pub(crate) fn all(work: u64) -> Choices {
+    Choices { all: true, classes: Vec::new(), work }
+}
+
+fn cases() -> u64 {
+    std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2000)
+}
+
+/// Exact sets are exactly those of the definition; possible ones hold all the others.
+fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &str) {
+    for found in found.iter().filter(|found| found.reasons == 0) {
+        let set = truth.iter().find(|set| set.members == found.set.members);
+        let set = set.unwrap_or_else(|| panic!("{about}: no set {found:?} in {truth:?}"));
+        assert_eq!(set.trivial, found.set.trivial, "{about}: {set:?}");
+        if found.additional_exact {
+            assert_eq!(set.additional, found.set.additional, "{about}: {set:?}");
+        } else {
+            assert!(set.additional >= found.set.additional, "{about}: {set:?}, found {}", found.set.additional);
+        }
+        if let Some(holder) = found.set.held_by {
+            let holder = truth.iter().find(|set| set.members[0] == holder);
+            let holder = holder.unwrap_or_else(|| panic!("{about}: {found:?} is held by no set"));
+            assert!(graph.holds(&holder.members, &set.members), "{about}: {set:?} is not held by {holder:?}");
+        }
+    }
+    for set in truth {
+        let inside = |found: &&Found| set.members.iter().all(|member| found.set.members.contains(member));
+        assert!(found.iter().any(|found| inside(&found)), "{about}: {set:?} was lost");
+    }
+}
+
+#[test]
+fn sets_are_those_of_the_definition() {
+    let mut sizes = BTreeSet::new();
+    for seed in 0..cases() {
+        let graph = random::random(seed);
+        let truth = graph.sets();
+        sizes.insert(truth.len());
+        let mut found = Bench::new(&graph, 64 << 20).run(&all(u64::MAX));
+        found.sort_by(|a, b| a.set.members.cmp(&b.set.members));
+        assert!(found.iter().all(|found| found.reasons == 0 && found.additional_exact), "seed {seed}: {found:?}");
+        let found: Vec<Set> = found.into_iter().map(|found| found.set).collect();
+        assert_eq!(found, truth, "seed {seed}: {graph:?}");
+    }
+    assert!(sizes.len() > 8, "graphs are of many kinds: {sizes:?}");
+}
+
+#[test]
+fn any_amount_of_work_is_sound() {
+    for seed in 0..cases() / 4 {
+        let graph = random::random(seed);
+        let truth = graph.sets();
+        for work in [0, 1, 5, 20, 60, 300] {
+            let found = Bench::new(&graph, 64 << 20).run(&all(work));
+            check_sound(&graph, &found, &truth, &format!("seed {seed}, work {work}"));
+        }
+        let found = Bench::new(&graph, 64 << 20).run(&Choices::default());
+        check_sound(&graph, &found, &truth, &format!("seed {seed}, trivial"));
+        for set in truth.iter().filter(|set| set.trivial) {
+            let same = |found: &Found| found.reasons == 0 && found.set.members == set.members;
+            assert!(found.iter().any(same), "seed {seed}: {set:?} is trivial");
+        }
+        assert!(found.iter().all(|found| found.set.trivial || found.reasons == limits::MODE));
+    }
+}

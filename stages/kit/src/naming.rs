@@ -1,0 +1,92 @@
+//! Names for signatures: a table from hashes to the first node with a signature.
+
+use crate::StageError;
+use crate::array::{Fault, Store};
+
+/// Open addressing over an array that may be paged. An entry is the upper half of the hash, the node, and whether it
+/// stands for a cycle.
+pub struct Names<T> {
+    table: T,
+    mask: usize,
+}
+
+/// Bits of an entry that are not the hash's.
+const OWN: u64 = (1 << 33) - 1;
+
+impl<T: Store<u64>> Names<T> {
+    /// Elements of a table for so many names, a power of two; the array of them is zeros.
+    #[must_use]
+    pub fn capacity(names: u64) -> usize {
+        (names + names / 2 + 2).next_power_of_two() as usize
+    }
+
+    /// Over an array of [`Self::capacity`] zeros.
+    #[must_use]
+    pub fn new(table: T) -> Self {
+        let mask = table.count() - 1;
+        Self { table, mask }
+    }
+
+    /// The node that has the name already, if `same` says so of it; otherwise `node` has it from now on. Nodes in and
+    /// outside cycles never have the same name.
+    ///
+    /// # Errors
+    /// Those of `same`; [`StageError::Io`] where the table is paged.
+    #[inline]
+    pub fn find(
+        &mut self,
+        hash: u64,
+        node: u32,
+        cyclic: bool,
+        mut same: impl FnMut(u32) -> Result<bool, StageError>,
+    ) -> Result<u32, StageError> {
+        let entry = (hash & !OWN) | u64::from(node + 1) << 1 | u64::from(cyclic);
+        let mut place = hash as usize & self.mask;
+        loop {
+            let known = self.entry(place)?;
+            if known == 0 {
+                self.table.set(place, entry)?;
+                return Ok(node);
+            }
+            if (known ^ entry) & (!OWN | 1) == 0 {
+                let known = ((known & OWN) >> 1) as u32 - 1;
+                if same(known)? {
+                    return Ok(known);
+                }
+            }
+            place = (place + 1) & self.mask;
+        }
+    }
+
+    #[inline]
+    fn entry(&mut self, place: usize) -> Result<u64, Fault> {
+        self.table.get(place)
+    }
+}
+
+/// Mixes a number into a hash. Not the strongest, but quick; nothing is concluded from equal hashes alone.
+#[inline]
+#[must_use]
+pub fn mix(hash: u64, number: u64) -> u64 {
+    let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(number ^ 0xd1b5_4a32_d192_ed03);
+    (product as u64).rotate_left(23) ^ (product >> 64) as u64 ^ number.wrapping_mul(0xff51_afd7_ed55_8ccd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Budget;
+
+    #[test]
+    fn hashes_propose_and_comparison_decides() {
+        let budget = Budget::new(1 << 20);
+        let capacity = Names::<crate::BudgetVec<u64>>::capacity(200);
+        let mut names = Names::new(budget.zeroed("names", capacity).unwrap());
+        // All hashes are equal; values are what counts.
+        for node in 0..200u32 {
+            let found = names.find(7, node, false, |other| Ok(other % 100 == node % 100)).unwrap();
+            assert_eq!(found, node % 100);
+        }
+        assert_eq!(names.find(7, 5, true, |_| Ok(true)).unwrap(), 5, "cycles are apart");
+    }
+}
