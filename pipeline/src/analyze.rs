@@ -150,7 +150,7 @@ pub fn analyze(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Out
 }
 
 /// The run that this input has in the lake already, if it was made with the same options.
-fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
+pub(crate) fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
     let Input::File(path) = &request.input else { return Ok(None) };
     let Ok(bytes) = fs::metadata(path).map(|file| file.len()) else { return Ok(None) };
     let candidates = match &request.snapshot {
@@ -191,7 +191,7 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
     places
 }
 
-fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Failure> {
+pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Failure> {
     let difference = if run.schema_version != SCHEMA_VERSION {
         format!("its schema version ({})", run.schema_version)
     } else if run.options.tables != request.options.tables {
@@ -202,6 +202,8 @@ fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Result<Outcome,
         difference
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
+    } else if run.options.replay != request.options.replay {
+        "the options of replay".to_owned()
     } else if run.options.labels != request.options.labels {
         "its labels".to_owned()
     } else {
@@ -437,6 +439,7 @@ impl<'a> Work<'a> {
                 peak_rss_bytes: peak_rss(),
                 scratch_bytes: self.journal().fullest(),
             },
+            replay: None,
         };
         if wanted(TableName::Snapshot) {
             run.tables.push(snapshot::run(facts, &run, &totals, &stages, new.folder())?);
@@ -447,7 +450,7 @@ impl<'a> Work<'a> {
 }
 
 /// What a stage gives, and the seconds that it took.
-fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
+pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<(T, f64), StageError> {
     let begun = Instant::now();
     Ok((run()?, begun.elapsed().as_secs_f64()))
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::memory::Size;
+use crate::replay_cli::{Replay, Track};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use heaplake_schemas::run::{Duplicates, Options, Referents, TableName, Tables};
@@ -23,6 +24,10 @@ pub enum Command {
     Analyze(Box<Analyze>),
     /// Look for duplicate instances in runs that are in a lake already, or in snapshots
     Duplicates(Box<DuplicatesOf>),
+    /// Replay traces of allocations and collections and add each to a lake as one run
+    Replay(Box<Replay>),
+    /// Say which object was at an address at some moment of a replayed trace, and what became of it
+    Track(Track),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(Plan),
     /// Print the summary of a run again
@@ -244,7 +249,7 @@ pub struct Show {
 }
 
 /// A name that becomes part of a folder's name.
-fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.starts_with('.') || text.len() > 200 {
         return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
     }
@@ -275,7 +280,7 @@ fn pattern(text: &str) -> Result<String, String> {
     glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
-fn label(text: &str) -> Result<(String, String), String> {
+pub(crate) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("a label has the form KEY=VALUE".to_owned()),

@@ -4,10 +4,13 @@ use crate::again;
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
 use crate::cli::{Analyze, Cli, Command, DuplicatesOf, Plan, Show};
 use crate::forecast::{Forecast, Heap};
-use crate::inputs;
+use crate::inputs::{self, Unusable, Wanted};
 use crate::memory::default_budget;
 use crate::progress::Mode;
+use crate::replay::replay;
+use crate::replay_cli::{Replay, Track};
 use crate::summary;
+use crate::track;
 use clap::CommandFactory;
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::sample::{self, Estimate};
@@ -16,10 +19,10 @@ use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
-use heaplake_schemas::run::{Options, Run};
+use heaplake_schemas::run::{Options, ReplayOptions, Run};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +38,8 @@ pub fn run(cli: Cli) -> ExitCode {
     let code = match cli.command {
         Command::Analyze(options) => run_analyze(&options),
         Command::Duplicates(options) => run_duplicates(&options),
+        Command::Replay(options) => run_replay(&options),
+        Command::Track(options) => run_track(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Completions { shell } => {
@@ -60,24 +65,58 @@ enum Report {
 }
 
 fn run_analyze(options: &Analyze) -> u8 {
-    let inputs = inputs::resolve(&options.inputs);
-    if options.snapshot.is_some() && inputs.len() > 1 {
-        let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
-        return complain(&cause, "leave --snapshot out", USAGE);
-    }
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
-    if let Err(error) = analyze::prepare(&options.out) {
-        let code = if error.is_resource() { RESOURCES } else { USAGE };
-        return complain(&error.to_string(), &error.advice(), code);
+    let batch = Batch {
+        inputs: inputs::resolve(&options.inputs, Wanted::Snapshots),
+        lake: &options.out,
+        named: options.snapshot.is_some(),
+    };
+    match batch.requests(|input| request(options, input, memory)) {
+        Ok(requests) => work_through(requests, analyze, options.quiet, options.json),
+        Err(code) => code,
     }
-    let requests = inputs.into_iter().map(|input| match input {
-        Err((name, why)) => {
-            let failure = (format!("{name}: {why}"), "name a snapshot, or a folder that holds some".to_owned(), FAILED);
-            (name, Err(failure))
+}
+
+fn run_replay(options: &Replay) -> u8 {
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    let batch = Batch {
+        inputs: inputs::resolve(&options.inputs, Wanted::Traces),
+        lake: &options.out,
+        named: options.snapshot.is_some(),
+    };
+    match batch.requests(|input| replay_request(options, input, memory)) {
+        Ok(requests) => work_through(requests, replay, options.quiet, options.json),
+        Err(code) => code,
+    }
+}
+
+/// Inputs, each of which becomes a run.
+struct Batch<'a> {
+    inputs: Vec<Result<Input, Unusable>>,
+    lake: &'a Path,
+    /// Whether the user named the run.
+    named: bool,
+}
+
+impl Batch<'_> {
+    /// What to do with each of them; or an exit code, when nothing can be done.
+    fn requests(self, request: impl Fn(Input) -> Request) -> Result<impl Iterator<Item = Requested>, u8> {
+        if self.named && self.inputs.len() > 1 {
+            let cause = format!("--snapshot names one snapshot, but {} inputs are given", self.inputs.len());
+            return Err(complain(&cause, "leave --snapshot out", USAGE));
         }
-        Ok(input) => (input.name(), Ok(request(options, input, memory))),
-    });
-    work_through(requests, options.quiet, options.json)
+        if let Err(error) = analyze::prepare(self.lake) {
+            let code = if error.is_resource() { RESOURCES } else { USAGE };
+            return Err(complain(&error.to_string(), &error.advice(), code));
+        }
+        Ok(self.inputs.into_iter().map(move |input| match input {
+            Err((name, why)) => {
+                let advice = "name a file, or a folder that holds some".to_owned();
+                (name.clone(), Err((format!("{name}: {why}"), advice, FAILED)))
+            }
+            Ok(input) => (input.name(), Ok(request(input))),
+        }))
+    }
 }
 
 fn run_duplicates(options: &DuplicatesOf) -> u8 {
@@ -89,14 +128,22 @@ fn run_duplicates(options: &DuplicatesOf) -> u8 {
         let name = target.display().to_string();
         (name.clone(), again::request(options, target).map_err(|failure| explain(&name, &failure)))
     });
-    work_through(requests, options.quiet, options.json)
+    work_through(requests, analyze, options.quiet, options.json)
 }
 
 /// What a failure says: cause, advice, exit code.
 type Complaint = (String, String, u8);
 
+/// What an input is called, and what to do with it.
+type Requested = (String, Result<Request, Complaint>);
+
 /// Does what is requested, one after the other; the exit code.
-fn work_through(requests: impl Iterator<Item = (String, Result<Request, Complaint>)>, quiet: bool, json: bool) -> u8 {
+fn work_through(
+    requests: impl Iterator<Item = Requested>,
+    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Failure>,
+    quiet: bool,
+    json: bool,
+) -> u8 {
     let mode = Mode::choose(quiet);
     let subscriber =
         tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
@@ -111,7 +158,7 @@ fn work_through(requests: impl Iterator<Item = (String, Result<Request, Complain
     let mut reports = Vec::new();
     for (name, request) in requests {
         let result =
-            request.and_then(|request| analyze(&request, mode, &cancel).map_err(|failure| explain(&name, &failure)));
+            request.and_then(|request| make(&request, mode, &cancel).map_err(|failure| explain(&name, &failure)));
         match result {
             Ok(outcome) => {
                 if !quiet && !json {
@@ -132,6 +179,31 @@ fn work_through(requests: impl Iterator<Item = (String, Result<Request, Complain
         print_json(&reports);
     }
     code
+}
+
+fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
+    Request {
+        input,
+        lake: options.out.clone(),
+        release: options.release.clone(),
+        snapshot: options.snapshot.clone(),
+        options: Options {
+            labels: options.labels.iter().cloned().collect(),
+            replay: Some(ReplayOptions {
+                sample_interval: options.sample_interval,
+                sample_mode: options.sample_mode,
+                seed: options.seed,
+                tracks: options.tracks,
+                pprof: options.pprof,
+                collapsed: options.collapsed,
+            }),
+            ..Options::default()
+        },
+        memory,
+        threads: threads(options.threads),
+        scratch: options.scratch.clone(),
+        force: options.force,
+    }
 }
 
 fn request(options: &Analyze, input: Input, memory: u64) -> Request {
@@ -250,6 +322,14 @@ fn run_show(options: &Show) -> u8 {
         }
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+    }
+}
+
+fn run_track(options: &Track) -> u8 {
+    match track::find(options) {
+        Ok(found) if options.json => print_json(&found),
+        Ok(found) => print(found.text().as_bytes()),
+        Err(track::Failure { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
     }
 }
 

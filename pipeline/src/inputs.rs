@@ -4,9 +4,34 @@ use heaplake_ingest::source::Input;
 use std::fs;
 use std::path::Path;
 
-/// Endings of the files that a folder is searched for.
-const ENDINGS: [&str; 6] =
-    [".heapsnapshot", ".heapsnapshot.gz", ".heapsnapshot.zst", ".hprof", ".hprof.gz", ".hprof.zst"];
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Heap snapshots.
+    Snapshots,
+    /// Traces of allocations and collections.
+    Traces,
+}
+
+impl Wanted {
+    /// Endings of the files that a folder is searched for, not compressed.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Snapshots => &[".heapsnapshot", ".hprof"],
+            Self::Traces => &[".nettrace"],
+        }
+    }
+
+    fn none_here(self) -> &'static str {
+        match self {
+            Self::Snapshots => "the folder holds no .heapsnapshot or .hprof, nor .gz or .zst of one",
+            Self::Traces => "the folder holds no .nettrace, nor .gz or .zst of one",
+        }
+    }
+}
+
+/// Endings that say how a file is compressed.
+const COMPRESSED: [&str; 2] = [".gz", ".zst"];
 
 /// Something that the user named and that gives no input: what, and why.
 pub type Unusable = (String, String);
@@ -14,10 +39,10 @@ pub type Unusable = (String, String);
 /// Resolves files, folders, glob patterns and `-`, in the order in which they were named, those of one folder or
 /// pattern sorted, each input once.
 #[must_use]
-pub fn resolve(names: &[String]) -> Vec<Result<Input, Unusable>> {
+pub fn resolve(names: &[String], wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     let mut inputs: Vec<Result<Input, Unusable>> = Vec::new();
     for name in names {
-        for input in one(name) {
+        for input in one(name, wanted) {
             if !inputs.contains(&input) {
                 inputs.push(input);
             }
@@ -26,7 +51,7 @@ pub fn resolve(names: &[String]) -> Vec<Result<Input, Unusable>> {
     inputs
 }
 
-fn one(name: &str) -> Vec<Result<Input, Unusable>> {
+fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     let path = Path::new(name);
     let unusable = |why: &str| vec![Err((name.to_owned(), why.to_owned()))];
     if name == "-" {
@@ -34,9 +59,9 @@ fn one(name: &str) -> Vec<Result<Input, Unusable>> {
     }
     if path.is_dir() {
         let mut found = Vec::new();
-        search(path, &mut found);
+        search(path, wanted, &mut found);
         if found.is_empty() {
-            return unusable("the folder holds no .heapsnapshot or .hprof, nor .gz or .zst of one");
+            return unusable(wanted.none_here());
         }
         // By path, whether it can be used or not.
         found.sort_by_key(|input| match input {
@@ -59,8 +84,8 @@ fn one(name: &str) -> Vec<Result<Input, Unusable>> {
     vec![Ok(Input::File(path.to_owned()))]
 }
 
-/// Collects the snapshots below a folder, and the folders that cannot be read.
-fn search(folder: &Path, found: &mut Vec<Result<Input, Unusable>>) {
+/// Collects the wanted files below a folder, and the folders that cannot be read.
+fn search(folder: &Path, wanted: Wanted, found: &mut Vec<Result<Input, Unusable>>) {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
@@ -74,11 +99,16 @@ fn search(folder: &Path, found: &mut Vec<Result<Input, Unusable>>) {
             continue;
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            search(&entry.path(), found);
-        } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            search(&entry.path(), wanted, found);
+        } else if is_wanted(&name, wanted) {
             found.push(Ok(Input::File(entry.path())));
         }
     }
+}
+
+fn is_wanted(name: &str, wanted: Wanted) -> bool {
+    let plain = COMPRESSED.iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+    wanted.endings().iter().any(|ending| plain.ends_with(ending))
 }
 
 /// A readable name for an input: its file name without endings, with only letters, digits, dots, dashes and
@@ -89,7 +119,7 @@ pub fn stem(input: &Input) -> String {
         Input::Stdin => "stdin".to_owned(),
         Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
     };
-    let name = [".gz", ".zst", ".heapsnapshot", ".hprof"]
+    let name = [".gz", ".zst", ".heapsnapshot", ".hprof", ".nettrace", ".log"]
         .iter()
         .fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
     let clean: String = name

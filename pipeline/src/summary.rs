@@ -1,5 +1,6 @@
 //! A run in brief, for people.
 
+use crate::replay_summary;
 use heaplake_schemas::run::{LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
 use std::path::Path;
@@ -9,11 +10,15 @@ use std::path::Path;
 pub fn text(run: &Run, place: &Path) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = write(run, place, &mut out);
+    let _ = match &run.replay {
+        Some(replay) => replay_summary::write(run, replay, &mut out),
+        None => write(run, &mut out),
+    };
+    let _ = ending(run, place, &mut out);
     out
 }
 
-fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
+fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, summary.format, size(run.input_bytes))?;
     writeln!(out)?;
@@ -53,6 +58,12 @@ fn write(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step))?;
         writeln!(out, "  {:>38}  {}", "", path(object))?;
     }
+    Ok(())
+}
+
+/// What all runs have: tables, and what it took.
+fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
+    let summary = &run.summary;
     writeln!(out, "\nTables in {}\n", place.display())?;
     for Table { file, rows, bytes } in &run.tables {
         let unit = if *rows == 1 { "row" } else { "rows" };
@@ -114,7 +125,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// At most so many characters, on one line.
-fn shorten(text: &str, most: usize) -> String {
+pub(crate) fn shorten(text: &str, most: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     if text.chars().count() <= most { clean.collect() } else { clean.take(most - 1).chain(['…']).collect() }
 }

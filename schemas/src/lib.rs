@@ -4,12 +4,22 @@
 //! the columns through which the stages of one run meet on disk, and [`ids`] holds the id spaces as newtypes, so that
 //! an ordinal of one space cannot be used in another. This crate knows nobody and computes nothing.
 
+pub mod allocation_callees;
+pub mod allocation_callers;
+pub mod allocation_functions;
+pub mod allocation_types;
 pub mod classes;
+pub mod collections;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
 pub mod ids;
+pub mod lifetime_sites;
+pub mod moved_ranges;
 pub mod nodes;
+pub mod object_lifetimes;
+pub mod object_tracks;
+pub mod replay;
 pub mod run;
 pub mod scratch;
 pub mod snapshot;

@@ -1,5 +1,6 @@
 //! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
 
+use crate::replay::Facts;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +30,86 @@ pub struct Run {
     pub tables: Vec<Table>,
     /// What `heaplake show` prints.
     pub summary: Summary,
+    /// What a replayed trace came to; a run without it is the analysis of a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
+}
+
+/// A replayed trace in brief.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// What the trace holds and what it can tell.
+    pub facts: Facts,
+    /// The types that were allocated most, by estimated bytes.
+    pub types: Vec<NamedAmount>,
+    /// The functions that allocate most, with what they call.
+    pub functions: Vec<NamedAmount>,
+}
+
+/// Something and the allocations that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedAmount {
+    /// Its name.
+    pub name: String,
+    /// Objects, where they are known.
+    pub count: Option<u64>,
+    /// Their bytes, where they are known.
+    pub bytes: Option<u64>,
+}
+
+/// How a trace was replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayOptions {
+    /// Mean interval of sampling.
+    pub sample_interval: u32,
+    /// What was recorded of objects.
+    pub sample_mode: SampleMode,
+    /// Seed of sampling.
+    pub seed: u64,
+    /// Whether each object's way is written.
+    #[serde(default)]
+    pub tracks: bool,
+    /// Whether allocations are written as a profile.
+    #[serde(default)]
+    pub pprof: bool,
+    /// Whether they are written as collapsed stacks.
+    #[serde(default)]
+    pub collapsed: bool,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self {
+            sample_interval: 10,
+            sample_mode: SampleMode::default(),
+            seed: 0,
+            tracks: false,
+            pprof: false,
+            collapsed: false,
+        }
+    }
+}
+
+/// What is recorded of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleMode {
+    /// Their creation.
+    Creation,
+    /// Creation and collection.
+    #[default]
+    CreationAndCollection,
+}
+
+impl SampleMode {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::CreationAndCollection => "creation-and-collection",
+        }
+    }
 }
 
 /// Options that shape the result; two runs on the same input with the same options have the same tables.
@@ -54,6 +135,9 @@ pub struct Options {
     /// Work that is allowed for it, in pairs of slots, where the user set it.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
+    /// How a trace was replayed; nothing for the analysis of a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayOptions>,
 }
 
 /// How far duplicate instances are looked for.

@@ -4,6 +4,7 @@
 
 pub mod good;
 pub mod planted;
+pub mod replay;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;

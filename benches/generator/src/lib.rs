@@ -33,4 +33,5 @@ pub mod section;
 pub mod shared;
 pub mod sink;
 pub mod strings;
+pub mod trace;
 pub mod write;

@@ -1,0 +1,101 @@
+//! The command line of replays.
+
+use crate::cli;
+use crate::memory::Size;
+use crate::track::Spot;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_schemas::run::SampleMode;
+use std::path::PathBuf;
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heaplake replay app.nettrace --out lake
+  heaplake replay app.nettrace.zst --out lake --sample-interval 1
+  heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
+
+Formats: .nettrace of .NET, and heaplake's own profiler log; the content tells which.
+Exit codes: as those of analyze.";
+
+/// Options of `replay`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub struct Replay {
+    /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
+    #[arg(required = true, value_name = "TRACE")]
+    pub inputs: Vec<String>,
+    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Release that the traces belong to
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = cli::name)]
+    pub release: String,
+    /// Name of the run, for a single trace [default: the file's name and a hash of its content]
+    #[arg(long, value_name = "NAME", value_parser = cli::name)]
+    pub snapshot: Option<String>,
+    /// A label for the run; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = cli::label)]
+    pub labels: Vec<(String, String)>,
+    /// Take size and stack of every Nth object of a type or so; 1 takes all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    pub sample_interval: u32,
+    /// What is recorded of objects: their creation only, or their collection too
+    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
+    pub sample_mode: SampleMode,
+    /// Seed of sampling: another one takes other objects
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// Write each object's way from its allocation to its death too
+    #[arg(long)]
+    pub tracks: bool,
+    /// Write allocations as a profile for pprof too (allocations.pb.gz)
+    #[arg(long)]
+    pub pprof: bool,
+    /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
+    #[arg(long)]
+    pub collapsed: bool,
+    /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Replace runs that are in the lake already
+    #[arg(long)]
+    pub force: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `track`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "\
+Examples:
+  heaplake replay agent.log --out lake --snapshot agent --tracks
+  heaplake track lake/release=none/snapshot=agent 7f47b6800498@3
+  heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s")]
+pub struct Track {
+    /// Folder of a run that was replayed with --tracks
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Address (hexadecimal, anywhere inside the object), and when: after collection N (0: before the first), or so many
+    /// seconds after the first collection began (12.5s)
+    #[arg(value_name = "ADDRESS@TIME")]
+    pub at: Spot,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
+    let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
+    PossibleValuesParser::new(modes.map(SampleMode::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}

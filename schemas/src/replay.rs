@@ -1,0 +1,104 @@
+//! The columns through which the stages of a replay meet on disk, and what a replay says of its trace.
+
+use crate::allocation_callees::CalleeRow;
+use crate::allocation_callers::CallerRow;
+use crate::allocation_functions::FunctionRow;
+use crate::allocation_types::TypeRow;
+use crate::collections::CollectionRow;
+use crate::lifetime_sites::SiteRow;
+use crate::moved_ranges::MoveRow;
+use crate::object_lifetimes::LifetimeRow;
+use crate::object_tracks::TrackRow;
+use crate::scratch::{Column, StringColumns};
+use serde::{Deserialize, Serialize};
+
+/// Stands for "there is none" in optional numbers of rows.
+pub const ABSENT: u64 = u64::MAX;
+
+/// Rows of `allocation_types`.
+pub const TYPES: Column<TypeRow> = Column::new("replay.type");
+/// Rows of `allocation_functions`.
+pub const FUNCTIONS: Column<FunctionRow> = Column::new("replay.function");
+/// Rows of `allocation_callers`.
+pub const CALLERS: Column<CallerRow> = Column::new("replay.caller");
+/// Rows of `allocation_callees`.
+pub const CALLEES: Column<CalleeRow> = Column::new("replay.callee");
+/// Rows of `object_lifetimes`.
+pub const LIFETIMES: Column<LifetimeRow> = Column::new("replay.lifetime");
+/// Rows of `lifetime_sites`.
+pub const SITES: Column<SiteRow> = Column::new("replay.site");
+/// Rows of `collections`.
+pub const COLLECTIONS: Column<CollectionRow> = Column::new("replay.collection");
+/// Rows of `object_tracks`.
+pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
+/// Rows of `moved_ranges`.
+pub const MOVES: Column<MoveRow> = Column::new("replay.move");
+/// Names of types, by number of the type.
+pub const TYPE_NAMES: StringColumns =
+    StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };
+/// Names, signatures, modules and files of functions.
+pub const STRINGS: StringColumns =
+    StringColumns { bytes: Column::new("replay.string.bytes"), start: Column::new("replay.string.start") };
+
+/// Document of [`Facts`].
+pub const FACTS: &str = "replay.json";
+
+/// How much of the allocations a trace holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Coverage {
+    /// No allocation at all.
+    #[default]
+    None,
+    /// Each allocation.
+    Every,
+    /// Some of them, each with the number of allocations that it stands for.
+    Sampled,
+    /// One for every so many bytes.
+    Ticks,
+}
+
+/// What a replay found in its trace as a whole, and what the trace can tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Name of the format.
+    pub format: String,
+    /// Its version, where the trace states one.
+    pub format_version: Option<String>,
+    /// Bytes of the trace as stored.
+    pub input_bytes: u64,
+    /// XXH3-128 of them, hexadecimal.
+    pub input_hash: String,
+    /// Bytes after decompression.
+    pub content_bytes: u64,
+    /// Which allocations are in it.
+    pub coverage: Coverage,
+    /// Whether allocations come with stacks.
+    pub has_stacks: bool,
+    /// Whether collections come with what moved and what survived.
+    pub has_moves: bool,
+    /// Whether types have names.
+    pub has_type_names: bool,
+    /// Whether events have times.
+    pub has_times: bool,
+    /// Mean interval of sampling.
+    pub interval: u32,
+    /// Whether objects were followed to their deaths.
+    pub tracked: bool,
+    /// Allocations in the trace.
+    pub allocated_count: u64,
+    /// Their sizes, bytes, where each is told.
+    pub allocated_bytes: u64,
+    /// Sampled allocations.
+    pub sampled_count: u64,
+    /// Sampled allocations without a stack.
+    pub stackless_count: u64,
+    /// Collections.
+    pub collection_count: u64,
+    /// Objects alive at the end.
+    pub live_count: u64,
+    /// Their sizes, bytes.
+    pub live_bytes: u64,
+    /// What did not fit together, by name; none of it was invented or dropped in silence.
+    pub anomalies: std::collections::BTreeMap<String, u64>,
+}

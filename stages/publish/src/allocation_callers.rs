@@ -1,0 +1,56 @@
+//! Stage `allocation_callers`: the table of that name.
+//!
+//! * Computes: nothing.
+//! * Reads: `replay.caller`.
+//! * Writes: `allocation_callers.parquet`.
+//! * Resident memory: one batch of rows.
+//! * Passes over disk: one per column of the table.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the rows.
+//! * Reference: the contract of [`heaplake_schemas::allocation_callers`].
+
+use crate::rows::{self, Rows};
+use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::allocation_callers::{FILE, schema};
+use heaplake_schemas::replay::{CALLERS, Facts};
+use heaplake_schemas::run;
+use std::path::Path;
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "allocation_callers",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "its rows once per column",
+};
+
+/// Writes the table.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn run(
+    facts: &Facts,
+    scratch: &Scratch,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<(run::Table, Stats), StageError> {
+    let rows = Rows::of(scratch, CALLERS);
+    let sources = vec![
+        rows.u32s(|row| row.node)?,
+        rows.optional_ids(|row| row.parent)?,
+        rows.u32s(|row| row.depth)?,
+        rows.u32s(|row| row.type_id)?,
+        rows.u32s(|row| row.function_id)?,
+        rows.u64s(|row| row.samples)?,
+        rows.u64s(|row| row.sampled_bytes)?,
+        rows.u64s(|row| row.estimated_bytes)?,
+        rows.u64s(|row| row.estimated_count)?,
+    ];
+    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+}

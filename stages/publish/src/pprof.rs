@@ -1,0 +1,204 @@
+//! Stage `pprof`: allocations as a profile that `pprof` and its relatives read.
+//!
+//! * Computes: what each stack allocates itself, from the reverse call graphs: what a node has beyond its callers.
+//! * Reads: `replay.caller`, `replay.function`, names.
+//! * Writes: `allocations.pb.gz`: samples with stack, objects and bytes, and the type as a label.
+//! * Resident memory: 16 bytes per function, the longest stack.
+//! * Passes over disk: one.
+//! * Worst case: linear in the samples times the depth of their stacks.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the rows; there is no time in it.
+//! * Reference: `profile.proto` of google/pprof.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_schemas::allocation_callers::CallerRow;
+use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::replay::{CALLERS, FUNCTIONS, Facts, STRINGS, TYPE_NAMES};
+use heaplake_schemas::run;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// File name inside a run.
+pub const FILE: &str = "allocations.pb.gz";
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "pprof",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 8 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "callers once",
+};
+
+/// Strings that come before names: their position is their number.
+const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
+
+/// Fields of the messages.
+mod field {
+    pub const SAMPLE_TYPE: u32 = 1;
+    pub const SAMPLE: u32 = 2;
+    pub const LOCATION: u32 = 4;
+    pub const FUNCTION: u32 = 5;
+    pub const STRING: u32 = 6;
+    pub const DEFAULT_SAMPLE_TYPE: u32 = 14;
+}
+
+/// Writes the profile.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn run(
+    _facts: &Facts,
+    scratch: &Scratch,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<(run::Table, Stats), StageError> {
+    let path = folder.join(FILE);
+    let failed = |error: io::Error| StageError::io(&path, "write", error);
+    let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
+    let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
+    let (names, types) = (StringTable::open(scratch, STRINGS)?, StringTable::open(scratch, TYPE_NAMES)?);
+    let mut reader = ColumnReader::open(scratch, FUNCTIONS)?;
+    let mut functions = Vec::new();
+    reader.append_to(&mut functions, usize::try_from(reader.remaining()).unwrap_or(usize::MAX))?;
+    let type_at = WORDS.len() as u64;
+    let name_at = type_at + types.len() as u64;
+
+    head(&mut out, &functions, name_at).map_err(failed)?;
+    let rows = samples(&mut out, scratch, type_at, context, &failed)?;
+    for word in WORDS {
+        bytes(&mut out, field::STRING, word.as_bytes()).map_err(failed)?;
+    }
+    for at in 0..types.len() {
+        bytes(&mut out, field::STRING, types.text(at).as_bytes()).map_err(failed)?;
+    }
+    for at in 0..names.len() {
+        bytes(&mut out, field::STRING, names.text(at).as_bytes()).map_err(failed)?;
+    }
+    let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+    let file = file.and_then(|file| file.sync_all().map(|()| file)).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let table = run::Table { file: FILE.to_owned(), rows, bytes: size };
+    Ok((table, Stats { rows, spilled_bytes: 0 }))
+}
+
+/// Kinds of values, functions, and a location for each of them. What has a number has one more than in the tables, since
+/// 0 stands for nothing.
+fn head(out: &mut impl Write, functions: &[FunctionRow], name_at: u64) -> io::Result<()> {
+    for (kind, unit) in [(1, 2), (3, 4)] {
+        let mut value = Vec::new();
+        number(&mut value, 1, kind);
+        number(&mut value, 2, unit);
+        bytes(out, field::SAMPLE_TYPE, &value)?;
+    }
+    let mut default = Vec::new();
+    number(&mut default, field::DEFAULT_SAMPLE_TYPE, 3);
+    out.write_all(&default)?;
+    for row in functions {
+        let id = u64::from(row.function_id) + 1;
+        let text = |position: u32| if position == u32::MAX { 0 } else { name_at + u64::from(position) };
+        let line = if row.line == u32::MAX { 0 } else { u64::from(row.line) };
+        let mut function = Vec::new();
+        number(&mut function, 1, id);
+        number(&mut function, 2, text(row.name));
+        number(&mut function, 3, text(row.name));
+        number(&mut function, 4, text(if row.file == u32::MAX { row.module } else { row.file }));
+        number(&mut function, 5, line);
+        bytes(out, field::FUNCTION, &function)?;
+        let mut place = Vec::new();
+        number(&mut place, 1, id);
+        number(&mut place, 2, line);
+        let mut location = Vec::new();
+        number(&mut location, 1, id);
+        bytes(&mut location, 4, &place)?;
+        bytes(out, field::LOCATION, &location)?;
+    }
+    Ok(())
+}
+
+/// A node whose callers have not all been seen.
+struct Open {
+    row: CallerRow,
+    /// What it has beyond its callers so far.
+    count: u64,
+    bytes: u64,
+}
+
+fn samples(
+    out: &mut impl Write,
+    scratch: &Scratch,
+    type_at: u64,
+    context: &Context<'_>,
+    failed: &impl Fn(io::Error) -> StageError,
+) -> Result<u64, StageError> {
+    let mut reader = ColumnReader::open(scratch, CALLERS)?;
+    context.progress.begin(STAGE.name, reader.remaining());
+    // The allocating function first, as profiles want it.
+    let mut stack: Vec<Open> = Vec::new();
+    let mut written = 0;
+    loop {
+        let next = if reader.remaining() > 0 { Some(reader.next()?) } else { None };
+        let depth = next.map_or(0, |row| row.depth as usize);
+        while stack.len() > depth {
+            written += u64::from(sample(out, &stack, type_at).map_err(failed)?);
+            stack.pop();
+        }
+        let Some(row) = next else { break };
+        context.step(1)?;
+        if let Some(above) = stack.last_mut() {
+            above.count = above.count.saturating_sub(row.estimated_count);
+            above.bytes = above.bytes.saturating_sub(row.estimated_bytes);
+        }
+        stack.push(Open { row, count: row.estimated_count, bytes: row.estimated_bytes });
+    }
+    context.progress.end();
+    Ok(written)
+}
+
+/// Writes what the last node of a stack allocates when nobody calls it; whether that is anything.
+fn sample(out: &mut impl Write, stack: &[Open], type_at: u64) -> io::Result<bool> {
+    let Some(last) = stack.last().filter(|last| last.count > 0 || last.bytes > 0) else { return Ok(false) };
+    let (mut locations, mut values, mut label, mut message) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    stack.iter().for_each(|open| varint(&mut locations, u64::from(open.row.function_id) + 1));
+    varint(&mut values, last.count);
+    varint(&mut values, last.bytes);
+    number(&mut label, 1, 5);
+    number(&mut label, 2, type_at + u64::from(last.row.type_id));
+    bytes(&mut message, 1, &locations)?;
+    bytes(&mut message, 2, &values)?;
+    bytes(&mut message, 3, &label)?;
+    bytes(out, field::SAMPLE, &message)?;
+    Ok(true)
+}
+
+/// A field that is a number; 0 is left out, as the format has it.
+fn number(out: &mut Vec<u8>, field: u32, value: u64) {
+    if value != 0 {
+        varint(out, u64::from(field) << 3);
+        varint(out, value);
+    }
+}
+
+/// A field that is bytes.
+fn bytes(out: &mut impl Write, field: u32, content: &[u8]) -> io::Result<()> {
+    let mut head = Vec::with_capacity(12);
+    varint(&mut head, u64::from(field) << 3 | 2);
+    varint(&mut head, content.len() as u64);
+    out.write_all(&head)?;
+    out.write_all(content)
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value > 0x7f {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}

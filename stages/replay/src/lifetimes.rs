@@ -1,0 +1,72 @@
+//! How long objects live, by type and generation.
+
+use crate::track::Object;
+use heaplake_schemas::object_lifetimes::{ALIVE, GENERATIONS, LifetimeRow};
+
+/// Objects of one type that were reclaimed in one generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ages {
+    count: u64,
+    bytes: u64,
+    /// Collections, summed.
+    gcs: u64,
+    most_gcs: u32,
+    /// Ticks, summed.
+    ticks: u128,
+}
+
+/// Lifetimes of all types.
+#[derive(Default)]
+pub struct Lifetimes {
+    types: Vec<[Ages; GENERATIONS.len()]>,
+}
+
+/// A moment in the trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    /// Collections up to now; at a collection, it included.
+    pub gcs: u32,
+    /// Ticks of the trace.
+    pub time: u64,
+}
+
+impl Lifetimes {
+    /// Counts an object that was reclaimed in a generation, or is alive at the end ([`ALIVE`]).
+    #[inline]
+    pub fn add(&mut self, object: &Object, generation: usize, at: Moment) {
+        let index = object.type_id as usize;
+        if index >= self.types.len() {
+            self.types.resize(index + 1, Default::default());
+        }
+        let ages = &mut self.types[index][generation.min(ALIVE)];
+        let age = at.gcs.saturating_sub(object.born);
+        ages.count += 1;
+        ages.bytes = ages.bytes.saturating_add(object.bytes);
+        ages.gcs += u64::from(age);
+        ages.most_gcs = ages.most_gcs.max(age);
+        ages.ticks += u128::from(at.time.saturating_sub(object.born_at));
+    }
+
+    /// Objects of a type that are alive, and their bytes; counted at the end.
+    #[must_use]
+    pub fn alive(&self, type_id: u32) -> (u64, u64) {
+        self.types.get(type_id as usize).map_or((0, 0), |ages| (ages[ALIVE].count, ages[ALIVE].bytes))
+    }
+
+    /// The rows of the table, in its order. `frequency` is the number of ticks in a second, where there are times.
+    pub fn rows(&self, frequency: Option<f64>) -> impl Iterator<Item = LifetimeRow> {
+        self.types.iter().zip(0..).flat_map(move |(ages, type_id)| {
+            ages.iter().zip(0..).filter(|(ages, _)| ages.count > 0).map(move |(ages, generation)| LifetimeRow {
+                type_id,
+                generation,
+                count: ages.count,
+                bytes: ages.bytes,
+                mean_age_gcs: ages.gcs as f64 / ages.count as f64,
+                mean_age_seconds: frequency
+                    .map_or(f64::NAN, |frequency| ages.ticks as f64 / ages.count as f64 / frequency),
+                max_age_gcs: ages.most_gcs,
+                padding: 0,
+            })
+        })
+    }
+}

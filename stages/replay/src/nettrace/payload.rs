@@ -1,0 +1,234 @@
+//! Payloads of events, handed to the replay.
+
+use super::cursor::Cursor;
+use super::kinds::Kind;
+use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
+use crate::replay::Replay;
+use crate::stacks::Frames;
+use crate::symbols::Function;
+use crate::track::Survival;
+use heaplake_kit::StageError;
+
+/// What stands around a payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Number of the stack.
+    pub stack: u32,
+    /// When, in ticks.
+    pub time: u64,
+    /// Whether pointers have eight bytes.
+    pub wide: bool,
+}
+
+/// All generations that a collection of the oldest one condemns, as bits.
+const FULL: u32 = 0b1_1111;
+
+/// Those of a collection that runs beside the program.
+const CONCURRENT: u32 = 0b1_1100;
+
+/// Hands an event on; false where its payload ends too early.
+///
+/// # Errors
+/// Those of the replay.
+pub fn apply(
+    kind: Kind,
+    payload: &[u8],
+    around: Around,
+    replay: &mut Replay,
+    frames: &mut impl Frames,
+) -> Result<bool, StageError> {
+    let mut fields = Cursor(payload);
+    match kind {
+        Kind::Allocation => {
+            let Some(allocation) = allocation(&mut fields, around) else { return Ok(false) };
+            replay.allocation(&allocation, frames)?;
+        }
+        Kind::Tick(version) => {
+            let Some((type_handle, name, bytes)) = tick(&mut fields, version, around.wide) else { return Ok(false) };
+            if !name.is_empty() {
+                replay.types.name(type_handle, name.as_bytes())?;
+            }
+            replay.tick(type_handle, bytes, around.stack, frames)?;
+        }
+        Kind::Start(version) => {
+            let Some(start) = start(&mut fields, version, around.time) else { return Ok(false) };
+            replay.start(start);
+        }
+        Kind::End => {
+            let Some(number) = fields.u32() else { return Ok(false) };
+            replay.end(number, around.time)?;
+        }
+        Kind::Range => {
+            let Some(range) = range(&mut fields, around.wide) else { return Ok(false) };
+            replay.range(range)?;
+        }
+        Kind::Method => {
+            let Some((start, size, function)) = method(&mut fields) else { return Ok(false) };
+            replay.symbols.load(start, size, function)?;
+        }
+        Kind::Module => {
+            let Some((module, path)) = module(&mut fields) else { return Ok(false) };
+            replay.symbols.name_module(module, &path)?;
+        }
+        Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
+        Kind::Roots => return bulk(&mut fields, true, |fields| Ok(root(fields, around.wide, replay))),
+        Kind::Nodes => return bulk(&mut fields, true, |fields| node(fields, around.wide, replay)),
+        Kind::Surviving => return bulk(&mut fields, true, |fields| surviving(fields, around.wide, replay)),
+        Kind::Moved => return bulk(&mut fields, true, |fields| moved(fields, around.wide, replay)),
+    }
+    Ok(true)
+}
+
+#[inline]
+fn allocation(fields: &mut Cursor<'_>, around: Around) -> Option<Allocation> {
+    Some(Allocation {
+        address: fields.pointer(around.wide)?,
+        type_handle: fields.pointer(around.wide)?,
+        count: u64::from(fields.u32()?),
+        bytes: fields.u64()?,
+        stack: around.stack,
+        time: around.time,
+    })
+}
+
+/// Type, its name and the bytes since the last event of the kind.
+fn tick(fields: &mut Cursor<'_>, version: u32, wide: bool) -> Option<(u64, String, u64)> {
+    let amount = u64::from(fields.u32()?);
+    fields.u32()?; // small or large objects
+    if version < 2 {
+        return Some((0, String::new(), amount));
+    }
+    fields.u16()?;
+    let amount = fields.u64()?;
+    let type_handle = fields.pointer(wide)?;
+    Some((type_handle, fields.utf16()?, amount))
+}
+
+fn start(fields: &mut Cursor<'_>, version: u32, time: u64) -> Option<CollectionStart> {
+    let number = fields.u32()?;
+    let generation = if version == 0 { 2 } else { fields.u32()? };
+    let reason = Reason::Runtime(fields.u32()?);
+    // 0 stops the program, 1 runs beside it, 2 stops the program inside one that runs beside it.
+    let concurrent = version > 0 && fields.u32()? == 1;
+    let condemned = match generation {
+        0 => 0b1,
+        1 => 0b11,
+        _ if concurrent => CONCURRENT,
+        _ => FULL,
+    };
+    Some(CollectionStart { number, condemned, reason, concurrent, time })
+}
+
+fn range(fields: &mut Cursor<'_>, wide: bool) -> Option<Range> {
+    let generation = fields.u8()?;
+    let start = fields.pointer(wide)?;
+    Some(Range { generation, start, used: fields.u64()? })
+}
+
+fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
+    let handle = fields.u64()?;
+    let module = fields.u64()?;
+    let start = fields.u64()?;
+    let size = u64::from(fields.u32()?);
+    fields.take(8)?; // token, flags
+    let (namespace, method, signature) = (fields.utf16()?, fields.utf16()?, fields.utf16()?);
+    // Arguments of generic types tell functions apart that have one name.
+    let (type_name, arguments) = match namespace.find('[') {
+        Some(at) if namespace.ends_with(']') => namespace.split_at(at),
+        _ => (namespace.as_str(), ""),
+    };
+    let name = if type_name.is_empty() { method } else { format!("{type_name}::{method}") };
+    let signature = if arguments.is_empty() { signature } else { format!("{arguments} {signature}") };
+    Some((start, size, Function { handle, name, signature, module, ..Function::default() }))
+}
+
+fn module(fields: &mut Cursor<'_>) -> Option<(u64, String)> {
+    let module = fields.u64()?;
+    fields.u64()?; // assembly
+    fields.take(8)?; // flags, reserved
+    let managed = fields.utf16()?;
+    Some((module, if managed.is_empty() { fields.utf16()? } else { managed }))
+}
+
+/// An event of many entries. Counts and entries must agree; what was handed on before the end stays.
+fn bulk(
+    fields: &mut Cursor<'_>,
+    indexed: bool,
+    mut entry: impl FnMut(&mut Cursor<'_>) -> Result<bool, StageError>,
+) -> Result<bool, StageError> {
+    if indexed && fields.u32().is_none() {
+        return Ok(false);
+    }
+    let Some(count) = fields.u32() else { return Ok(false) };
+    if fields.u16().is_none() {
+        return Ok(false);
+    }
+    for _ in 0..count {
+        if !entry(fields)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A bit of the flags of types: its objects are arrays.
+const ARRAY: u32 = 8;
+
+fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageError> {
+    let mut one = || {
+        let handle = fields.u64()?;
+        fields.take(12)?; // module, name id
+        let flags = fields.u32()?;
+        fields.u8()?; // kind of element
+        let name = fields.utf16()?;
+        let parameters = fields.u32()?;
+        fields.take((parameters as usize).checked_mul(8)?)?;
+        Some((handle, flags, name))
+    };
+    let Some((handle, flags, name)) = one() else { return Ok(false) };
+    if !name.is_empty() {
+        let name = if flags & ARRAY != 0 && !name.ends_with(']') { format!("{name}[]") } else { name };
+        replay.types.name(handle, name.as_bytes())?;
+    }
+    Ok(true)
+}
+
+fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
+    let mut one = || {
+        fields.pointer(wide)?;
+        let kind = fields.u8()?;
+        fields.u32()?;
+        fields.pointer(wide)?;
+        Some(kind)
+    };
+    let Some(kind) = one() else { return false };
+    replay.root(match kind {
+        0 => Root::Stack,
+        1 => Root::Finalizer,
+        2 => Root::Handle,
+        _ => Root::Other,
+    });
+    true
+}
+
+fn node(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
+    let address = fields.pointer(wide);
+    match (address, fields.take(24)) {
+        (Some(address), Some(_)) => replay.walked(address).map(|()| true),
+        _ => Ok(false),
+    }
+}
+
+fn surviving(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
+    match (fields.pointer(wide), fields.u64()) {
+        (Some(from), Some(length)) => replay.survives(Survival { from, length, to: from }, false).map(|()| true),
+        _ => Ok(false),
+    }
+}
+
+fn moved(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
+    match (fields.pointer(wide), fields.pointer(wide), fields.u64()) {
+        (Some(from), Some(to), Some(length)) => replay.survives(Survival { from, length, to }, true).map(|()| true),
+        _ => Ok(false),
+    }
+}

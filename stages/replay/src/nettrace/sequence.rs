@@ -1,0 +1,96 @@
+//! Numbers of events by thread: gaps are events that the recorder had no room for.
+
+use super::cursor::Cursor;
+use crate::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use rustc_hash::FxHashMap;
+
+/// Bytes of an entry.
+const ENTRY: u64 = 48;
+
+/// The last number of each thread.
+pub struct Sequences {
+    last: FxHashMap<u64, u32>,
+    /// The thread that was looked for last, and its number.
+    current: Option<(u64, u32)>,
+    charge: Charge,
+    /// Events that are missing.
+    pub lost: u64,
+}
+
+impl Sequences {
+    /// No thread yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let charge = Charge::new(budget, "the threads of the trace")?;
+        Ok(Self { last: FxHashMap::default(), current: None, charge, lost: 0 })
+    }
+
+    /// An event of a thread.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn event(&mut self, thread: u64, number: u32) -> Result<(), StageError> {
+        if let Some((current, last)) = &mut self.current
+            && *current == thread
+        {
+            self.lost += gap(*last, number);
+            *last = number;
+            return Ok(());
+        }
+        self.other(thread, number)
+    }
+
+    #[cold]
+    fn other(&mut self, thread: u64, number: u32) -> Result<(), StageError> {
+        self.put_back()?;
+        if let Some(&last) = self.last.get(&thread) {
+            self.lost += gap(last, number);
+        }
+        self.current = Some((thread, number));
+        Ok(())
+    }
+
+    fn put_back(&mut self) -> Result<(), StageError> {
+        if let Some((thread, last)) = self.current.take()
+            && self.last.insert(thread, last).is_none()
+        {
+            self.charge.add(ENTRY)?;
+        }
+        Ok(())
+    }
+
+    /// A sequence point: the last number of each thread that had any. False where its block ends too early.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn point(&mut self, block: &[u8]) -> Result<bool, StageError> {
+        self.put_back()?;
+        let mut fields = Cursor(block);
+        let (Some(_), Some(count)) = (fields.u64(), fields.u32()) else { return Ok(false) };
+        for _ in 0..count {
+            let (Some(thread), Some(number)) = (fields.u64(), fields.u32()) else { return Ok(false) };
+            match self.last.insert(thread, number) {
+                Some(last) => self.lost += u64::from(number.wrapping_sub(last)).min(gap_limit(last, number)),
+                None => self.charge.add(ENTRY)?,
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Events between two numbers; none where they go backwards.
+fn gap(last: u32, number: u32) -> u64 {
+    match number.wrapping_sub(last) {
+        0 => 0,
+        step if step < 1 << 31 => u64::from(step - 1),
+        _ => 0,
+    }
+}
+
+fn gap_limit(last: u32, number: u32) -> u64 {
+    if number.wrapping_sub(last) < 1 << 31 { u64::MAX } else { 0 }
+}

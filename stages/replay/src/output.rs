@@ -1,0 +1,338 @@
+//! From the counts at the end of a trace to the rows of the tables.
+
+use crate::calls::{self, Amount, Cell, NONE, Tree};
+use crate::replay::{Replay, TypeCounts};
+use crate::sampling::{Estimate, Sample, scale};
+use crate::stacks::EMPTY;
+use crate::symbols::Function;
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter};
+use heaplake_schemas::allocation_callees::CalleeRow;
+use heaplake_schemas::allocation_callers::CallerRow;
+use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::allocation_types::TypeRow;
+use heaplake_schemas::lifetime_sites::SiteRow;
+use heaplake_schemas::replay::{self as columns, ABSENT, Coverage};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// What the tables take from a replay besides their rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Sampled objects.
+    pub sampled: u64,
+    /// Those without a stack.
+    pub stackless: u64,
+    /// Frames of no known function.
+    pub unresolved_frames: u64,
+}
+
+/// Writes all rows.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
+    let budget = &context.budget;
+    let tracks = replay.tracks.take();
+    let replay = &*replay;
+    types(replay, scratch)?;
+    lifetimes(replay, scratch)?;
+    let (functions, unresolved_frames) = resolve(replay, budget)?;
+    context.check()?;
+    let (mut tree, nodes) = calls::merge(budget, replay.stacks.nodes(), &functions.of_frame)?;
+    let mut totals = Totals { unresolved_frames, ..Totals::default() };
+    for cell in replay.cells.all() {
+        totals.sampled += cell.samples;
+        let node = nodes[cell.stack as usize];
+        if node == EMPTY {
+            totals.stackless += cell.samples;
+        } else {
+            tree.add(node, &amount(replay, cell));
+        }
+    }
+    tree.sum();
+    context.check()?;
+    let names = write_functions(&functions, &tree, scratch, budget)?;
+    context.check()?;
+    let positions = callees(&tree, scratch, budget)?;
+    context.check()?;
+    callers(replay, &tree, &nodes, scratch, context)?;
+    sites(replay, &tree, &nodes, &names, scratch)?;
+    if let Some(tracks) = tracks {
+        let stack = |cell: u32| {
+            let cell = replay.cells.all().get(cell as usize)?;
+            Some(positions[nodes[cell.stack as usize] as usize]).filter(|&position| position != NONE)
+        };
+        tracks.finish(scratch, budget, stack)?;
+    }
+    Ok(totals)
+}
+
+/// What of a type was allocated and what of it sampled: by which a sample is scaled.
+fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
+    match replay.coverage {
+        // Nothing is known of how many there were: ticks stand for the bytes that they tell.
+        Coverage::Ticks => (1, 1),
+        _ => (counts.allocated, counts.represented),
+    }
+}
+
+fn amount(replay: &Replay, cell: &Cell) -> Amount {
+    Amount::of(cell.samples, cell.count, cell.bytes, ratio(replay, &replay.counts[cell.type_id as usize]))
+}
+
+fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
+    let mut names = StringWriter::create(scratch, columns::TYPE_NAMES)?;
+    for type_id in 0..replay.types.len() as u32 {
+        names.push(replay.types.text(type_id).as_bytes())?;
+    }
+    names.finish()?;
+    let exact = matches!(replay.coverage, Coverage::Every | Coverage::Sampled);
+    let every = replay.coverage == Coverage::Every;
+    let live = |of: u64| if replay.tracks() { of } else { ABSENT };
+    let mut rows = Vec::new();
+    for (counts, type_id) in replay.counts.iter().zip(0..) {
+        let sample = counts.sample;
+        if counts.allocated == 0 && sample.count == 0 {
+            continue;
+        }
+        let estimate = if every { sample.estimate(counts.allocated) } else { whole(&sample, ratio(replay, counts)) };
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
+        rows.push(TypeRow {
+            type_id,
+            interval: if every { replay.interval() } else { 0 },
+            allocated_count: if exact { counts.allocated } else { ABSENT },
+            sampled_count: sample.count,
+            sampled_bytes: sample.bytes,
+            estimated_bytes: estimate.map_or(ABSENT, |estimate| estimate.bytes),
+            low_bytes: interval.map_or(ABSENT, |(low, _)| low),
+            high_bytes: interval.map_or(ABSENT, |(_, high)| high),
+            exact_bytes: if exact { counts.bytes } else { ABSENT },
+            live_count: live(live_count),
+            live_bytes: live(live_bytes),
+        });
+    }
+    rows.sort_by_key(|row| (Reverse(if row.estimated_bytes == ABSENT { 0 } else { row.estimated_bytes }), row.type_id));
+    let mut writer = ColumnWriter::create(scratch, columns::TYPES)?;
+    writer.extend(&rows)?;
+    writer.finish().map(drop)
+}
+
+/// What a sample of the runtime's own stands for: it says so itself, though not how sure that is.
+fn whole(sample: &Sample, (total, represented): (u64, u64)) -> Option<Estimate> {
+    (represented > 0).then(|| Estimate { bytes: scale(sample.bytes, total, represented), interval: None })
+}
+
+fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
+    let mut writer = ColumnWriter::create(scratch, columns::LIFETIMES)?;
+    if replay.tracks() {
+        let frequency = Some(replay.clock.frequency).filter(|&frequency| frequency > 0.0);
+        replay.lifetimes.rows(frequency).try_for_each(|row| writer.push(row))?;
+    }
+    writer.finish().map(drop)
+}
+
+/// Functions that are on some stack, numbered in the order in which they first occur among the frames.
+struct Functions<'a> {
+    /// The function of each node of the tree of frames, [`NONE`] where it is not known.
+    of_frame: BudgetVec<u32>,
+    list: Vec<&'a Function>,
+    /// The module of each, where it has one.
+    modules: Vec<Option<&'a str>>,
+}
+
+fn resolve<'a>(replay: &'a Replay, budget: &Budget) -> Result<(Functions<'a>, u64), StageError> {
+    let frames = replay.stacks.nodes();
+    let mut of_frame = budget.filled("the functions of all frames", frames.len(), NONE)?;
+    let mut numbers = FxHashMap::default();
+    let mut list = Vec::new();
+    let mut unresolved = 0;
+    for (frame, slot) in frames.iter().zip(of_frame.iter_mut()).skip(1) {
+        let Some(function) = replay.symbols.resolve(frame.frame) else {
+            unresolved += 1;
+            continue;
+        };
+        *slot = *numbers.entry(function).or_insert_with(|| {
+            list.push(&replay.symbols.functions()[function as usize]);
+            list.len() as u32 - 1
+        });
+    }
+    let modules = list.iter().map(|function| replay.symbols.module(function)).collect();
+    Ok((Functions { of_frame, list, modules }, unresolved))
+}
+
+/// Writes rows and texts of functions; gives the position of each one's name among the texts.
+fn write_functions(
+    functions: &Functions<'_>,
+    tree: &Tree,
+    scratch: &Scratch,
+    budget: &Budget,
+) -> Result<Vec<u32>, StageError> {
+    let count = functions.list.len();
+    let mut exclusive = vec![Amount::default(); count];
+    let mut inclusive = vec![Amount::default(); count];
+    // The node whose stack a function was last counted on: once for a recursive one.
+    let mut counted = budget.filled("the functions of a stack", count, 0_u32)?;
+    for (call, node) in tree.calls().iter().zip(0..).skip(1).filter(|(call, _)| call.exclusive.samples > 0) {
+        exclusive[call.function as usize].add(&call.exclusive);
+        let mut at: u32 = node;
+        while at != EMPTY {
+            let above = &tree.calls()[at as usize];
+            if std::mem::replace(&mut counted[above.function as usize], node) != node {
+                inclusive[above.function as usize].add(&call.exclusive);
+            }
+            at = above.parent;
+        }
+    }
+    let mut strings = StringWriter::create(scratch, columns::STRINGS)?;
+    let mut names = Vec::with_capacity(count);
+    let mut rows = Vec::with_capacity(count);
+    for (at, function) in functions.list.iter().enumerate() {
+        let name = text(&mut strings, Some(&function.name))?;
+        names.push(name);
+        rows.push(FunctionRow {
+            function_id: at as u32,
+            name,
+            signature: text(&mut strings, some(&function.signature))?,
+            module: text(&mut strings, functions.modules[at])?,
+            file: text(&mut strings, some(&function.file))?,
+            line: function.line.unwrap_or(NONE),
+            inclusive_count: inclusive[at].count,
+            inclusive_bytes: inclusive[at].bytes,
+            exclusive_count: exclusive[at].count,
+            exclusive_bytes: exclusive[at].bytes,
+            inclusive_samples: inclusive[at].samples,
+            exclusive_samples: exclusive[at].samples,
+        });
+    }
+    strings.finish()?;
+    // What is only on stacks of other types' samples, or of none, has nothing to say.
+    rows.retain(|row| row.inclusive_samples > 0);
+    rows.sort_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
+    let mut writer = ColumnWriter::create(scratch, columns::FUNCTIONS)?;
+    writer.extend(&rows)?;
+    writer.finish()?;
+    Ok(names)
+}
+
+fn some(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// Adds a text; its position, [`NONE`] for none.
+fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageError> {
+    let Some(text) = text else { return Ok(NONE) };
+    let position = strings.count() as u32;
+    strings.push(text.as_bytes())?;
+    Ok(position)
+}
+
+/// Writes the call tree; gives the position of each node in it.
+fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<BudgetVec<u32>, StageError> {
+    let mut positions = budget.filled("the order of the call tree", tree.calls().len(), NONE)?;
+    let mut writer = ColumnWriter::create(scratch, columns::CALLEES)?;
+    tree.preorder(budget, |call, place| {
+        positions[place.node as usize] = place.position;
+        writer.push(CalleeRow {
+            node: place.position,
+            parent: place.parent,
+            depth: place.depth,
+            function_id: call.function,
+            inclusive_samples: call.inclusive.samples,
+            inclusive_bytes: call.inclusive.bytes,
+            exclusive_samples: call.exclusive.samples,
+            exclusive_bytes: call.exclusive.bytes,
+        })
+    })?;
+    writer.finish()?;
+    Ok(positions)
+}
+
+/// The cells in the order of their types.
+fn by_type(cells: &[Cell]) -> Vec<&Cell> {
+    let mut sorted: Vec<&Cell> = cells.iter().collect();
+    sorted.sort_by_key(|cell| cell.type_id);
+    sorted
+}
+
+fn callers(
+    replay: &Replay,
+    tree: &Tree,
+    nodes: &[u32],
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let budget = &context.budget;
+    let _list = budget.reserve("the stacks of all types", replay.cells.all().len() as u64 * 8)?;
+    let mut writer = ColumnWriter::create(scratch, columns::CALLERS)?;
+    let mut reverse = Tree::new(budget)?;
+    let mut base = 0;
+    for cells in by_type(replay.cells.all()).chunk_by(|a, b| a.type_id == b.type_id) {
+        context.check()?;
+        let type_id = cells[0].type_id;
+        for cell in cells {
+            let amount = amount(replay, cell);
+            let (mut at, mut node) = (nodes[cell.stack as usize], EMPTY);
+            while at != EMPTY {
+                let call = &tree.calls()[at as usize];
+                node = reverse.child(node, call.function)?;
+                at = call.parent;
+            }
+            reverse.add(node, &amount);
+        }
+        reverse.sum();
+        reverse.preorder(budget, |call, place| {
+            writer.push(CallerRow {
+                node: base + place.position,
+                parent: if place.parent == NONE { NONE } else { base + place.parent },
+                depth: place.depth,
+                type_id,
+                function_id: call.function,
+                padding: 0,
+                samples: call.inclusive.samples,
+                sampled_bytes: call.inclusive.sampled_bytes,
+                estimated_bytes: call.inclusive.bytes,
+                estimated_count: call.inclusive.count,
+            })
+        })?;
+        let rows = reverse.calls().len() as u32 - 1;
+        base = base.checked_add(rows).ok_or(StageError::Overflow("the number of callers"))?;
+        reverse.clear();
+    }
+    writer.finish().map(drop)
+}
+
+fn sites(replay: &Replay, tree: &Tree, nodes: &[u32], names: &[u32], scratch: &Scratch) -> Result<(), StageError> {
+    let mut sites: FxHashMap<(u32, u32, u32), Amount> = FxHashMap::default();
+    if replay.tracks() {
+        for cell in replay.cells.all() {
+            let function = tree.calls()[nodes[cell.stack as usize] as usize].function;
+            if function == NONE {
+                continue;
+            }
+            let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
+            for (&(count, bytes), generation) in cell.deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
+                sites
+                    .entry((function, cell.type_id, generation))
+                    .or_default()
+                    .add(&Amount::of(count, count, bytes, ratio));
+            }
+        }
+    }
+    let mut rows: Vec<SiteRow> = sites
+        .into_iter()
+        .map(|((function_id, type_id, generation), amount)| SiteRow {
+            function_id,
+            type_id,
+            generation,
+            function: names[function_id as usize],
+            count: amount.count,
+            bytes: amount.bytes,
+            samples: amount.samples,
+        })
+        .collect();
+    rows.sort_unstable_by_key(|row| (Reverse(row.bytes), row.function_id, row.type_id, row.generation));
+    let mut writer = ColumnWriter::create(scratch, columns::SITES)?;
+    writer.extend(&rows)?;
+    writer.finish().map(drop)
+}

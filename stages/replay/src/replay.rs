@@ -1,0 +1,402 @@
+//! The replay itself: events in, the state of the heap and of all counts kept up with them.
+
+use crate::calls::{self, Cells};
+use crate::charge::Charge;
+use crate::collection::Open;
+use crate::events::{Allocation, Clock, CollectionStart, Range, Root};
+use crate::lifetimes::{Lifetimes, Moment};
+use crate::sampling::{Counter, Sample, Sampler};
+use crate::stacks::{EMPTY, Frames, Stacks};
+use crate::symbols::Symbols;
+use crate::track::{Collected, Object, Objects, Survival};
+use crate::tracks::Tracks;
+use crate::types::Types;
+use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
+use heaplake_schemas::collections::CollectionRow;
+use heaplake_schemas::object_lifetimes::ALIVE;
+use heaplake_schemas::replay::{self as columns, Coverage};
+
+/// What is recorded of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Their creation only.
+    Creation,
+    /// Creation and collection: objects are followed until they die.
+    #[default]
+    CreationAndCollection,
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Mean interval of sampling; 1 takes every object.
+    pub interval: u32,
+    /// What is recorded.
+    pub mode: Mode,
+    /// Seed of sampling.
+    pub seed: u64,
+    /// Whether each object's way is recorded.
+    pub tracks: bool,
+}
+
+/// What is counted of a type.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeCounts {
+    counter: Counter,
+    /// Objects allocated.
+    pub allocated: u64,
+    /// Their sizes, bytes.
+    pub bytes: u64,
+    /// Those of which size and stack were taken.
+    pub sample: Sample,
+    /// How many objects these are: one for each, unless the runtime itself takes a sample.
+    pub represented: u64,
+    /// Events of which there is one for every so many bytes.
+    pub ticks: Sample,
+}
+
+/// What did not fit together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Anomalies {
+    /// Ranges that lay over others.
+    pub overlapping_ranges: u64,
+    /// Objects that another one was moved onto.
+    pub overrun_objects: u64,
+    /// Ends of collections that had not begun.
+    pub ends_without_start: u64,
+    /// Collections that never ended.
+    pub starts_without_end: u64,
+    /// Ranges, roots and walked objects outside a collection.
+    pub outside_collections: u64,
+    /// Stacks that events name and the trace does not have.
+    pub unknown_stacks: u64,
+    /// Traces that end before they say that they do.
+    pub without_end: u64,
+    /// Events that the recorder had no room for.
+    pub lost_events: u64,
+    /// Objects that walks of the heap show and the trace never allocated.
+    pub unknown_objects: u64,
+}
+
+/// Most collections that may be under way at once.
+const MOST_OPEN: usize = 16;
+
+/// The state of a replay.
+pub struct Replay {
+    options: Options,
+    sampler: Sampler,
+    /// Types of the trace.
+    pub types: Types,
+    /// Stacks of the trace.
+    pub stacks: Stacks,
+    /// Functions of the trace.
+    pub symbols: Symbols,
+    /// How times are to be read.
+    pub clock: Clock,
+    /// Counts by type.
+    pub counts: Vec<TypeCounts>,
+    /// Counts by stack and type.
+    pub cells: Cells,
+    /// The same of ticks, until there are allocations.
+    ticks: Cells,
+    /// Ages of objects.
+    pub lifetimes: Lifetimes,
+    /// What did not fit together.
+    pub anomalies: Anomalies,
+    /// Which allocations there were.
+    pub coverage: Coverage,
+    /// Whether any event had a stack.
+    pub has_stacks: bool,
+    /// Whether any collection reported what survived.
+    pub has_moves: bool,
+    /// Objects alive.
+    pub objects: Objects,
+    /// Each object's way, if it is to be recorded.
+    pub tracks: Option<Tracks>,
+    open: Vec<Open>,
+    ranges: Charge,
+    rows: ColumnWriter<CollectionRow>,
+    /// Collections that have ended.
+    pub ended: u32,
+    allocations: u64,
+    last_time: u64,
+}
+
+impl Replay {
+    /// At the beginning of a trace.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn new(options: Options, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            options,
+            sampler: Sampler::new(options.interval, options.seed),
+            types: Types::new(budget)?,
+            stacks: Stacks::new(budget)?,
+            symbols: Symbols::new(budget)?,
+            clock: Clock::default(),
+            counts: Vec::new(),
+            cells: Cells::new(budget)?,
+            ticks: Cells::new(budget)?,
+            lifetimes: Lifetimes::default(),
+            anomalies: Anomalies::default(),
+            coverage: Coverage::None,
+            has_stacks: false,
+            has_moves: false,
+            objects: Objects::new(budget)?,
+            tracks: if options.tracks { Some(Tracks::new(scratch)?) } else { None },
+            open: Vec::new(),
+            ranges: Charge::new(budget, "the ranges of a collection")?,
+            rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
+            ended: 0,
+            allocations: 0,
+            last_time: 0,
+        })
+    }
+
+    /// An object is allocated.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], and those of `frames`.
+    pub fn allocation(&mut self, event: &Allocation, frames: &mut impl Frames) -> Result<(), StageError> {
+        let type_id = self.types.number(event.type_handle)?;
+        let sampler = self.sampler;
+        let counts = counts(&mut self.counts, type_id, &sampler);
+        counts.allocated = counts.allocated.saturating_add(event.count);
+        counts.bytes = counts.bytes.saturating_add(event.bytes);
+        if event.count == 1 {
+            self.coverage = if self.coverage == Coverage::Sampled { Coverage::Sampled } else { Coverage::Every };
+        } else {
+            self.coverage = Coverage::Sampled;
+        }
+        let mut cell = calls::NONE;
+        // What the runtime sampled is not thinned out any more.
+        if sampler.take(&mut counts.counter) || event.count != 1 {
+            counts.sample.add(event.bytes);
+            counts.represented = counts.represented.saturating_add(event.count);
+            let stack = self.stack(event.stack, frames)?;
+            cell = self.cells.add(stack, type_id, event.count, event.bytes)?;
+        }
+        self.allocations += 1;
+        self.last_time = self.last_time.max(event.time);
+        if self.options.mode == Mode::Creation {
+            return Ok(());
+        }
+        let object = Object {
+            address: event.address,
+            bytes: event.bytes,
+            born_at: event.time,
+            born: self.ended,
+            type_id,
+            cell,
+            moves: 0,
+            serial: self.allocations - 1,
+        };
+        if let Some(tracks) = &mut self.tracks {
+            tracks.born(&object)?;
+        }
+        self.objects.allocate(object)
+    }
+
+    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type. Counts
+    /// for nothing in a trace that has allocations one by one.
+    ///
+    /// # Errors
+    /// As [`Self::allocation`].
+    pub fn tick(
+        &mut self,
+        type_handle: u64,
+        bytes: u64,
+        stack: u32,
+        frames: &mut impl Frames,
+    ) -> Result<(), StageError> {
+        if self.coverage != Coverage::None {
+            return Ok(());
+        }
+        let type_id = self.types.number(type_handle)?;
+        let sampler = self.sampler;
+        counts(&mut self.counts, type_id, &sampler).ticks.add(bytes);
+        let stack = self.stack(stack, frames)?;
+        self.ticks.add(stack, type_id, 1, bytes)?;
+        Ok(())
+    }
+
+    fn stack(&mut self, stack: u32, frames: &mut impl Frames) -> Result<u32, StageError> {
+        let node = frames.node(stack, &mut self.stacks)?;
+        self.has_stacks |= node != EMPTY;
+        Ok(node)
+    }
+
+    /// A collection begins.
+    pub fn start(&mut self, start: CollectionStart) {
+        if self.open.len() == MOST_OPEN {
+            self.open.remove(0);
+            self.anomalies.starts_without_end += 1;
+        }
+        self.last_time = self.last_time.max(start.time);
+        self.open.push(Open::new(start, self.allocations));
+    }
+
+    fn current(&mut self) -> Option<(&mut Open, &mut Charge)> {
+        let open = self.open.last_mut();
+        if open.is_none() {
+            self.anomalies.outside_collections += 1;
+        }
+        open.map(|open| (open, &mut self.ranges))
+    }
+
+    /// Addresses of a generation.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn range(&mut self, range: Range) -> Result<(), StageError> {
+        self.current().map_or(Ok(()), |(open, charge)| open.range(range, charge))
+    }
+
+    /// Objects survive, moved or not.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
+        self.has_moves = true;
+        self.current().map_or(Ok(()), |(open, charge)| open.survives(survival, moved, charge))
+    }
+
+    /// Something keeps an object alive.
+    pub fn root(&mut self, root: Root) {
+        if let Some((open, _)) = self.current() {
+            open.root(root);
+        }
+    }
+
+    /// An object of a walk of the heap.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
+        self.current().map_or(Ok(()), |(open, charge)| open.walked(address, charge))
+    }
+
+    /// A collection ends: what it condemned and did not report dies.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn end(&mut self, number: u32, time: u64) -> Result<(), StageError> {
+        let Some(at) = self.open.iter().rposition(|open| open.start.number == number) else {
+            self.anomalies.ends_without_start += 1;
+            return Ok(());
+        };
+        let mut open = self.open.remove(at);
+        self.last_time = self.last_time.max(time);
+        let closed = open.close(&mut self.ranges);
+        self.anomalies.overlapping_ranges += closed.overlaps;
+        self.ended += 1;
+        let mut row = open.row();
+        if self.options.mode == Mode::CreationAndCollection {
+            let now = Moment { gcs: self.ended, time };
+            let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
+            let before = if open.start.concurrent { open.allocations } else { u64::MAX };
+            let done = self.objects.collect(&closed.condemned, &closed.survivals, before, |object, generation| {
+                lifetimes.add(object, usize::from(generation), now);
+                cells.died(object.cell, usize::from(generation), object.bytes);
+                tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, now.gcs, generation))
+            })?;
+            if let Some(tracks) = tracks {
+                tracks.collected(number, &closed.survivals)?;
+            }
+            self.anomalies.overrun_objects += done.overrun;
+            record(&mut row, &done, self.objects.alive());
+            if let Some(walked) = closed.walked {
+                self.compare(&mut row, walked);
+            }
+        }
+        if let Some(started) = self.clock.absolute_us(open.start.time) {
+            row.started_at_us = started;
+        }
+        if let Some(pause) = self.clock.seconds(open.start.time, time) {
+            row.pause_seconds = pause;
+        }
+        self.rows.push(row)
+    }
+
+    /// Compares the objects held alive with those that a walk of the heap found.
+    fn compare(&mut self, row: &mut CollectionRow, mut walked: Vec<u64>) {
+        walked.sort_unstable();
+        walked.dedup();
+        let (mut both, mut at) = (0, 0);
+        for object in self.objects.iter() {
+            while walked.get(at).is_some_and(|&address| address < object.address) {
+                at += 1;
+            }
+            both += u64::from(walked.get(at) == Some(&object.address));
+        }
+        row.walked_objects = walked.len() as u64;
+        row.walk_missing = row.walked_objects - both;
+        row.walk_extra = self.objects.alive().0 - both;
+        self.anomalies.unknown_objects += row.walk_missing;
+    }
+
+    /// The trace is over: what has not died lives.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn finish(&mut self) -> Result<(), StageError> {
+        self.anomalies.starts_without_end += self.open.len() as u64;
+        if self.coverage == Coverage::None && !self.ticks.all().is_empty() {
+            self.coverage = Coverage::Ticks;
+            std::mem::swap(&mut self.cells, &mut self.ticks);
+            self.counts.iter_mut().for_each(|counts| counts.sample = counts.ticks);
+        }
+        self.objects.settle()?;
+        let now = Moment { gcs: self.ended, time: self.last_time };
+        for object in self.objects.iter() {
+            self.lifetimes.add(object, ALIVE, now);
+            self.cells.died(object.cell, ALIVE, object.bytes);
+            if let Some(tracks) = &mut self.tracks {
+                tracks.lives(object)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the column of collections; [`Self::finish`] first.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn close(self) -> Result<u64, StageError> {
+        self.rows.finish()
+    }
+
+    /// Mean interval of sampling.
+    #[must_use]
+    pub fn interval(&self) -> u32 {
+        self.sampler.interval()
+    }
+
+    /// Whether objects are followed to their deaths.
+    #[must_use]
+    pub fn tracks(&self) -> bool {
+        let known = matches!(self.coverage, Coverage::Every | Coverage::Sampled);
+        self.options.mode == Mode::CreationAndCollection && self.has_moves && known
+    }
+}
+
+fn counts<'a>(counts: &'a mut Vec<TypeCounts>, type_id: u32, sampler: &Sampler) -> &'a mut TypeCounts {
+    let index = type_id as usize;
+    while counts.len() <= index {
+        let counter = sampler.counter(counts.len() as u32);
+        let (sample, ticks) = (Sample::default(), Sample::default());
+        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks });
+    }
+    &mut counts[index]
+}
+
+fn record(row: &mut CollectionRow, done: &Collected, (live, live_bytes): (u64, u64)) {
+    row.moved_objects = done.moved;
+    row.moved_bytes = done.moved_bytes;
+    row.survived_objects = done.survived;
+    row.dead_objects = done.dead;
+    row.dead_bytes = done.dead_bytes;
+    row.live_objects = live;
+    row.live_bytes = live_bytes;
+}

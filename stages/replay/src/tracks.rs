@@ -1,0 +1,166 @@
+//! Each object's way from its allocation to its death, and the ranges that were moved.
+//!
+//! Births are written as they come, deaths as they come, in two columns. At the end each birth is joined with its death,
+//! whose number is that of the birth: an array of deaths is filled in order of time and read in order of birth. It pages
+//! where it does not fit.
+
+use crate::track::{Object, Survival};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Fetch, Room, Scratch, StageError, Store};
+use heaplake_schemas::moved_ranges::MoveRow;
+use heaplake_schemas::object_tracks::TrackRow;
+use heaplake_schemas::replay::{ABSENT, MOVES, TRACKS};
+use heaplake_schemas::scratch::Column;
+
+const BIRTHS: Column<Birth> = Column::new("replay.birth");
+const DEATHS: Column<Death> = Column::new("replay.death");
+
+/// What is not there.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Birth {
+    bytes: u64,
+    address: u64,
+    type_id: u32,
+    cell: u32,
+    gcs: u32,
+    padding: u32,
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Death {
+    object: u64,
+    end: End,
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct End {
+    address: u64,
+    moves: u32,
+    /// Collections up to it; [`NONE`] for an object that lives.
+    gcs: u32,
+    generation: u32,
+    /// Up to a size that divides a page.
+    padding: [u32; 3],
+}
+
+/// The end of an object that was lost.
+const LOST: End = End { address: ABSENT, moves: 0, gcs: NONE, generation: NONE, padding: [0; 3] };
+
+/// Records what becomes of objects.
+pub struct Tracks {
+    births: ColumnWriter<Birth>,
+    deaths: ColumnWriter<Death>,
+    moves: ColumnWriter<MoveRow>,
+    /// Numbers of collections, in the order in which they ended.
+    gcs: Vec<u32>,
+}
+
+impl Tracks {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn new(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            births: ColumnWriter::create(scratch, BIRTHS)?,
+            deaths: ColumnWriter::create(scratch, DEATHS)?,
+            moves: ColumnWriter::create(scratch, MOVES)?,
+            gcs: Vec::new(),
+        })
+    }
+
+    /// An object is allocated.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Overflow`].
+    pub fn born(&mut self, object: &Object) -> Result<(), StageError> {
+        if object.serial >= u64::from(NONE) {
+            return Err(StageError::Overflow("the number of tracked objects"));
+        }
+        let &Object { bytes, address, type_id, cell, born, .. } = object;
+        self.births.push(Birth { bytes, address, type_id, cell, gcs: born, padding: 0 })
+    }
+
+    /// An object dies.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn died(&mut self, object: &Object, gcs: u32, generation: u8) -> Result<(), StageError> {
+        self.end(object, gcs, u32::from(generation))
+    }
+
+    /// An object lives at the end.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn lives(&mut self, object: &Object) -> Result<(), StageError> {
+        self.end(object, NONE, NONE)
+    }
+
+    fn end(&mut self, object: &Object, gcs: u32, generation: u32) -> Result<(), StageError> {
+        let &Object { address, moves, serial, .. } = object;
+        self.deaths.push(Death { object: serial, end: End { address, moves, gcs, generation, padding: [0; 3] } })
+    }
+
+    /// A collection ends.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn collected(&mut self, gc: u32, survivals: &[Survival]) -> Result<(), StageError> {
+        self.gcs.push(gc);
+        let moved = survivals.iter().filter(|range| range.from != range.to);
+        moved
+            .map(|range| MoveRow { gc, padding: 0, from: range.from, to: range.to, bytes: range.length })
+            .try_for_each(|row| self.moves.push(row))
+    }
+
+    /// Joins births and deaths. `stack` tells the node of the call tree for a cell.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn finish(
+        self,
+        scratch: &Scratch,
+        budget: &Budget,
+        stack: impl Fn(u32) -> Option<u32>,
+    ) -> Result<(), StageError> {
+        self.moves.finish()?;
+        self.deaths.finish()?;
+        let count = self.births.finish()?;
+        let mut room = Room::plan(budget, scratch, "object_tracks", &[count * size_of::<End>() as u64]);
+        let mut ends = room.array(count as usize, LOST)?;
+        let mut deaths = ColumnReader::open(scratch, DEATHS)?;
+        while deaths.remaining() > 0 {
+            let Death { object, end } = deaths.next()?;
+            ends.set(object as usize, end)?;
+        }
+        let gc = |gcs: u32| if gcs == 0 { 0 } else { self.gcs.get(gcs as usize - 1).copied().unwrap_or(NONE) };
+        let mut births = ColumnReader::open(scratch, BIRTHS)?;
+        let mut rows = ColumnWriter::create(scratch, TRACKS)?;
+        for object in 0..count as u32 {
+            let (birth, end) = (births.next()?, ends.get(object as usize)?);
+            rows.push(TrackRow {
+                bytes: birth.bytes,
+                first_address: birth.address,
+                last_address: end.address,
+                object,
+                type_id: birth.type_id,
+                allocated_at_gc: gc(birth.gcs),
+                stack: stack(birth.cell).unwrap_or(NONE),
+                moves: end.moves,
+                died_at_gc: if end.gcs == NONE { NONE } else { gc(end.gcs) },
+                generation: end.generation,
+                padding: 0,
+            })?;
+        }
+        rows.finish()?;
+        scratch.discard(BIRTHS);
+        scratch.discard(DEATHS);
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Types of a trace: from the runtime's handle to a dense number.
+
+use crate::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use rustc_hash::FxHashMap;
+
+/// Bytes of an entry besides its name: of the table, and of what other tables keep per type.
+const ENTRY: u64 = 2048;
+
+/// What a type without a name is called.
+const UNNAMED: &str = "[type without a name]";
+
+/// All types that occurred.
+pub struct Types {
+    numbers: FxHashMap<u64, u32>,
+    names: Vec<Option<Box<[u8]>>>,
+    charge: Charge,
+    /// Handles that came again with another name: memory of an unloaded type that was used anew.
+    pub redefined: u64,
+}
+
+impl Types {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let charge = Charge::new(budget, "the types of the trace")?;
+        Ok(Self { numbers: FxHashMap::default(), names: Vec::new(), charge, redefined: 0 })
+    }
+
+    /// Number of types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The number of a handle.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn number(&mut self, handle: u64) -> Result<u32, StageError> {
+        match self.numbers.get(&handle) {
+            Some(&number) => Ok(number),
+            None => self.add(handle),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, handle: u64) -> Result<u32, StageError> {
+        self.charge.add(ENTRY)?;
+        let number = self.names.len() as u32;
+        self.names.push(None);
+        self.numbers.insert(handle, number);
+        Ok(number)
+    }
+
+    /// Names a handle. Under another name it is another type from now on.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn name(&mut self, handle: u64, name: &[u8]) -> Result<(), StageError> {
+        let mut number = self.number(handle)?;
+        match &self.names[number as usize] {
+            Some(old) if **old == *name => return Ok(()),
+            Some(_) => {
+                self.redefined += 1;
+                number = self.add(handle)?;
+            }
+            None => {}
+        }
+        self.charge.add(name.len() as u64)?;
+        self.names[number as usize] = Some(name.into());
+        Ok(())
+    }
+
+    /// The name of a type; what is no UTF-8 in it is replaced.
+    #[must_use]
+    pub fn text(&self, number: u32) -> String {
+        match &self.names[number as usize] {
+            Some(name) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
+            _ => UNNAMED.to_owned(),
+        }
+    }
+
+    /// Whether some type has a name.
+    #[must_use]
+    pub fn any_named(&self) -> bool {
+        self.names.iter().flatten().any(|name| !name.is_empty())
+    }
+}
