@@ -4,7 +4,7 @@ use heaplake_duplicates::{classes as equal_classes, components, holders, proofs,
 use heaplake_graph::{distances, dominators, preorder, retained, retainers};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads, totals};
@@ -233,6 +233,11 @@ const V8: Phases = &[
     ],
     &[&[step(&retained::STAGE, retained::run)]],
     &[DUPLICATES],
+    &[&[Step {
+        need: Need::Duplicates,
+        releases: &[per_edge(columns::EDGE_KIND), per_edge(columns::EDGE_NAME), per_edge(columns::EDGE_TO)],
+        ..step(&previews::STAGE, previews::run)
+    }]],
 ];
 
 /// What the table of nodes does not wait for.
@@ -311,10 +316,11 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 /// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
-    let later: [(Need, &[&str], &StageInfo); 3] = [
+    let later: [(Need, &[&str], &StageInfo); 4] = [
         (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
         (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
+        (Need::References, &previews::READS, &previews::STAGE),
     ];
     !later
         .iter()
