@@ -315,12 +315,17 @@ impl<'a> Work<'a> {
         })
     }
 
+    /// Bytes of budget with which no stage of a lane pages.
+    fn resident_bytes(&self, lane: Lane, facts: &Facts) -> u64 {
+        plan::resident_bytes(lane, facts.node_count, facts.edge_count, &self.request.options)
+    }
+
     /// Runs the lanes of a phase. The first shows its progress.
     fn phase(&self, lanes: &[Lane]) -> Result<(), StageError> {
         let Some((first, others)) = lanes.split_first() else { return Ok(()) };
         // A format may know the number of its edges only after some stages.
         let facts: &Facts = &self.scratch.read_document(documents::FACTS)?;
-        let first_bytes = plan::resident_bytes(first, facts.node_count, facts.edge_count);
+        let first_bytes = self.resident_bytes(first, facts);
         self.side_by_side(first_bytes, || self.lane(first, self.context), others, facts)
     }
 
@@ -334,7 +339,7 @@ impl<'a> Work<'a> {
         facts: &Facts,
     ) -> Result<T, StageError> {
         let Context { budget, threads, .. } = self.context;
-        let widths = others.iter().map(|lane| plan::resident_bytes(lane, facts.node_count, facts.edge_count));
+        let widths = others.iter().map(|lane| self.resident_bytes(lane, facts));
         if *threads < 2 || widths.fold(first_bytes, u64::saturating_add) > budget.free() / 32 * 31 {
             others.iter().rev().try_for_each(|lane| self.lane(lane, self.context))?;
             return first();

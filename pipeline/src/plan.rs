@@ -4,7 +4,7 @@ use heaplake_duplicates::{classes as equal_classes, components, holders, proofs,
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
@@ -240,6 +240,11 @@ const V8: Phases = &[
     ],
     &[&[step(&retained::STAGE, retained::run)]],
     &[DUPLICATES],
+    &[&[Step {
+        need: Need::Duplicates,
+        releases: &[per_edge(columns::EDGE_KIND), per_edge(columns::EDGE_NAME), per_edge(columns::EDGE_TO)],
+        ..step(&previews::STAGE, previews::run)
+    }]],
 ];
 
 /// What the table of nodes does not wait for.
@@ -326,20 +331,28 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 #[must_use]
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
     let later: [(Need, &[&str], &StageInfo); 4] = [
-        (Need::Table(TableName::Chains), &shortest_paths::READS, &shortest_paths::STAGE),
         (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
         (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
+        (Need::References, &previews::READS, &previews::STAGE),
     ];
-    !later
-        .iter()
-        .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
+    // Shortest paths come right after the distances.
+    let paths = by.info.name == distances::STAGE.name && SHORTEST_PATHS.need.is_met(options);
+    let for_paths = paths && shortest_paths::READS.contains(&column);
+    !for_paths
+        && !later
+            .iter()
+            .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
 }
 
 /// Bytes of budget with which no stage of a lane pages.
 #[must_use]
-pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
-    lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0)
+pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64, options: &Options) -> u64 {
+    lane.iter()
+        .filter(|step| step.need.is_met(options))
+        .map(|step| step.info.resident_bytes(nodes, edges))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The budget below which no input at all can be analysed, bytes.

@@ -388,8 +388,11 @@ pub struct DuplicateSummary {
     pub limited: u64,
     /// Sets that are only possible, because nobody looked into them to the end.
     pub open: u64,
-    /// Additional bytes of the exact and limited sets that no other set holds.
+    /// Additional bytes of the exact sets that no other set holds.
     pub additional_bytes: u64,
+    /// The same of those that are only possible because of what the input does not tell.
+    #[serde(default)]
+    pub possible_bytes: u64,
     /// The largest of those.
     pub largest: Vec<DuplicateSet>,
 }

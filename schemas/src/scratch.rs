@@ -233,6 +233,10 @@ pub const STRING_HASH: Column<u64> = Column::new("string.hash");
 pub const CLASS_KEYS: StringColumns =
     StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
 
+/// What the first member of each set of duplicates looks like, by [`SetId`]; empty for nothing that could be shown.
+pub const SET_PREVIEWS: StringColumns =
+    StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
+
 /// Documents beside the columns.
 pub mod documents {
     /// [`Facts`](super::Facts).
