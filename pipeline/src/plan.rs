@@ -330,7 +330,11 @@ pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
 /// Bytes of budget with which no stage of a lane pages.
 #[must_use]
 pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64, options: &Options) -> u64 {
-    lane.iter().filter(|step| step.need.is_met(options)).map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0)
+    lane.iter()
+        .filter(|step| step.need.is_met(options))
+        .map(|step| step.info.resident_bytes(nodes, edges))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The budget below which no input at all can be analysed, bytes.
