@@ -9,7 +9,8 @@ use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
 use heaplake_schemas::run::{Duplicates, Options, TableName, Tables};
 use heaplake_schemas::{
-    HEAPLAKE_VERSION, SCHEMA_VERSION, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run, snapshot,
+    HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run,
+    snapshot,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -174,7 +175,7 @@ fn other_options_or_content_need_force() {
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
     assert!(
-        cause.contains("--tables (nodes,edges,classes,duplicate_sets,duplicate_members,threads,snapshot)"),
+        cause.contains("--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,threads,snapshot)"),
         "{cause}"
     );
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
@@ -392,10 +393,11 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 6] = [
+    let tables: [(&str, SchemaRef); 7] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
+        (chains::FILE, chains::schema()),
         (snapshot::FILE, snapshot::schema()),
         (duplicate_sets::FILE, duplicate_sets::schema()),
         (duplicate_members::FILE, duplicate_members::schema()),

@@ -7,17 +7,43 @@ mod support;
 
 use heaplake_generator::file;
 use heaplake_generator::plan::{Plan, Shape, Target};
-use support::{Lake, planted};
+use std::collections::BTreeMap;
+use support::{Lake, Table, planted};
 use tempfile::TempDir;
 
-/// Writes the planned file, analyses it with these options, and compares every planted answer.
-fn check(plan: &Plan, options: &[&str]) {
+/// Writes the planned file, analyses it with these options, and compares every planted answer; the lake.
+fn check(plan: &Plan, options: &[&str]) -> Lake {
     let lake = Lake::new();
     // On disk, unlike the lake: the long tests write files of hundreds of megabytes.
     let folder = TempDir::new().unwrap();
     let input = planted::write(plan, folder.path());
     lake.analyze(&input).args(options).arg("--scratch").arg(folder.path().join("scratch")).assert().success();
     planted::compare(plan, &lake.run());
+    lake
+}
+
+/// However long a list is, its chains are two: to its first node and to the others.
+fn check_chains_of_list(nodes: u64) {
+    let lake = check(&list(nodes), &["--class", "ListNode"]);
+    let chains = Table::read(&lake.run(), "chains.parquet");
+    let texts = chains.texts("text").into_iter().map(Option::unwrap);
+    let counts = chains.u64s("count").into_iter().map(Option::unwrap);
+    let kinds = chains.texts("kind").into_iter().map(Option::unwrap);
+    let (mut to, mut held) = (BTreeMap::new(), BTreeMap::new());
+    for ((text, count), kind) in texts.zip(counts).zip(kinds) {
+        let chains = if kind == "reference" { &mut to } else { &mut held };
+        assert_eq!(chains.insert(text, count), None);
+    }
+    let classes = Table::read(&lake.run(), "classes.parquet");
+    let at = classes.texts("class").iter().position(|class| class.as_deref() == Some("ListNode")).unwrap();
+    let count = classes.u64s("count")[at].unwrap();
+    assert!(count > nodes / 3);
+    let (last, first): (Vec<_>, Vec<_>) = to.iter().partition(|(text, _)| text.ends_with(".next* → ListNode"));
+    assert_eq!((last.len(), first.len()), (1, 1), "{to:?}");
+    assert!(first[0].0.ends_with("LinkedList.head → ListNode"), "{to:?}");
+    assert_eq!((*last[0].1, *first[0].1), (count - 1, 1));
+    assert!(held.keys().all(|text| text.ends_with("LinkedList → ListNode*")), "{held:?}");
+    assert_eq!(held.into_values().collect::<Vec<_>>(), [count]);
 }
 
 fn list(nodes: u64) -> Plan {
@@ -30,19 +56,21 @@ fn trace_tree(depth: u64) -> Plan {
 
 #[test]
 fn planted_answers_are_found() {
-    (1..=3).for_each(|seed| check(&planted::realistic(seed, 3_000_000), &[]));
+    for seed in 1..=3 {
+        check(&planted::realistic(seed, 3_000_000), &[]);
+    }
 }
 
 #[test]
 fn a_long_list_and_a_deep_trace_tree_work() {
-    check(&list(500_000), &[]);
+    check_chains_of_list(500_000);
     check(&trace_tree(100_000), &[]);
 }
 
 #[test]
 #[ignore = "long"]
 fn a_list_of_ten_million_nodes_works() {
-    check(&list(10_000_000), &[]);
+    check_chains_of_list(10_000_000);
 }
 
 #[test]

@@ -4,9 +4,11 @@
 
 mod support;
 
+use arrow::array::{Array, AsArray};
 use heaplake_oracle::strategies;
-use heaplake_oracle::truth::truth;
-use heaplake_oracle::{Layout, Snapshot};
+use heaplake_oracle::truth::{chains, truth};
+use heaplake_oracle::{Layout, OracleString, Snapshot, Truth};
+use heaplake_schemas::run::{Duplicates, Options};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,11 +45,12 @@ fn check(snapshot: &Snapshot, run: &Path) {
     let targets: Vec<usize> = snapshot.nodes.iter().flat_map(|node| node.edges.iter().map(|edge| edge.to)).collect();
     assert_eq!(ids(edges.u32s("to")), targets, "targets");
     check_classes(&truth, run);
+    check_chains(snapshot, &truth, run);
 }
 
 type Row = (String, [u64; 4], Option<i32>);
 
-fn check_classes(truth: &heaplake_oracle::Truth, run: &Path) {
+fn check_classes(truth: &Truth, run: &Path) {
     let classes = Table::read(run, "classes.parquet");
     let theirs: BTreeMap<String, Row> = truth
         .classes
@@ -73,9 +76,89 @@ fn check_classes(truth: &heaplake_oracle::Truth, run: &Path) {
     assert!(retained.is_sorted_by(|a, b| a >= b), "classes are sorted by retained size");
 }
 
+/// Kind, class key of the instances, path, count, sizes and example of a chain. Paths have names of classes, not keys.
+type Chain = (bool, String, Vec<(Option<String>, String, bool)>, [u64; 3], u32);
+
+fn check_chains(snapshot: &Snapshot, truth: &Truth, run: &Path) {
+    let name =
+        |key: &OracleString| truth.nodes.iter().find(|node| node.class_key == *key).unwrap().class_name.to_string();
+    let mut theirs: Vec<Chain> = chains(snapshot, truth)
+        .into_iter()
+        .map(|chain| {
+            let key = chain.path.last().unwrap().0.class.to_string();
+            let path = chain
+                .path
+                .iter()
+                .map(|(at, again)| (at.edge.as_ref().map(|edge| cut(edge.to_string())), cut(name(&at.class)), *again));
+            let numbers = [chain.count, chain.shallow, chain.retained];
+            (chain.dominators, key, path.collect(), numbers, chain.example as u32)
+        })
+        .collect();
+    theirs.sort();
+    let classes = Table::read(run, "classes.parquet");
+    let ids = classes.u32s("class_id").into_iter().map(Option::unwrap);
+    let keys: BTreeMap<u32, String> = ids.zip(classes.texts("class_key").into_iter().map(Option::unwrap)).collect();
+    let table = Table::read(run, "chains.parquet");
+    let (kinds, ids, paths) = (table.texts("kind"), table.u32s("class_id"), paths(&table));
+    let numbers = ["count", "shallow_bytes", "retained_bytes"].map(|column| table.u64s(column));
+    let examples = table.u32s("example_node");
+    let mut ours: Vec<Chain> = (0..table.rows())
+        .map(|row| {
+            let numbers = std::array::from_fn(|i| numbers[i][row].unwrap());
+            let key = keys[&ids[row].unwrap()].clone();
+            (kinds[row].as_deref() == Some("dominator"), key, paths[row].clone(), numbers, examples[row].unwrap())
+        })
+        .collect();
+    assert!(numbers[2].is_sorted_by(|a, b| a >= b), "chains are sorted by retained size");
+    assert_eq!(table.u32s("chain"), (0..table.rows() as u32).map(Some).collect::<Vec<_>>());
+    ours.sort();
+    assert_eq!(ours, theirs, "chains");
+}
+
+/// The first 120 characters, as names of paths are cut.
+fn cut(name: String) -> String {
+    if name.chars().count() <= 120 { name } else { name.chars().take(120).chain(['…']).collect() }
+}
+
+/// The column `path` of the chains.
+fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
+    let column = table.0.column_by_name("path").unwrap().as_list::<i32>();
+    let paths = (0..column.len()).map(|row| {
+        let path = column.value(row);
+        let path = path.as_struct();
+        let (edges, classes) = (path.column(0).as_string::<i32>(), path.column(1).as_string::<i32>());
+        let edge = |at: usize| edges.is_valid(at).then(|| edges.value(at).to_owned());
+        (0..path.len())
+            .map(|at| (edge(at), classes.value(at).to_owned(), path.column(2).as_boolean().value(at)))
+            .collect()
+    });
+    paths.collect()
+}
+
+/// The sets of duplicates against the definition, on the equality graph that the rules for V8 give.
+fn check_duplicates(snapshot: &Snapshot, run: &Path) {
+    let graph = heaplake_oracle::duplicates::v8::equality(snapshot);
+    let theirs: Vec<(Vec<usize>, bool, u64)> =
+        graph.sets().into_iter().map(|set| (set.members, set.trivial, set.additional)).collect();
+    let sets = Table::read(run, "duplicate_sets.parquet");
+    let of = Table::read(run, "nodes.parquet").u32s("duplicate_set");
+    let (trivial, additional) = (sets.bools("trivial"), sets.u64s("additional_bytes"));
+    assert!(sets.bools("additional_exact").iter().all(|&exact| exact == Some(true)), "nothing is left open");
+    let mut ours: Vec<(Vec<usize>, bool, u64)> = (0..sets.rows())
+        .map(|set| {
+            let members = (0..of.len()).filter(|&node| of[node] == Some(set as u32)).collect();
+            (members, trivial[set].unwrap(), additional[set].unwrap())
+        })
+        .collect();
+    ours.sort();
+    assert_eq!(ours, theirs, "duplicates");
+}
+
 /// The tables that must not depend on anything but input and options.
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
-    ["nodes.parquet", "edges.parquet", "classes.parquet"].map(|file| fs::read(run.join(file)).unwrap()).to_vec()
+    ["nodes.parquet", "edges.parquet", "classes.parquet", "chains.parquet"]
+        .map(|file| fs::read(run.join(file)).unwrap())
+        .to_vec()
 }
 
 fn shape() -> heaplake_oracle::Shape {
@@ -99,6 +182,17 @@ proptest! {
         let lake = Lake::new();
         let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
         check(&snapshot, &lake.analyze_here(input, threads).unwrap().place);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+    #[test]
+    fn duplicates_equal_the_oracle(snapshot in strategies::snapshots(shape()), layout in strategies::layouts()) {
+        let lake = Lake::new();
+        let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
+        let options = Options { duplicates: Duplicates::All, ..Options::default() };
+        check_duplicates(&snapshot, &lake.analyze_as(input, 1, options).unwrap().place);
     }
 }
 

@@ -26,7 +26,12 @@ fn analysed(folder: &Path, bytes: &[u8], threads: usize, referents: Referents) -
         lake: folder.join("lake"),
         release: "none".to_owned(),
         snapshot: Some("it".to_owned()),
-        options: Options { tables: Tables::all(), referents: policy(referents), ..Options::default() },
+        options: Options {
+            tables: Tables::all(),
+            referents: policy(referents),
+            big: support::all_classes(),
+            ..Options::default()
+        },
         memory: 96 << 20,
         threads,
         scratch: None,

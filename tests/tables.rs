@@ -60,8 +60,8 @@ fn chosen_tables_are_those_of_a_run_with_all() {
 fn the_default_is_all_but_edges() {
     let [v8, jvm] = inputs();
     let names = |run: &Path| tables(run).into_iter().collect::<Vec<_>>().join(",");
-    assert_eq!(names(&analyze(&v8, &[]).1), "classes,nodes,snapshot");
-    assert_eq!(names(&analyze(&jvm, &[]).1), "classes,nodes,snapshot,threads");
+    assert_eq!(names(&analyze(&v8, &[]).1), "chains,classes,duplicate_members,duplicate_sets,nodes,snapshot");
+    assert_eq!(names(&analyze(&jvm, &[]).1), "chains,classes,duplicate_members,duplicate_sets,nodes,snapshot,threads");
     assert_eq!(names(&analyze(&jvm, &["--tables=threads", "--edges"]).1), "edges,threads");
 }
 

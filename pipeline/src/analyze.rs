@@ -6,7 +6,6 @@ use crate::memory::{self, peak_rss};
 use crate::plan::{self, Lane};
 use crate::progress::{Display, Mode};
 use crate::workplace::{SCRATCH, Workplace};
-use heaplake_duplicates::options;
 use heaplake_ingest::source::{self, Input, Source};
 use heaplake_ingest::v8::read;
 use heaplake_ingest::{Format, jvm};
@@ -16,8 +15,8 @@ use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
 use heaplake_publish::{
-    classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table, nodes, snapshot,
-    threads, totals,
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
+    nodes, snapshot, threads, totals,
 };
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -203,6 +202,8 @@ pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Resu
         difference
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
+    } else if run.options.big != request.options.big {
+        format!("big classes ({})", run.options.big)
     } else if run.options.replay != request.options.replay {
         "the options of replay".to_owned()
     } else if run.options.labels != request.options.labels {
@@ -255,7 +256,7 @@ impl<'a> Work<'a> {
             }
             return Err(Failure::Taken { place, difference: "its input".to_owned() });
         }
-        scratch.write_document(options::DOCUMENT, &request.options)?;
+        scratch.write_document(documents::OPTIONS, &request.options)?;
         plan::phases(format).iter().try_for_each(|lanes| self.phase(lanes))?;
         self.publish(&name, place)
     }
@@ -314,12 +315,17 @@ impl<'a> Work<'a> {
         })
     }
 
+    /// Bytes of budget with which no stage of a lane pages.
+    fn resident_bytes(&self, lane: Lane, facts: &Facts) -> u64 {
+        plan::resident_bytes(lane, facts.node_count, facts.edge_count, &self.request.options)
+    }
+
     /// Runs the lanes of a phase. The first shows its progress.
     fn phase(&self, lanes: &[Lane]) -> Result<(), StageError> {
         let Some((first, others)) = lanes.split_first() else { return Ok(()) };
         // A format may know the number of its edges only after some stages.
         let facts: &Facts = &self.scratch.read_document(documents::FACTS)?;
-        let first_bytes = plan::resident_bytes(first, facts.node_count, facts.edge_count);
+        let first_bytes = self.resident_bytes(first, facts);
         self.side_by_side(first_bytes, || self.lane(first, self.context), others, facts)
     }
 
@@ -333,7 +339,7 @@ impl<'a> Work<'a> {
         facts: &Facts,
     ) -> Result<T, StageError> {
         let Context { budget, threads, .. } = self.context;
-        let widths = others.iter().map(|lane| plan::resident_bytes(lane, facts.node_count, facts.edge_count));
+        let widths = others.iter().map(|lane| self.resident_bytes(lane, facts));
         if *threads < 2 || widths.fold(first_bytes, u64::saturating_add) > budget.free() / 32 * 31 {
             others.iter().rev().try_for_each(|lane| self.lane(lane, self.context))?;
             return first();
@@ -387,6 +393,11 @@ impl<'a> Work<'a> {
         if wanted(TableName::Classes) {
             let ((table, stats), seconds) = clocked(|| class_table::run(facts, scratch, new.folder(), context))?;
             finished(&class_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        if wanted(TableName::Chains) {
+            let ((table, stats), seconds) = clocked(|| chain_table::run(facts, scratch, new.folder(), context))?;
+            finished(&chain_table::STAGE, stats, seconds);
             tables.push(table);
         }
         if wanted(TableName::Threads) && scratch.has(columns::THREAD_NODE) {

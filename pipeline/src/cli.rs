@@ -1,10 +1,11 @@
 //! The command line.
 
+use crate::inspect::Subject;
 use crate::memory::Size;
 use crate::replay_cli::{Replay, Track};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use heaplake_schemas::run::{Duplicates, Options, Referents, TableName, Tables};
+use heaplake_schemas::run::{BigClasses, Duplicates, Options, Referents, TableName, Tables};
 use std::path::PathBuf;
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
@@ -34,6 +35,12 @@ pub enum Command {
     Show(Show),
     /// Make the HTML page of a run: one file that opens offline
     Report(Report),
+    /// Print what holds an object: a shortest path from a root, and its dominators
+    Why(WhyOptions),
+    /// Print the objects that retain most
+    Top(TopOptions),
+    /// Print what an object alone keeps alive, as a tree
+    Dominators(TreeOptions),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake"
@@ -97,6 +104,9 @@ pub struct Analyze {
     /// The tables
     #[command(flatten)]
     pub tables: Chosen,
+    /// Which classes are big: their chains of references go into the table of chains
+    #[command(flatten)]
+    pub big: Big,
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
@@ -175,8 +185,8 @@ pub struct DuplicatesOf {
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those that the format has: nodes, edges, classes, findings, duplicate_sets, duplicate_members, threads,
-    /// snapshot [default: all but edges]
+    /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
+    /// findings, threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too
@@ -190,6 +200,29 @@ impl Chosen {
     pub fn all(&self) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
         if self.edges { tables.with(TableName::Edges) } else { tables }
+    }
+}
+
+/// Which classes are big.
+#[derive(Args, Clone, Debug)]
+pub struct Big {
+    /// Retained size from which on a class is big [default: 1% of the heap, at least 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    min_retained: Option<Size>,
+    /// Number of instances from which on a class is big [default: 1% of all, at least 1000]
+    #[arg(long, value_name = "N")]
+    min_count: Option<u64>,
+    /// Only classes with such a name are big; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    classes: Vec<String>,
+}
+
+impl Big {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> BigClasses {
+        let min_retained = self.min_retained.as_ref().map(|size| size.0);
+        BigClasses { min_retained, min_count: self.min_count, classes: self.classes.clone() }
     }
 }
 
@@ -274,6 +307,62 @@ pub struct Report {
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Options of `why`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "A shortest path needs a run with the table of edges (analyze --edges).\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
+)]
+pub struct WhyOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Subject,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `top`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake top lake/release=none/snapshot=Heap-1f0c9a77 --class 'Session*'")]
+pub struct TopOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Only objects of classes with such a name; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    pub classes: Vec<String>,
+    /// How many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub count: u16,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `dominators`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake dominators lake/release=none/snapshot=Heap-1f0c9a77 @70125 --depth 4")]
+pub struct TreeOptions {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id [default: the root]
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Option<Subject>,
+    /// Levels of the tree
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub depth: u8,
+    /// Children of each object that are shown
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub children: u8,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A name that becomes part of a folder's name.

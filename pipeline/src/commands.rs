@@ -2,9 +2,15 @@
 
 use crate::again;
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, DuplicatesOf, Plan, Report as Page, Show};
+use crate::cli::{
+    Analyze, Cli, Command, DuplicatesOf, Plan, Report as Page, Show, TopOptions, TreeOptions, WhyOptions,
+};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs::{self, Unusable, Wanted};
+use crate::inspect::top::{self, Top};
+use crate::inspect::tree::{self, Branch};
+use crate::inspect::why::{self, Why};
+use crate::inspect::{Asked, Unanswered};
 use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::replay::replay;
@@ -46,6 +52,20 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Report(options) => run_report(&options),
+        Command::Why(WhyOptions { run, subject, json }) => {
+            let answer = Asked::open(&run).and_then(|asked| why::ask(&asked, subject));
+            answered(answer, json, Why::text)
+        }
+        Command::Top(TopOptions { run, classes, count, json }) => {
+            let patterns: Vec<_> = classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
+            let answer = Asked::open(&run).and_then(|asked| top::ask(&asked, &patterns, usize::from(count)));
+            answered(answer, json, Top::text)
+        }
+        Command::Dominators(TreeOptions { run, subject, depth, children, json }) => {
+            let (depth, children) = (usize::from(depth), usize::from(children));
+            let answer = Asked::open(&run).and_then(|asked| tree::ask(&asked, subject, depth, children));
+            answered(answer, json, Branch::text)
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "heaplake", &mut text);
@@ -268,6 +288,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            big: options.big.options(),
             ..options.duplicates.options()
         },
         memory,
@@ -397,6 +418,15 @@ fn run_report(options: &Page) -> u8 {
 fn no_run(folder: &Path) -> u8 {
     let cause = format!("{}: no run: there is no run.json", folder.display());
     complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
+}
+
+/// Prints an answer from a run's tables, or why there is none.
+fn answered<T: Serialize>(answer: Result<T, Unanswered>, json: bool, text: impl Fn(&T) -> String) -> u8 {
+    match answer {
+        Ok(answer) if json => print_json(&answer),
+        Ok(answer) => print(text(&answer).as_bytes()),
+        Err(Unanswered { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
+    }
 }
 
 fn run_track(options: &Track) -> u8 {

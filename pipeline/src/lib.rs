@@ -9,6 +9,7 @@ pub mod cli;
 pub mod commands;
 pub mod forecast;
 pub mod inputs;
+pub mod inspect;
 pub mod journal;
 pub mod memory;
 pub mod plan;

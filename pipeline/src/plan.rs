@@ -1,18 +1,19 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
 use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets};
-use heaplake_graph::{distances, dominators, preorder, retained, retainers};
+use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, read};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
-    classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table, nodes, threads, totals,
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
+    nodes, threads, totals,
 };
 use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
-use heaplake_summarise::{classes as class_rows, findings, largest};
+use heaplake_summarise::{big, chains, classes as class_rows, findings, largest};
 
 /// When a stage is a part of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +159,9 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
     releases
 };
 
+const SHORTEST_PATHS: Step =
+    Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+
 /// What [`object_equality`] releases.
 const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
 
@@ -179,6 +183,7 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
+            SHORTEST_PATHS,
         ],
     ],
     &[&[Step {
@@ -192,6 +197,16 @@ const JVM: Phases = &[
         ..step(&object_equality::STAGE, object_equality::run)
     }]],
     &[DUPLICATES],
+];
+
+/// What distances need of edges, and the shortest paths after them.
+const EDGE_COLUMNS: [Release; 6] = [
+    small(columns::PAIRED_EDGE),
+    small(columns::PAIRED_PAIR),
+    per_edge(columns::EDGE_KIND),
+    per_edge(columns::EDGE_NAME),
+    per_edge(columns::EDGE_TO),
+    per_edge(columns::EDGE_FLAGS),
 ];
 
 const V8: Phases = &[
@@ -220,21 +235,17 @@ const V8: Phases = &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
             Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
-            Step {
-                releases: &[
-                    small(columns::PAIRED_EDGE),
-                    small(columns::PAIRED_PAIR),
-                    per_edge(columns::EDGE_KIND),
-                    per_edge(columns::EDGE_NAME),
-                    per_edge(columns::EDGE_TO),
-                    per_edge(columns::EDGE_FLAGS),
-                ],
-                ..step(&distances::STAGE, distances::run)
-            },
+            Step { releases: &EDGE_COLUMNS, ..step(&distances::STAGE, distances::run) },
+            Step { releases: &EDGE_COLUMNS, ..SHORTEST_PATHS },
         ],
     ],
     &[&[step(&retained::STAGE, retained::run)]],
     &[DUPLICATES],
+    &[&[Step {
+        need: Need::Duplicates,
+        releases: &[per_edge(columns::EDGE_KIND), per_edge(columns::EDGE_NAME), per_edge(columns::EDGE_TO)],
+        ..step(&previews::STAGE, previews::run)
+    }]],
 ];
 
 /// What the table of nodes does not wait for.
@@ -243,25 +254,32 @@ pub const BESIDE_NODES: Lane = &[
         releases: &[per_node(columns::PREORDER_NODE), per_node(columns::PREORDER_DOMINATOR)],
         ..step(&class_rows::STAGE, class_rows::run)
     },
+    step(&big::STAGE, big::run),
+    Step {
+        need: Need::Table(TableName::Chains),
+        releases: &[per_node(columns::PATH_PARENT), per_node(columns::PATH_LABEL), per_node(columns::NODE_OUTERMOST)],
+        ..step(&chains::STAGE, chains::run)
+    },
     step(&largest::STAGE, largest::run),
     step(&findings::STAGE, findings::run),
 ];
 
 /// The stages that write tables.
 fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
-    const ALL: [(&StageInfo, Need); 8] = [
+    const ALL: [(&StageInfo, Need); 9] = [
         // The table of nodes adds up on the way.
         (&totals::STAGE, Need::Totals),
         (&nodes::STAGE, Need::Table(TableName::Nodes)),
         (&edges::STAGE, Need::Table(TableName::Edges)),
         (&class_table::STAGE, Need::Table(TableName::Classes)),
+        (&chain_table::STAGE, Need::Table(TableName::Chains)),
         (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
         (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
         (&finding_table::STAGE, Need::Table(TableName::Findings)),
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..7],
+        Format::V8 => &ALL[..8],
         Format::Jvm => &ALL,
     }
 }
@@ -315,20 +333,29 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 /// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
-    let later: [(Need, &[&str], &StageInfo); 3] = [
+    let later: [(Need, &[&str], &StageInfo); 4] = [
         (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
         (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
+        (Need::References, &previews::READS, &previews::STAGE),
     ];
-    !later
-        .iter()
-        .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
+    // Shortest paths come right after the distances.
+    let paths = by.info.name == distances::STAGE.name && SHORTEST_PATHS.need.is_met(options);
+    let for_paths = paths && shortest_paths::READS.contains(&column);
+    !for_paths
+        && !later
+            .iter()
+            .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
 }
 
 /// Bytes of budget with which no stage of a lane pages.
 #[must_use]
-pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64) -> u64 {
-    lane.iter().map(|step| step.info.resident_bytes(nodes, edges)).max().unwrap_or(0)
+pub fn resident_bytes(lane: Lane, nodes: u64, edges: u64, options: &Options) -> u64 {
+    lane.iter()
+        .filter(|step| step.need.is_met(options))
+        .map(|step| step.info.resident_bytes(nodes, edges))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The budget below which no input at all can be analysed, bytes.

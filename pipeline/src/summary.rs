@@ -3,7 +3,7 @@
 use crate::replay_summary;
 pub use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::run::{LargeObject, PATH_HEAD, Run, Step, Table};
+use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -66,6 +66,9 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
 /// What all runs have: tables, and what it took.
 fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
+    if let Some(found) = &summary.duplicates {
+        duplicates(found, out)?;
+    }
     findings(&summary.findings, out)?;
     writeln!(out, "\nTables in {}\n", place.display())?;
     for Table { file, rows, bytes } in &run.tables {
@@ -91,6 +94,35 @@ fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
         let severity = finding.severity.name().to_uppercase();
         writeln!(out, "  {severity:<6}  {}", shorten(&finding.message, 600))?;
         writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;
+    }
+    Ok(())
+}
+
+/// Sets that the summary shows.
+const SETS: usize = 5;
+
+/// The sets that no other set holds, the largest first.
+fn duplicates(found: &DuplicateSummary, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\nDuplicate instances that no others hold\n")?;
+    if found.exact > 0 {
+        let (bytes, sets) = (size(found.additional_bytes), count(found.exact));
+        writeln!(out, "  {bytes:>12} could go if all were merged; {sets} sets, the held ones included")?;
+    }
+    if found.limited > 0 {
+        let (bytes, sets) = (size(found.possible_bytes), count(found.limited));
+        writeln!(out, "  {bytes:>12} more if {sets} sets are equal in what the file does not tell, too")?;
+    }
+    if found.open > 0 {
+        let sets = count(found.open);
+        writeln!(out, "  {sets:>12} sets were not looked into to the end: heaplake duplicates RUN does")?;
+    }
+    if !found.largest.is_empty() {
+        writeln!(out, "\n  {:>12} {:>12} {:>12}  class", "additional", "members", "status")?;
+    }
+    for set in found.largest.iter().take(SETS) {
+        let (bytes, members) = (size(set.additional_bytes), count(set.members));
+        let preview = set.preview.as_ref().map_or_else(String::new, |text| format!("  {}", shorten(text, 60)));
+        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {}{preview}", set.status, shorten(&set.class, 40))?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ pub const FILE: &str = "classes.parquet";
 /// | `max_retained_bytes` | largest retained size of one of them |
 /// | `distance` | least distance; null when a member has none |
 /// | `duplicate_count`, `duplicate_bytes` | nodes in sets of duplicates and their shallow sizes; sets whose references nobody looked into do not count; null where duplicates were not looked for |
-/// | `big` | over the thresholds of big classes; null where not judged |
+/// | `big` | over the thresholds of big classes |
 #[must_use]
 pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![

@@ -8,6 +8,7 @@ pub mod allocation_callees;
 pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
+pub mod chains;
 pub mod classes;
 pub mod collections;
 pub mod duplicate_members;

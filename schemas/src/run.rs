@@ -127,6 +127,9 @@ pub struct Options {
     /// Whether a damaged input is analysed as far as it can be read.
     #[serde(default)]
     pub salvage: bool,
+    /// Which classes are big.
+    #[serde(default)]
+    pub big: BigClasses,
     /// How far duplicates are looked for.
     #[serde(default)]
     pub duplicates: Duplicates,
@@ -180,6 +183,34 @@ impl Options {
     }
 }
 
+/// Which classes are big: those that reach one of the thresholds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BigClasses {
+    /// Least retained size, bytes, if not 1 % of the heap and at least [`LEAST_RETAINED`].
+    pub min_retained: Option<u64>,
+    /// Least number of instances, if not 1 % of all and at least [`LEAST_COUNT`].
+    pub min_count: Option<u64>,
+    /// Patterns of names; where there are some, other classes are not big.
+    pub classes: Vec<String>,
+}
+
+impl std::fmt::Display for BigClasses {
+    /// As on the command line.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let least = [("--min-retained", self.min_retained), ("--min-count", self.min_count)];
+        let least = least.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+        let classes = self.classes.iter().map(|pattern| format!("--class {pattern}"));
+        let given: Vec<String> = least.chain(classes).collect();
+        formatter.write_str(if given.is_empty() { "the defaults" } else { "" })?;
+        formatter.write_str(&given.join(" "))
+    }
+}
+
+/// What a class must retain to be big in a small heap, bytes.
+pub const LEAST_RETAINED: u64 = 64 << 10;
+/// How many instances a class must have to be big in a small heap.
+pub const LEAST_COUNT: u64 = 1000;
+
 /// Tables that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -190,6 +221,8 @@ pub enum TableName {
     Edges,
     /// The classes.
     Classes,
+    /// The chains that lead to instances of big classes.
+    Chains,
     /// The sets of duplicates, where those are looked for.
     DuplicateSets,
     /// Their members.
@@ -204,10 +237,11 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Nodes,
         Self::Edges,
         Self::Classes,
+        Self::Chains,
         Self::DuplicateSets,
         Self::DuplicateMembers,
         Self::Findings,
@@ -222,6 +256,7 @@ impl TableName {
             Self::Nodes => "nodes",
             Self::Edges => "edges",
             Self::Classes => "classes",
+            Self::Chains => "chains",
             Self::DuplicateSets => "duplicate_sets",
             Self::DuplicateMembers => "duplicate_members",
             Self::Findings => "findings",
@@ -361,8 +396,11 @@ pub struct DuplicateSummary {
     pub limited: u64,
     /// Sets that are only possible, because nobody looked into them to the end.
     pub open: u64,
-    /// Additional bytes of the exact and limited sets that no other set holds.
+    /// Additional bytes of the exact sets that no other set holds.
     pub additional_bytes: u64,
+    /// The same of those that are only possible because of what the input does not tell.
+    #[serde(default)]
+    pub possible_bytes: u64,
     /// The largest of those.
     pub largest: Vec<DuplicateSet>,
 }

@@ -5,6 +5,7 @@
 //! the *holding* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
 //! Nothing here is public: the contract with users is the Parquet tables.
 
+use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
@@ -172,6 +173,18 @@ columns! {
 
     /// Rows of classes, by retained size, largest first.
     CLASS_ROW: ClassRow = "class.row";
+    /// Whether a class is a big one, by [`ClassId`].
+    CLASS_BIG: u8 = "class.big";
+    /// Whether a node's retained size counts for its class: it is an instance that no other instance dominates.
+    NODE_OUTERMOST: u8 = "node.outermost";
+    /// For each node the one before it on the shortest path from a root; [`NodeId::NONE`] where a path begins.
+    PATH_PARENT: NodeId = "path.parent";
+    /// What leads from that node to this one: a string id, or one of [`label`](crate::chains::label).
+    PATH_LABEL: u32 = "path.label";
+    /// Rows of chains.
+    CHAIN_ROW: ChainRow = "chain.row";
+    /// Elements of their paths.
+    CHAIN_ELEMENT: Element = "chain.element";
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name";
 
@@ -220,10 +233,16 @@ pub const STRING_HASH: Column<u64> = Column::new("string.hash");
 pub const CLASS_KEYS: StringColumns =
     StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
 
+/// What the first member of each set of duplicates looks like, by [`SetId`]; empty for nothing that could be shown.
+pub const SET_PREVIEWS: StringColumns =
+    StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
+
 /// Documents beside the columns.
 pub mod documents {
     /// [`Facts`](super::Facts).
     pub const FACTS: &str = "facts.json";
+    /// The run's [`Options`](crate::run::Options).
+    pub const OPTIONS: &str = "options.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
     /// A list of [`Finding`](crate::findings::Finding)s, the most severe first.
@@ -306,6 +325,8 @@ pub struct Facts {
     pub edge_kinds: Vec<EdgeKind>,
     /// Node kinds that stand for the runtime itself rather than for an object of the program.
     pub synthetic_kinds: Vec<u8>,
+    /// Node kinds that are parts of the runtime, which no program made: never big classes.
+    pub internal_kinds: Vec<u8>,
     /// Where distances start, in order.
     pub distance_seeds: Vec<DistanceSeed>,
     /// Whether the input holds garbage too: then nodes that the root does not hold are unreachable. Where it holds live

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
-use crate::support::Table;
+use crate::support::{Table, check_chain_sums};
 use arrow::array::AsArray;
 use heaplake_oracle::jvm::truth::{ClassId, ClassRow, NodeTruth, ThreadTruth};
 use heaplake_oracle::jvm::{Dump, Truth};
@@ -58,6 +58,7 @@ pub fn check(truth: &Truth, run: &Path) {
     }
     check_retainers(&nodes, &address, &ours);
     check_classes(truth, &nodes, &address, run);
+    check_chain_sums(run);
     check_threads(&truth.threads, &address, run);
 }
 

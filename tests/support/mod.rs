@@ -14,8 +14,9 @@ use heaplake::analyze::{Failure, Outcome, Request};
 use heaplake::plan::smallest_budget;
 use heaplake::progress::Mode;
 use heaplake_ingest::source::Input;
-use heaplake_schemas::run::{Options, Tables};
+use heaplake_schemas::run::{BigClasses, Options, Tables};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -113,12 +114,18 @@ impl Lake {
     /// Analyses a file in this process, which is faster than a process of its own, with the smallest budget, and edges
     /// too.
     pub fn analyze_here(&self, input: impl AsRef<Path>, threads: usize) -> Result<Outcome, Failure> {
+        let options = Options { tables: Tables::all(), big: all_classes(), ..Options::default() };
+        self.analyze_as(input, threads, options)
+    }
+
+    /// The same with these options.
+    pub fn analyze_as(&self, input: impl AsRef<Path>, threads: usize, options: Options) -> Result<Outcome, Failure> {
         let request = Request {
             input: Input::File(input.as_ref().to_owned()),
             lake: self.path(),
             release: "none".to_owned(),
             snapshot: Some("it".to_owned()),
-            options: Options { tables: Tables::all(), ..Options::default() },
+            options,
             memory: smallest_budget(),
             threads,
             scratch: None,
@@ -171,6 +178,32 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path)) {
             each(&entry.path());
         }
     }
+}
+
+/// The chains of one kind and class sum to the row of the class, and every big class has some.
+pub fn check_chain_sums(run: &Path) {
+    let (chains, classes) = (Table::read(run, "chains.parquet"), Table::read(run, "classes.parquet"));
+    let numbers = |table: &Table, row: usize| {
+        ["count", "shallow_bytes", "retained_bytes"].map(|column| table.u64s(column)[row].unwrap())
+    };
+    let mut sums: BTreeMap<(String, u32), [u64; 3]> = BTreeMap::new();
+    let (kinds, ids) = (chains.texts("kind"), chains.u32s("class_id"));
+    for row in 0..chains.rows() {
+        let sum = sums.entry((kinds[row].clone().unwrap(), ids[row].unwrap())).or_default();
+        numbers(&chains, row).iter().zip(sum).for_each(|(more, sum)| *sum += more);
+    }
+    let (ids, big) = (classes.u32s("class_id"), classes.bools("big"));
+    let rows = (0..classes.rows()).filter(|&row| big[row].unwrap());
+    let expected = rows.flat_map(|row| {
+        let numbers = numbers(&classes, row);
+        ["reference", "dominator"].map(|kind| ((kind.to_owned(), ids[row].unwrap()), numbers))
+    });
+    assert_eq!(sums, expected.collect());
+}
+
+/// Thresholds that every class reaches.
+pub fn all_classes() -> BigClasses {
+    BigClasses { min_retained: Some(0), ..BigClasses::default() }
 }
 
 /// A table of a run, read whole.

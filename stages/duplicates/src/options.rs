@@ -16,9 +16,6 @@ pub struct Choices {
     pub work: u64,
 }
 
-/// Document of the options in a scratch folder.
-pub const DOCUMENT: &str = "duplicates.json";
-
 /// Pairs of slots per node that may be compared, unless the user says otherwise.
 const WORK_PER_NODE: u64 = 4;
 
@@ -31,7 +28,7 @@ impl Choices {
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
-        let options: Options = scratch.read_document(DOCUMENT)?;
+        let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
         let nodes = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?.remaining();
         let patterns: Vec<Pattern> =
             options.duplicates_of.iter().filter_map(|pattern| Pattern::new(pattern).ok()).collect();

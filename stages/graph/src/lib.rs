@@ -1,11 +1,11 @@
-//! The holding graph: preorder, retainers, dominators, retained sizes, distances.
+//! The holding graph: preorder, retainers, dominators, retained sizes, distances, shortest paths.
 //!
 //! One file is one stage. Together they turn `holds.*` (the edges that keep their target alive) into the dominator
 //! tree and what it weighs; [`distances`] works on all edges. None of them knows a format.
 //!
 //! ```text
 //! holds.* ─ preorder ─▶ preorder.* ─ retainers ─▶ retainers.* ─ dominators ─▶ preorder.dominator ─ retained ─▶ node.*
-//! edge.*  ─ distances ─▶ node.distance
+//! edge.*  ─ distances ─▶ node.distance ─ shortest paths ─▶ path.*
 //! ```
 
 pub mod distances;
@@ -13,6 +13,7 @@ pub mod dominators;
 pub mod preorder;
 pub mod retained;
 pub mod retainers;
+pub mod shortest_paths;
 
 #[cfg(test)]
 mod properties;

@@ -1,7 +1,7 @@
 //! Stage `classes table`: the class rows as a table.
 //!
 //! * Computes: nothing.
-//! * Reads: `class.row`, `class.{name,duplicate_count,duplicate_bytes}`, class keys, strings.
+//! * Reads: `class.{row,name,big,duplicate_count,duplicate_bytes}`, class keys, strings.
 //! * Writes: `classes.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
@@ -13,6 +13,7 @@
 use crate::source::{Source, array, nullable, read};
 use crate::table::Table;
 use crate::text::{NONE, Texts};
+use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int32Type, UInt32Type, UInt64Type};
 use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
@@ -21,11 +22,12 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::run::{self, NamedClass};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, NO_DISTANCE, STRINGS};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "classes table",
-    version: 1,
+    version: 2,
     bytes_per_node: 0,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
@@ -97,6 +99,7 @@ fn sources<'a>(
         Ok(Source::values(move |count| Ok(array::<UInt64Type>(rows(count)?.iter().map(of).collect()))))
     };
     let (mut ids, mut named, mut keyed, mut far) = (rows()?, rows()?, rows()?, rows()?);
+    let (big, mut big_of) = (ColumnMap::open(scratch, columns::CLASS_BIG, None)?, rows()?);
     let position = |row: &ClassRow| names[row.class_id as usize].get().unwrap_or(NONE);
     let native = |row: &ClassRow| row.native_bytes;
     let duplicates = |scratch, column| -> Result<Source<'a>, StageError> {
@@ -124,6 +127,10 @@ fn sources<'a>(
         }),
         duplicates(scratch, columns::CLASS_DUPLICATE_COUNT)?,
         duplicates(scratch, columns::CLASS_DUPLICATE_BYTES)?,
-        Source::nothing(DataType::Boolean),
+        Source::values(move |count| {
+            let rows = big_of(count)?;
+            let big = BooleanBuffer::collect_bool(count, |row| big[rows[row].class_id as usize] != 0);
+            Ok(Arc::new(BooleanArray::new(big, None)))
+        }),
     ])
 }

@@ -1,7 +1,7 @@
 //! Stage `sets table`: the sets of duplicate instances as a table.
 //!
 //! * Computes: reasons and previews as texts.
-//! * Reads: `set.row`, `node.{class,name}` at random, `class.name`, strings.
+//! * Reads: `set.{row,preview}`, `node.{class,name}` at random, `class.name`, strings.
 //! * Writes: `duplicate_sets.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
@@ -12,13 +12,13 @@
 
 use crate::source::array;
 use crate::table::Table;
-use arrow::array::{ArrayRef, BooleanArray, StringBuilder, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
 use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::duplicate_sets::{FILE, SetRow, schema};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::run::{self, DuplicateSet, DuplicateSummary};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, limits};
+use heaplake_schemas::scratch::{self as columns, Facts, SET_PREVIEWS, STRINGS, limits};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,6 +105,8 @@ struct Names {
     classes: ColumnMap<ClassId>,
     class_names: ColumnMap<StringId>,
     node_names: ColumnMap<StringId>,
+    /// Where the reader of the format made them.
+    previews: Option<StringTable>,
 }
 
 impl Names {
@@ -114,6 +116,10 @@ impl Names {
             classes: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
             class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
             node_names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
+            previews: match scratch.has(SET_PREVIEWS.start) {
+                true => Some(StringTable::open(scratch, SET_PREVIEWS)?),
+                false => None,
+            },
         })
     }
 
@@ -125,8 +131,11 @@ impl Names {
         self.strings.text(self.class_names[self.class(row).index()].index()).into_owned()
     }
 
-    /// What a member looks like: its own name, where that is not only its class.
-    fn preview(&self, row: &SetRow) -> Option<String> {
+    /// What a member looks like: what the reader of the format says, or its own name, where that is not only its class.
+    fn preview(&self, set: u32, row: &SetRow) -> Option<String> {
+        if let Some(previews) = &self.previews {
+            return Some(previews.text(set as usize).into_owned()).filter(|text| !text.is_empty());
+        }
         let name = self.node_names[row.example.index()];
         if name.is_none() || name == self.class_names[self.class(row).index()] {
             return None;
@@ -150,7 +159,8 @@ impl Names {
             (_, false) => summary.open += 1,
         }
         if row.held_by.is_none() && looked_into {
-            summary.additional_bytes = summary.additional_bytes.saturating_add(row.additional_bytes);
+            let sum = if row.reasons == 0 { &mut summary.additional_bytes } else { &mut summary.possible_bytes };
+            *sum = sum.saturating_add(row.additional_bytes);
         }
         if row.held_by.is_none() && looked_into && summary.largest.len() < SHOWN {
             summary.largest.push(DuplicateSet {
@@ -160,7 +170,7 @@ impl Names {
                 members: row.members.into(),
                 instance_bytes: row.instance_bytes,
                 additional_bytes: row.additional_bytes,
-                preview: self.preview(row),
+                preview: self.preview(set, row),
             });
         }
     }
@@ -186,7 +196,7 @@ impl Names {
             flags(|row| row.exact == 1),
             Arc::new(rows.iter().map(|row| row.held_by.get()).collect::<UInt32Array>()),
             array::<UInt32Type>(rows.iter().map(|row| row.example.0).collect()),
-            texts(&|row| self.preview(row)),
+            Arc::new((first..).zip(rows).map(|(set, row)| self.preview(set, row)).collect::<StringArray>()),
         ]
     }
 }

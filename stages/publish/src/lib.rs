@@ -1,6 +1,6 @@
 //! Tables for notebooks, and runs that are whole or absent.
 //!
-//! [`nodes`], [`edges`], [`classes`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
+//! [`nodes`], [`edges`], [`classes`], [`chains`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
 //! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
 //! [`totals`] adds up what the table of nodes else adds up on the way. [`commit`] gives the tables a folder that appears in its place in one step.
 
@@ -8,6 +8,7 @@ pub mod allocation_callees;
 pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
+pub mod chains;
 pub mod classes;
 pub mod collapsed;
 pub mod collections;

@@ -62,7 +62,7 @@ pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<O
     let group_of = room.array(heap.nodes as usize, NONE)?;
     let (dominator, class) = (room.lookup(DOMINATOR)?, room.lookup(CLASS)?);
     let way = Stack::new(&context.budget, scratch, "report.way")?;
-    let mut fold = Fold { groups: Groups::new(heap.root_class), group_of, dominator, class, way };
+    let mut fold = Fold { folder, groups: Groups::new(heap.root_class), group_of, dominator, class, way };
     fold.group_of.set(heap.root as usize, 0)?;
     let least = heap.bytes / LARGE_PART;
     each_node(folder, context, |node, _, retained| {
@@ -93,7 +93,7 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
     let mut batches = reader.all(&["class_id", "dominator", "retained_bytes"])?;
     let mut class = ColumnWriter::create(scratch, CLASS)?;
     let mut dominator = ColumnWriter::create(scratch, DOMINATOR)?;
-    let mut root = None;
+    let (mut root, mut most) = (None, 0);
     while let Some(rows) = batches.batch()? {
         let dominators = rows.numbers::<UInt32Type>("dominator")?.values();
         let classes = rows.numbers::<UInt32Type>("class_id")?.values();
@@ -105,10 +105,14 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
         }
         class.extend(classes)?;
         dominator.extend(dominators)?;
+        most = most.max(dominators.iter().copied().max().unwrap_or(0));
         context.check()?;
     }
     let nodes = class.finish()?;
     dominator.finish()?;
+    if u64::from(most) >= nodes && nodes > 0 {
+        return Err(ring(folder, format!("expected dominators below {nodes}, found {most}")));
+    }
     Ok(root.map(|(root, root_class, bytes)| Heap { nodes, root, root_class, bytes }))
 }
 
@@ -136,7 +140,12 @@ fn each_node(
     Ok(())
 }
 
-struct Fold {
+fn ring(folder: &Path, problem: String) -> StageError {
+    StageError::Table { path: folder.join(nodes::FILE), problem }
+}
+
+struct Fold<'a> {
+    folder: &'a Path,
     groups: Groups,
     group_of: Array<u32>,
     dominator: Lookup<u32>,
@@ -144,12 +153,21 @@ struct Fold {
     way: Stack<u32>,
 }
 
-impl Fold {
+impl Fold<'_> {
     /// The group of a node; those of its dominators are found on the way.
     fn visit(&mut self, node: u32) -> Result<u32, StageError> {
         let mut at = node;
+        let mut steps = 0;
         let mut group = self.group_of.get(at as usize)?;
         while group == NONE {
+            steps += 1;
+            if steps > self.group_of.count() {
+                // Only a table that heaplake did not write has such.
+                return Err(ring(
+                    self.folder,
+                    format!("expected a way from node {node} to the root, found a ring of dominators"),
+                ));
+            }
             self.way.push(at)?;
             at = self.dominator.get(at as usize)?;
             group = self.group_of.get(at as usize)?;

@@ -4,9 +4,9 @@
 //!   out where the input has some): count, sums of sizes, least distance, largest
 //!   retained size, and the sum of retained sizes over those nodes that no other one of them dominates.
 //! * Reads: `preorder.{node,dominator}`, `node.{class,self,shallow,native,retained,distance,preorder}`.
-//! * Writes: `class.row`.
+//! * Writes: `class.row`, `node.outermost`.
 //! * Resident memory: 16 bytes per node (subtree sizes, free places, and by place the nodes and their sizes), then 20
-//!   (class, shallow and retained size), where the budget allows, paged where not; some 150 bytes per class.
+//!   (class, shallow and retained size), where the budget allows, paged where not; a bit; some 150 bytes per class.
 //! * Passes over disk: two over the tree, one over the node columns in order, one at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum leaves 64 bits.
@@ -17,7 +17,8 @@
 
 use bytemuck::Zeroable;
 use heaplake_kit::{
-    ColumnReader, ColumnWriter, Context, Fetch, ReverseReader, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Bitset, ColumnReader, ColumnWriter, Context, Fetch, ReverseReader, Room, Scratch, StageError, StageInfo, Stats,
+    Store,
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::NodeId;
@@ -26,12 +27,12 @@ use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "class rows",
-    version: 1,
+    version: 2,
     bytes_per_node: 20,
     bytes_per_edge: 0,
-    least_bits_per_node: 0,
+    least_bits_per_node: 1,
     least_fixed: 8 << 20,
-    scratch_per_node: 0,
+    scratch_per_node: 1,
     scratch_per_edge: 0,
     passes: "dominator tree twice, node columns twice",
 };
@@ -122,13 +123,14 @@ fn add_up(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Con
 
 /// Whether a node counts for its class.
 #[inline]
-fn counts(facts: &Facts, node: u32, size: u64) -> bool {
+pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
     size > 0 || (facts.counts_empty && node != facts.root.0)
 }
 
-/// Retained sizes of members that no other member dominates. Gives the bytes that were spilled.
+/// Retained sizes of members that no other member dominates, and which these are. Gives the bytes that were spilled.
 fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let mut spilled = lay_out(scratch, context)?;
+    let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
     let sizes = [facts.node_count * 4, facts.node_count * 8, facts.node_count * 8];
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut class = room.lookup(columns::NODE_CLASS)?;
@@ -147,6 +149,7 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
         let covered = if reached { place < tally.covered } else { root_covers && class == root_class };
         if !covered && counts(facts, node.0, shallow.get(node.index())?) {
             tally.covered = place + size;
+            outermost.insert(node.index());
             let sum = &mut tally.row.retained_bytes;
             let more = retained.get(node.index())?;
             *sum = sum.checked_add(more).ok_or(StageError::Overflow("the size of a class"))?;
@@ -177,6 +180,9 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
         }
     }
     spilled += room.spilled_bytes();
+    let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
+    (0..facts.node_count as usize).try_for_each(|node| column.push(u8::from(outermost.contains(node))))?;
+    column.finish()?;
     scratch.discard(NODE_BY_PLACE);
     scratch.discard(SIZE_BY_PLACE);
     Ok(spilled)

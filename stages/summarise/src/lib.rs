@@ -1,6 +1,11 @@
-//! From numbers per node to what people look at first: classes, and the largest objects.
+//! From numbers per node to what people look at first: classes, the chains that lead to the big ones, and the largest
+//! objects.
 
+pub mod big;
+pub mod chains;
 pub mod classes;
 pub mod findings;
+mod fold;
 pub mod largest;
 pub mod nodes;
+mod trie;

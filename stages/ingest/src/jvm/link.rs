@@ -163,6 +163,7 @@ impl Heap<'_> {
         facts.edge_kinds =
             EDGE_KINDS.map(|(name, indexed)| columns::EdgeKind { name: name.to_owned(), indexed }).to_vec();
         facts.synthetic_kinds = vec![0];
+        facts.internal_kinds = vec![0];
         facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
         facts.referents = Some(if dump.choices.referents_hold { "hold" } else { "skip" }.to_owned());
         Ok(holding)

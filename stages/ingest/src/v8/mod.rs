@@ -24,6 +24,7 @@ pub mod intern;
 pub mod names;
 pub mod owners;
 pub mod pages;
+pub mod previews;
 pub mod read;
 pub mod rows;
 pub mod trace;

@@ -388,6 +388,7 @@ impl Reader<'_> {
                 .map(|name| EdgeKind { name: name.clone(), indexed: is_indexed(name) })
                 .collect(),
             synthetic_kinds: header.node_type("synthetic").into_iter().collect(),
+            internal_kinds: ["synthetic", "hidden"].into_iter().filter_map(|name| header.node_type(name)).collect(),
             has_native: header.node.native_size.is_some(),
             has_trace_nodes: header.node.trace_node.is_some(),
             ..Facts::default()

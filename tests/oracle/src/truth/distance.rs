@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::{is_user_root, weakmap};
 use crate::model::{Edge, Label, Snapshot};
+use crate::text::OracleString;
 
 /// The distance of the root if there are user roots: what is reached only from here is the system's.
 pub const SYSTEM_DISTANCE: i32 = 100_000_000;
@@ -78,6 +79,27 @@ impl Search<'_> {
             self.half_seen.insert(ephemeron.entry);
         }
         !is_second
+    }
+}
+
+/// The name of an edge that a search follows, whatever it met before; nothing where it does not.
+pub(super) fn followed_as(snapshot: &Snapshot, from: usize, edge: &Edge) -> Option<OracleString> {
+    if snapshot.edge_type(edge) == "weak" {
+        return None;
+    }
+    let name = match snapshot.label(edge) {
+        Label::Index(_) => "[]".into(),
+        Label::Name(name) => name.clone(),
+    };
+    let node = snapshot.node_name(from);
+    match snapshot.node_type(from) {
+        "hidden" if *node == "system / NativeContext" && is_sloppy_map(snapshot, edge) => None,
+        "array" if *node == "(map descriptors)" => is_no_descriptor_link(snapshot, edge).then_some(name),
+        _ => {
+            let entry = snapshot.edge_type(edge) == "internal"
+                && snapshot.edge_name(edge).is_some_and(|name| weakmap::parse(name).is_some());
+            Some(if entry { "(entry)".into() } else { name })
+        }
     }
 }
 

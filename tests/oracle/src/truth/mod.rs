@@ -15,6 +15,7 @@
 //!   concatenated strings. Here the rules are just applied.
 //! * DevTools' shallow sizes have 32 bits and wrap around; here they do not.
 
+mod chains;
 mod detached;
 mod distance;
 mod dominated;
@@ -31,6 +32,7 @@ use crate::text::OracleString;
 
 use std::collections::BTreeMap;
 
+pub use chains::{Chain, chains};
 pub use distance::SYSTEM_DISTANCE;
 pub use rows::ClassRow;
 

@@ -49,7 +49,7 @@ pub(super) fn class_rows(nodes: &[NodeTruth]) -> BTreeMap<OracleString, ClassRow
 }
 
 /// Whether a strict dominator of the node is of the same class key and of non-zero size.
-fn is_inside_own_class(nodes: &[NodeTruth], node: usize) -> bool {
+pub(super) fn is_inside_own_class(nodes: &[NodeTruth], node: usize) -> bool {
     dominated::ancestors(node, |v| nodes[v].dominator)
         .any(|above| nodes[above].shallow != 0 && nodes[above].class_key == nodes[node].class_key)
 }

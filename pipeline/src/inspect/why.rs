@@ -1,0 +1,187 @@
+//! `heaplake why`: what holds one object.
+//!
+//! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs the
+//! table of edges: going through it once gives every node a node before it, at a distance one less; of several edges an
+//! essential one is taken, then that of the least kind in the order of the format, then that of the least node. As many
+//! as [`SHOWN`] steps of each path are shown.
+
+use super::rows::{self, Lines, fetch};
+use super::{Asked, Line, Subject, Unanswered, table};
+use crate::summary::count;
+use arrow::array::Array;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Steps of a path that are shown, half of them at each end.
+const SHOWN: usize = 60;
+
+/// Kinds of edges in the order of their formats; others come last.
+const KINDS: [&str; 14] = [
+    "context",
+    "element",
+    "property",
+    "internal",
+    "hidden",
+    "shortcut",
+    "root",
+    "class",
+    "field",
+    "static",
+    "superclass",
+    "loader",
+    "local",
+    "weak",
+];
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Why {
+    /// From a root to the object; nothing without the table of edges, or where no search reached the object.
+    pub shortest_path: Option<Shown>,
+    /// From the root of the dominator tree to the object.
+    pub dominators: Shown,
+    /// What to do for what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A path, from its beginning to its end.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    /// The steps.
+    pub steps: Vec<Line>,
+    /// How many steps of the middle are left out.
+    pub left_out: usize,
+}
+
+impl Why {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(path) = &self.shortest_path {
+            text += &format!("Shortest path from a root\n\n{}\n", path.text());
+        }
+        text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", self.dominators.text());
+        if let Some(note) = &self.note {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        if self.left_out == 0 {
+            return table(&self.steps);
+        }
+        let (head, tail) = self.steps.split_at(self.steps.len() / 2);
+        let tail = table(tail);
+        // The second half needs no heading.
+        let tail = tail.split_once('\n').map_or("", |(_, rest)| rest);
+        format!("{}  {:>38}  … {} more …\n{tail}", table(head), "", count(self.left_out as u64))
+    }
+}
+
+/// Answers.
+///
+/// # Errors
+/// [`Unanswered`].
+pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, Unanswered> {
+    let node = asked.find(subject)?;
+    let nodes = asked.nodes();
+    let dominators = rows::dominators(&nodes)?;
+    let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
+    // A damaged table may have a ring of dominators.
+    let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
+    let dominators = shown(above, &nodes, &BTreeMap::new())?;
+    let Some(edges) = asked.edges() else {
+        let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
+        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+    };
+    let path = shortest(node, &nodes, &edges)?;
+    if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
+        let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
+        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+    }
+    let names = names(&path, &edges)?;
+    let shortest_path = Some(shown(path.iter().copied(), &nodes, &names)?);
+    Ok(Why { shortest_path, dominators, note: None })
+}
+
+/// The steps of a path that comes from its end; `names` has the edges that lead to its nodes.
+fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, String>) -> Result<Shown, Unanswered> {
+    let mut path: Vec<u32> = path.collect();
+    path.reverse();
+    let left_out = path.len().saturating_sub(SHOWN);
+    if left_out > 0 {
+        path.drain(SHOWN / 2..SHOWN / 2 + left_out);
+    }
+    let rows = fetch(nodes, path.iter().copied())?;
+    let steps = path.iter().enumerate().filter_map(|(depth, node)| {
+        let depth = if left_out > 0 { 0 } else { depth };
+        Some(Line { edge: names.get(node).cloned(), ..rows.get(node)?.clone().line(depth) })
+    });
+    Ok(Shown { steps: steps.collect(), left_out })
+}
+
+/// The nodes of a shortest path, from its end to its beginning.
+fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, Unanswered> {
+    let mut distances = Vec::new();
+    Lines::open(nodes, &["distance"])?.each(|batch, _| {
+        let column = rows::i32s(batch, 0)?;
+        distances.extend((0..column.len()).map(|row| if column.is_valid(row) { column.value(row) } else { i32::MIN }));
+        Ok(true)
+    })?;
+    // The best rank of an edge to each node, and where that edge comes from.
+    let mut best = vec![u8::MAX; distances.len()];
+    let mut before = vec![u32::MAX; distances.len()];
+    Lines::open(edges, &["from", "to", "kind", "essential"])?.each(|batch, _| {
+        let (from, to) = (rows::u32s(batch, 0)?, rows::u32s(batch, 1)?);
+        let essential = batch.column(3).as_any().downcast_ref::<arrow::array::BooleanArray>();
+        let essential = essential.ok_or("column essential has another type")?;
+        for row in 0..batch.num_rows() {
+            let (source, target) = (from[row] as usize, to[row] as usize);
+            let far = distances.get(source).copied().unwrap_or(i32::MIN);
+            if far == i32::MIN || distances.get(target).is_none_or(|&other| other != far.saturating_add(1)) {
+                continue;
+            }
+            let kind = rows::text(batch, 2, row)?.unwrap_or_default();
+            let kind = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len()) as u8;
+            let rank = kind + if essential.value(row) { 0 } else { 100 };
+            if kind != KINDS.len() as u8 - 1 && rank < best[target] {
+                (best[target], before[target]) = (rank, source as u32);
+            }
+        }
+        Ok(true)
+    })?;
+    // Distances fall with every step, so this ends.
+    Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
+}
+
+/// The names of the edges along a path that comes from its end, by the nodes that they lead to.
+fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, Unanswered> {
+    let steps: BTreeMap<(u32, u32), ()> = path.windows(2).map(|pair| ((pair[1], pair[0]), ())).collect();
+    let mut names: BTreeMap<u32, (u8, String)> = BTreeMap::new();
+    Lines::open(edges, &["from", "to", "kind", "name", "index"])?.each(|batch, _| {
+        let (from, to) = (rows::u32s(batch, 0)?, rows::u32s(batch, 1)?);
+        for row in 0..batch.num_rows() {
+            if !steps.contains_key(&(from[row], to[row])) {
+                continue;
+            }
+            let kind = rows::text(batch, 2, row)?.unwrap_or_default();
+            let rank = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len()) as u8;
+            let name = match rows::text(batch, 3, row)? {
+                Some(name) => format!(".{name}"),
+                None => format!("[{}]", rows::u32s(batch, 4)?[row]),
+            };
+            let best = names.entry(to[row]).or_insert((u8::MAX, String::new()));
+            if rank < best.0 {
+                *best = (rank, name);
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(names.into_iter().map(|(node, (_, name))| (node, name)).collect())
+}

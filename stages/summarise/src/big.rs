@@ -1,0 +1,98 @@
+//! Stage `big classes`: which classes are worth a closer look.
+//!
+//! * Computes: for every class whether it is big: it reaches the threshold of retained bytes or that of instances, has at
+//!   least one instance of a kind that is no part of the runtime, and, where the user gave patterns of names, fits one
+//!   of them. By default the thresholds are 1 % of the heap and of its nodes, as the class rows count them, but at least
+//!   [`LEAST_RETAINED`] and [`LEAST_COUNT`].
+//! * Reads: the options, `class.{row,name}`, strings, `node.{class,kind}`.
+//! * Writes: `class.big`.
+//! * Resident memory: a byte per class.
+//! * Passes over disk: one over the nodes.
+//! * Worst case: linear.
+//! * Fails when: the budget is too small.
+//! * Determinism: one thread.
+//! * Reference: none needed.
+
+use glob::Pattern;
+use heaplake_kit::{
+    ColumnMap, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringTable,
+};
+use heaplake_schemas::run::{LEAST_COUNT, LEAST_RETAINED, Options};
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "big classes",
+    version: 1,
+    bytes_per_node: 0,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 4 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "classes and kinds of nodes once",
+};
+
+/// A class that is big if it has an instance of the right kind.
+const CANDIDATE: u8 = 2;
+
+/// Judges.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let facts: &Facts = &scratch.read_document(documents::FACTS)?;
+    let options: Options = scratch.read_document(documents::OPTIONS)?;
+    context.progress.begin(STAGE.name, facts.node_count);
+    let mut big = context.budget.zeroed::<u8>(STAGE.name, facts.class_count as usize)?;
+    let candidates = candidates(&options, &mut big, scratch)?;
+    if candidates > 0 {
+        confirm(facts, &mut big, scratch, context)?;
+    }
+    let mut column = ColumnWriter::create(scratch, columns::CLASS_BIG)?;
+    big.iter().try_for_each(|&state| column.push(u8::from(state == 1)))?;
+    column.finish()?;
+    context.progress.end();
+    Ok(Stats { rows: big.iter().filter(|&&state| state == 1).count() as u64, spilled_bytes: 0 })
+}
+
+/// Marks the classes whose numbers and names qualify; how many.
+fn candidates(options: &Options, big: &mut [u8], scratch: &Scratch) -> Result<u64, StageError> {
+    let rows = ColumnMap::open(scratch, columns::CLASS_ROW, None)?;
+    let all = |of: fn(&heaplake_schemas::classes::ClassRow) -> u64| rows.iter().map(of).fold(0, u64::saturating_add);
+    let least = &options.big;
+    let min_retained = least.min_retained.unwrap_or_else(|| (all(|row| row.shallow_bytes) / 100).max(LEAST_RETAINED));
+    let min_count = least.min_count.unwrap_or_else(|| (all(|row| row.count) / 100).max(LEAST_COUNT));
+    // A pattern that is none fits nothing; the command line refuses it.
+    let patterns: Vec<Pattern> = least.classes.iter().filter_map(|text| Pattern::new(text).ok()).collect();
+    let names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut count = 0;
+    for row in rows.iter().filter(|row| row.retained_bytes >= min_retained || row.count >= min_count) {
+        let class = row.class_id as usize;
+        let name = || strings.text(names[class].index());
+        if least.classes.is_empty() || patterns.iter().any(|pattern| pattern.matches(&name())) {
+            big[class] = CANDIDATE;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Makes candidates big that have an instance of a kind that is no part of the runtime.
+fn confirm(facts: &Facts, big: &mut [u8], scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+    let mut internal = [false; 256];
+    facts.internal_kinds.iter().for_each(|&kind| internal[usize::from(kind)] = true);
+    let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
+    let mut kind = ColumnReader::open(scratch, columns::NODE_KIND)?;
+    for node in 0..facts.node_count {
+        let (state, kind) = (&mut big[class.next()?.index()], kind.next()?);
+        if *state == CANDIDATE && !internal[usize::from(kind)] {
+            *state = 1;
+        }
+        if node % (1 << 16) == 0 {
+            context.step(1 << 16)?;
+        }
+    }
+    Ok(())
+}

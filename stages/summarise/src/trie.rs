@@ -1,0 +1,220 @@
+//! Paths of classes, interned: paths that begin alike share their elements.
+//!
+//! What would make as many paths as there are objects is folded, so that the trie stays small whatever the heap:
+//!
+//! - Recursion. An element that is the same (label and class) as one of the last [`NEAR`] elements is that element, which
+//!   then repeats. So a linked list is one element, and a tree a few.
+//! - Depth. Behind [`DEEPEST`] elements the last one is replaced, with a mark that some are left out.
+//! - Labels. When there are [`LABELLED`] elements, new ones no longer have labels.
+//! - Number. When there are [`MOST`], what would be a new element begins a path that says that it is cut.
+//!
+//! The last two only bound the memory; no heap of a program was seen to reach them.
+
+use heaplake_kit::{Budget, BudgetVec, StageError};
+use heaplake_schemas::chains::{Element, label};
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+
+/// How many elements back recursion is looked for.
+pub const NEAR: usize = 4;
+/// Elements of a path.
+pub const DEEPEST: u16 = 100;
+/// Elements after which new ones have no labels.
+const LABELLED: usize = 1 << 16;
+/// Elements after which paths are cut.
+const MOST: usize = 1 << 17;
+
+/// No element: the root of the trie, or a free place in the table.
+pub const NONE: u32 = u32::MAX;
+
+/// See the module.
+pub struct Trie {
+    elements: BudgetVec<Element>,
+    depths: BudgetVec<u16>,
+    /// Positions of elements by hash; a power of two, at most half full.
+    table: BudgetVec<u32>,
+    budget: Budget,
+}
+
+impl Trie {
+    /// An empty trie.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            elements: budget.growing("chains: elements"),
+            depths: budget.growing("chains: depths"),
+            table: budget.filled("chains: table", 1 << 10, NONE)?,
+            budget: budget.clone(),
+        })
+    }
+
+    /// The elements; parents come before their children.
+    pub fn elements(&self) -> &[Element] {
+        &self.elements
+    }
+
+    /// The element that a node of this class has, behind that of the node before it ([`NONE`] for the first).
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+        let mut at = parent;
+        for _ in 0..NEAR {
+            let Some(element) = self.elements.get_mut(at as usize) else { break };
+            if (element.label, element.class) == (label, class) {
+                element.repeats = 1;
+                return Ok(at);
+            }
+            at = element.parent;
+        }
+        let (parent, label) = match self.depths.get(parent as usize) {
+            Some(&depth) if depth >= DEEPEST => (self.elements[parent as usize].parent, label::CUT),
+            _ => (parent, label),
+        };
+        if let Some(found) = self.find(parent, label, class) {
+            return Ok(found);
+        }
+        if self.elements.len() < LABELLED {
+            return self.add(parent, label, class);
+        }
+        self.place_late(parent, label, class)
+    }
+
+    /// A new element where there are many already.
+    fn place_late(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+        let (parent, label) = match label {
+            _ if self.elements.len() >= MOST => (NONE, label::CUT),
+            label::CUT => (parent, label),
+            _ => (parent, label::ANY),
+        };
+        match self.find(parent, label, class) {
+            Some(found) => Ok(found),
+            None => self.add(parent, label, class),
+        }
+    }
+
+    fn find(&self, parent: u32, label: u32, class: u32) -> Option<u32> {
+        let mut at = self.slot(parent, label, class);
+        loop {
+            let position = self.table[at];
+            let element = self.elements.get(position as usize)?;
+            if (element.parent, element.label, element.class) == (parent, label, class) {
+                return Some(position);
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+    }
+
+    fn add(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+        let position = self.elements.len() as u32;
+        self.elements.push(Element { parent, label, class, repeats: 0 })?;
+        self.depths.push(self.depths.get(parent as usize).map_or(1, |depth| depth + 1))?;
+        if self.elements.len() * 2 > self.table.len() {
+            self.table = self.budget.filled("chains: table", self.table.len() * 2, NONE)?;
+            (0..=position).for_each(|position| self.enter(position));
+        } else {
+            self.enter(position);
+        }
+        Ok(position)
+    }
+
+    fn enter(&mut self, position: u32) {
+        let Element { parent, label, class, .. } = self.elements[position as usize];
+        let mut at = self.slot(parent, label, class);
+        while self.table[at] != NONE {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.table[at] = position;
+    }
+
+    /// Where the search for an element begins.
+    fn slot(&self, parent: u32, label: u32, class: u32) -> usize {
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(u64::from(parent) << 32 | u64::from(label));
+        hasher.write_u32(class);
+        hasher.finish() as usize & (self.table.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trie() -> Trie {
+        Trie::new(&Budget::new(64 << 20)).unwrap()
+    }
+
+    /// Labels, classes and repetitions of the path to an element.
+    fn path(trie: &Trie, mut at: u32) -> Vec<(u32, u32, u32)> {
+        let mut path = Vec::new();
+        while let Some(element) = trie.elements().get(at as usize) {
+            path.push((element.label, element.class, element.repeats));
+            at = element.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Places a path; its last element.
+    fn walk(trie: &mut Trie, steps: impl IntoIterator<Item = (u32, u32)>) -> u32 {
+        steps.into_iter().fold(NONE, |at, (label, class)| trie.place(at, label, class).unwrap())
+    }
+
+    #[test]
+    fn equal_paths_are_one() {
+        let mut trie = trie();
+        let first = walk(&mut trie, [(1, 1), (2, 2)]);
+        assert_eq!(walk(&mut trie, [(1, 1), (2, 2)]), first);
+        assert_ne!(walk(&mut trie, [(1, 1), (3, 2)]), first);
+        assert_ne!(walk(&mut trie, [(1, 1), (2, 3)]), first);
+        assert_eq!(trie.elements().len(), 4);
+    }
+
+    #[test]
+    fn a_list_is_one_element() {
+        let mut trie = trie();
+        let end = walk(&mut trie, [(1, 1), (2, 2)].into_iter().chain(std::iter::repeat_n((3, 2), 10_000)));
+        assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 0), (3, 2, 1)]);
+        assert_eq!(trie.elements().len(), 3);
+    }
+
+    #[test]
+    fn recursion_through_others_folds() {
+        let mut trie = trie();
+        let end = walk(&mut trie, [(1, 1)].into_iter().chain([(2, 2), (3, 3), (4, 4), (5, 5)].repeat(1000)));
+        assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 1), (3, 3, 0), (4, 4, 0), (5, 5, 0)]);
+        // One element more, and it is too far back.
+        let mut trie = self::trie();
+        let end = walk(&mut trie, [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (2, 2)]);
+        assert_eq!(path(&trie, end).len(), 6);
+    }
+
+    #[test]
+    fn deep_paths_are_cut() {
+        let mut trie = trie();
+        let end = walk(&mut trie, (0..100_000).map(|i| (0, i)));
+        let path = path(&trie, end);
+        assert_eq!(path.len(), usize::from(DEEPEST));
+        assert_eq!(path[..2], [(0, 0, 0), (0, 1, 0)]);
+        assert_eq!(path[usize::from(DEEPEST) - 1], (label::CUT, 99_999, 0));
+    }
+
+    #[test]
+    fn what_is_too_much_loses_its_labels_and_then_its_beginning() {
+        let mut trie = trie();
+        for label in 0..=LABELLED as u32 {
+            walk(&mut trie, [(label, 1)]);
+        }
+        assert_eq!(trie.elements().len(), LABELLED + 1);
+        let last = walk(&mut trie, [(LABELLED as u32 + 7, 1)]);
+        assert_eq!(path(&trie, last), [(label::ANY, 1, 0)]);
+        for class in 0..2 * MOST as u32 {
+            walk(&mut trie, [(0, 1), (0, 2 + class % MOST as u32)]);
+        }
+        let first = trie.find(NONE, 0, 1).unwrap();
+        let late = trie.place(first, 0, MOST as u32 + 1).unwrap();
+        assert_eq!(path(&trie, late), [(label::CUT, MOST as u32 + 1, 0)]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Chains of classes from the roots to instances, by walking up from every instance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Truth, distance, rows};
+use crate::model::Snapshot;
+use crate::text::OracleString;
+
+/// Elements back to which recursion is folded.
+const NEAR: usize = 4;
+/// Names that stay beside each other.
+const NAMES: usize = 16;
+
+/// An element of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Element {
+    /// Name of the edge that leads here, `[]` for any number, `(entry)` for an entry of a weak map.
+    pub edge: Option<OracleString>,
+    /// Class key.
+    pub class: OracleString,
+}
+
+/// All instances of one class that are held through the same path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Chain {
+    /// Along dominators rather than along a shortest path.
+    pub dominators: bool,
+    /// From the root, which is left out, to the instances; and whether the element repeats.
+    pub path: Vec<(Element, bool)>,
+    /// Number of instances.
+    pub count: u64,
+    /// Sum of their shallow sizes.
+    pub shallow: u64,
+    /// Sum of the retained sizes of those that are inside no other instance of the class.
+    pub retained: u64,
+    /// The first of those that retain most.
+    pub example: usize,
+}
+
+/// The chains to all instances of all classes that have a node which is neither hidden nor synthetic.
+#[must_use]
+pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
+    let program = |v: usize| !["hidden", "synthetic"].contains(&snapshot.node_type(v));
+    let keys = (0..snapshot.nodes.len()).filter(|&v| program(v)).map(|v| &truth.nodes[v].class_key);
+    let big: BTreeSet<&OracleString> = keys.collect();
+    let least = truth.nodes.iter().map(|node| node.shallow).sum::<u64>() / 1000;
+    let root = snapshot.root();
+    let mut chains = Vec::new();
+    for dominators in [false, true] {
+        let before = |v: usize| if dominators { dominator(truth, v) } else { nearest(snapshot, truth, v) };
+        let mut repeated = BTreeSet::new();
+        let mut found: Vec<(Vec<Element>, Vec<usize>)> = Vec::new();
+        for v in 0..snapshot.nodes.len() {
+            if truth.nodes[v].shallow == 0 || !big.contains(&truth.nodes[v].class_key) {
+                continue;
+            }
+            let path = folded(&way(v, root, truth, before), &mut repeated);
+            match found.iter_mut().find(|(other, _)| *other == path) {
+                Some((_, instances)) => instances.push(v),
+                None => found.push((path, vec![v])),
+            }
+        }
+        chains.extend(
+            unnamed(snapshot, &found, &repeated, truth, least).into_iter().map(|chain| Chain { dominators, ..chain }),
+        );
+    }
+    chains
+}
+
+/// The node before this one, and the name of the edge between them.
+type Before = (Option<usize>, Option<OracleString>);
+
+fn dominator(truth: &Truth, v: usize) -> Before {
+    (Some(truth.nodes[v].dominator).filter(|&d| d != v), None)
+}
+
+/// The followed edge from a node at a distance one less: of least kind, then from the least node, then the first.
+fn nearest(snapshot: &Snapshot, truth: &Truth, v: usize) -> Before {
+    let Some(far) = truth.nodes[v].distance else { return (None, Some("(no path)".into())) };
+    let mut best: Option<(usize, usize, OracleString)> = None;
+    for (from, node) in snapshot.nodes.iter().enumerate() {
+        if truth.nodes[from].distance != Some(far - 1) {
+            continue;
+        }
+        for edge in node.edges.iter().filter(|edge| edge.to == v) {
+            if let Some(name) = distance::followed_as(snapshot, from, edge)
+                && best.as_ref().is_none_or(|best| (edge.kind, from) < (best.0, best.1))
+            {
+                best = Some((edge.kind, from, name));
+            }
+        }
+    }
+    best.map_or((None, None), |(_, from, name)| (Some(from), Some(name)))
+}
+
+/// All elements from the root to a node.
+fn way(v: usize, root: usize, truth: &Truth, before: impl Fn(usize) -> Before) -> Vec<Element> {
+    let mut way = Vec::new();
+    let mut at = v;
+    loop {
+        let (above, edge) = before(at);
+        way.push(Element { edge, class: truth.nodes[at].class_key.clone() });
+        match above {
+            Some(above) if above != root && at != root => at = above,
+            _ => break,
+        }
+    }
+    way.reverse();
+    way
+}
+
+/// The way with recursion folded; notes the paths whose last element repeats.
+fn folded(way: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<Element> {
+    let mut path: Vec<Element> = Vec::new();
+    for element in way {
+        let near = path.len().saturating_sub(NEAR)..path.len();
+        match near.rev().find(|&at| path[at] == *element) {
+            Some(at) => {
+                path.truncate(at + 1);
+                repeated.insert(path.clone());
+            }
+            None => path.push(element.clone()),
+        }
+    }
+    path
+}
+
+/// Of equally heavy names the one that comes first in the file; what is no name comes last.
+fn rank(snapshot: &Snapshot, name: Option<&OracleString>) -> usize {
+    let marks = ["(no path)", "(entry)", "[]"].map(OracleString::from);
+    let Some(name) = name else { return usize::MAX };
+    match marks.iter().position(|mark| mark == name) {
+        Some(mark) => usize::MAX - marks.len() + mark,
+        None => snapshot.strings.iter().position(|string| string == name).unwrap_or(usize::MAX - 10),
+    }
+}
+
+/// Sums, after names behind which nothing is heavy have become one.
+fn unnamed(
+    snapshot: &Snapshot,
+    found: &[(Vec<Element>, Vec<usize>)],
+    repeated: &BTreeSet<Vec<Element>>,
+    truth: &Truth,
+    least: u64,
+) -> Vec<Chain> {
+    let retained = |instances: &[usize]| {
+        let outer = instances.iter().filter(|&&v| !rows::is_inside_own_class(&truth.nodes, v));
+        outer.map(|&v| truth.nodes[v].retained).sum::<u64>()
+    };
+    let mut renamed: Vec<Vec<Element>> = found.iter().map(|(path, _)| path.clone()).collect();
+    for depth in 0..renamed.iter().map(Vec::len).max().unwrap_or(0) {
+        // Paths that agree before this element and in its class.
+        let mut groups: BTreeMap<(Vec<Element>, OracleString), Vec<usize>> = BTreeMap::new();
+        for (at, path) in renamed.iter().enumerate().filter(|(_, path)| path.len() > depth) {
+            groups.entry((path[..depth].to_vec(), path[depth].class.clone())).or_default().push(at);
+        }
+        for group in groups.values() {
+            let mut names: BTreeMap<Option<OracleString>, u64> = BTreeMap::new();
+            for &at in group {
+                let weight = names.entry(renamed[at][depth].edge.clone()).or_default();
+                *weight = retained(&found[at].1).max(*weight);
+            }
+            let mut order: Vec<_> = names.into_iter().collect();
+            order.sort_by_key(|(name, weight)| (std::cmp::Reverse(*weight), rank(snapshot, name.as_ref())));
+            let kept = order.iter().take(NAMES).take_while(|(_, weight)| *weight >= least).count();
+            let rest = &order[kept..];
+            if rest.len() > 1 {
+                for &at in group {
+                    let edge = &mut renamed[at][depth].edge;
+                    if rest.iter().any(|(name, _)| name == edge) {
+                        *edge = Some("(any)".into());
+                    }
+                }
+            }
+        }
+    }
+    let mut chains: BTreeMap<Vec<Element>, Chain> = BTreeMap::new();
+    let mut repeats: BTreeSet<Vec<Element>> = BTreeSet::new();
+    for ((path, _), new) in found.iter().zip(&renamed) {
+        let again = (1..=path.len()).filter(|&length| repeated.contains(&path[..length]));
+        repeats.extend(again.map(|length| new[..length].to_vec()));
+    }
+    for ((_, instances), new) in found.iter().zip(&renamed) {
+        let chain = chains.entry(new.clone()).or_insert_with(|| Chain {
+            dominators: false,
+            path: (1..=new.len()).map(|length| (new[length - 1].clone(), repeats.contains(&new[..length]))).collect(),
+            count: 0,
+            shallow: 0,
+            retained: 0,
+            example: instances[0],
+        });
+        chain.count += instances.len() as u64;
+        chain.shallow += instances.iter().map(|&v| truth.nodes[v].shallow).sum::<u64>();
+        chain.retained += retained(instances);
+        let best = |v: usize| (std::cmp::Reverse(truth.nodes[v].retained), v);
+        chain.example = instances.iter().copied().chain([chain.example]).min_by_key(|&v| best(v)).expect("some");
+    }
+    chains.into_values().collect()
+}
