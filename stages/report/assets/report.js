@@ -372,7 +372,7 @@
       section("chains", "Reference chains", missing("This run has no table of chains."));
       return;
     }
-    const step = ([edge, cls, repeats]) => (cls === null ? ["…"] : [edge === null ? null : el("span", { class: "edge" }, name("." + text(edge)), " "), name(text(cls)), repeats ? el("b", { title: "repeats" }, " ⟳") : null]);
+    const step = ([edge, cls, repeats]) => (cls === null ? ["…"] : [edge === null ? null : el("span", { class: "edge" }, name(/^[[(]/.test(text(edge)) ? text(edge) : "." + text(edge)), " "), name(text(cls)), repeats ? el("b", { title: "repeats" }, " ⟳") : null]);
     // Paths that begin alike share their beginning.
     const grow = (list) => {
       const root = { below: new Map(), count: 0, retained: 0 };
