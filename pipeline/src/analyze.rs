@@ -405,7 +405,9 @@ impl<'a> Work<'a> {
             finished(&threads::STAGE, stats, seconds);
             tables.push(table);
         }
+        let mut findings = Vec::new();
         if wanted(TableName::Findings) {
+            findings = scratch.read_document(documents::FINDINGS)?;
             let ((table, stats), seconds) = clocked(|| finding_table::run(facts, scratch, new.folder(), context))?;
             finished(&finding_table::STAGE, stats, seconds);
             tables.push(table);
@@ -450,7 +452,7 @@ impl<'a> Work<'a> {
                 detached_count: totals.detached_count,
                 partial: facts.partial.clone(),
                 duplicates,
-                findings: scratch.read_document(documents::FINDINGS)?,
+                findings,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
@@ -476,7 +478,8 @@ pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<
 /// What the reader of dumps of Java heaps needs to know.
 fn choices(options: &Options) -> jvm::Choices {
     jvm::Choices {
-        nodes: options.tables.has(TableName::Nodes),
+        // Rules of findings look at numbers of edges and at names.
+        nodes: options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings),
         edges: options.tables.has(TableName::Edges),
         salvage: options.salvage,
         referents_hold: options.referents == Referents::Hold,

@@ -261,7 +261,7 @@ pub const BESIDE_NODES: Lane = &[
         ..step(&chains::STAGE, chains::run)
     },
     step(&largest::STAGE, largest::run),
-    step(&findings::STAGE, findings::run),
+    Step { need: Need::Table(TableName::Findings), ..step(&findings::STAGE, findings::run) },
 ];
 
 /// The stages that write tables.
