@@ -8,6 +8,7 @@ use arrow::array::{Array, AsArray};
 use heaplake_oracle::strategies;
 use heaplake_oracle::truth::{chains, truth};
 use heaplake_oracle::{Layout, OracleString, Snapshot, Truth};
+use heaplake_schemas::run::{Duplicates, Options};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -134,6 +135,25 @@ fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
     paths.collect()
 }
 
+/// The sets of duplicates against the definition, on the equality graph that the rules for V8 give.
+fn check_duplicates(snapshot: &Snapshot, run: &Path) {
+    let graph = heaplake_oracle::duplicates::v8::equality(snapshot);
+    let theirs: Vec<(Vec<usize>, bool, u64)> =
+        graph.sets().into_iter().map(|set| (set.members, set.trivial, set.additional)).collect();
+    let sets = Table::read(run, "duplicate_sets.parquet");
+    let of = Table::read(run, "nodes.parquet").u32s("duplicate_set");
+    let (trivial, additional) = (sets.bools("trivial"), sets.u64s("additional_bytes"));
+    assert!(sets.bools("additional_exact").iter().all(|&exact| exact == Some(true)), "nothing is left open");
+    let mut ours: Vec<(Vec<usize>, bool, u64)> = (0..sets.rows())
+        .map(|set| {
+            let members = (0..of.len()).filter(|&node| of[node] == Some(set as u32)).collect();
+            (members, trivial[set].unwrap(), additional[set].unwrap())
+        })
+        .collect();
+    ours.sort();
+    assert_eq!(ours, theirs, "duplicates");
+}
+
 /// The tables that must not depend on anything but input and options.
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
     ["nodes.parquet", "edges.parquet", "classes.parquet", "chains.parquet"]
@@ -162,6 +182,17 @@ proptest! {
         let lake = Lake::new();
         let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
         check(&snapshot, &lake.analyze_here(input, threads).unwrap().place);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+    #[test]
+    fn duplicates_equal_the_oracle(snapshot in strategies::snapshots(shape()), layout in strategies::layouts()) {
+        let lake = Lake::new();
+        let input = lake.input("it.heapsnapshot", &snapshot.to_json(&layout));
+        let options = Options { duplicates: Duplicates::All, ..Options::default() };
+        check_duplicates(&snapshot, &lake.analyze_as(input, 1, options).unwrap().place);
     }
 }
 

@@ -114,12 +114,18 @@ impl Lake {
     /// Analyses a file in this process, which is faster than a process of its own, with the smallest budget, and edges
     /// too.
     pub fn analyze_here(&self, input: impl AsRef<Path>, threads: usize) -> Result<Outcome, Failure> {
+        let options = Options { tables: Tables::all(), big: all_classes(), ..Options::default() };
+        self.analyze_as(input, threads, options)
+    }
+
+    /// The same with these options.
+    pub fn analyze_as(&self, input: impl AsRef<Path>, threads: usize, options: Options) -> Result<Outcome, Failure> {
         let request = Request {
             input: Input::File(input.as_ref().to_owned()),
             lake: self.path(),
             release: "none".to_owned(),
             snapshot: Some("it".to_owned()),
-            options: Options { tables: Tables::all(), big: all_classes(), ..Options::default() },
+            options,
             memory: smallest_budget(),
             threads,
             scratch: None,

@@ -7,8 +7,8 @@
 //! * Reads: `equal.{group,open,open_reason,proof,value,degree,to,class,component,order,component_size,limits}`,
 //!   `node.{self,shallow,class}`.
 //! * Writes: `equal.set`, `set.{row,members,member}`, `class.{duplicate_count,duplicate_bytes}`.
-//! * Resident memory: a bit, set 4 and private size 8 bytes per node and 64 per set, then per set 16; for comparing again as
-//!   `resolve equals`; where the budget allows, paged where not.
+//! * Resident memory: a bit, set 4 and private size 8 bytes per node and 64 per set, where the budget allows, paged where
+//!   not; 16 per set while they are sorted; for comparing again as `resolve equals`.
 //! * Passes over disk: groups twice, components and their slots once.
 //! * Worst case: linear, sorting of the sets, and the allowed work.
 //! * Fails when: the budget is too small, or a sum leaves 64 bits.
@@ -61,15 +61,15 @@ pub(crate) fn run_with(choices: &Choices, scratch: &Scratch, context: &Context<'
     context.progress.begin(STAGE.name, nodes);
     let (numbers, mut groups) = number(nodes as usize, scratch, context)?;
     measure(choices, numbers, &mut groups, scratch, context)?;
-    grouped(&groups, scratch, context)?;
-    let members = Members::open(&groups, scratch, context)?;
+    grouped(&mut groups, scratch, context)?;
+    let members = ColumnMap::open(scratch, GROUP_MEMBERS, None)?;
     exact(choices, &mut groups, &members, scratch, context)?;
     let ranks = sorted(&mut groups, context)?;
-    write(&groups, &ranks, &members, scratch)?;
-    classes(&groups, scratch, context)?;
+    write(&mut groups, &ranks, &members, scratch)?;
+    classes(&mut groups, scratch, context)?;
     [GROUP_SIZES, GROUP_MEMBERS, NUMBER].into_iter().for_each(|column| scratch.discard(column));
     context.progress.end();
-    Ok(Stats { rows: groups.len() as u64, spilled_bytes: 0 })
+    Ok(Stats { rows: groups.count() as u64, spilled_bytes: 0 })
 }
 
 /// What is known of a set so far.
@@ -84,6 +84,8 @@ struct Group {
     additional: u64,
     /// Size of a member, bytes.
     bytes: u64,
+    /// Where its members begin.
+    start: u64,
     example: u32,
     members: u32,
     /// The proof of the first member.
@@ -104,7 +106,7 @@ const NUMBER: Column<u32> = Column::new("equal.number");
 
 const NONE: u32 = u32::MAX;
 
-type Groups = BudgetVec<Group>;
+type Groups = Array<Group>;
 
 /// Numbers the groups of several nodes by their first members.
 fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Array<u32>, Groups), StageError> {
@@ -122,7 +124,12 @@ fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Arr
     }
     drop(one);
     let empty = Group { least: u64::MAX, component: NONE, ..Group::zeroed() };
-    let mut groups = context.budget.filled("sets of duplicates", count, empty)?;
+    let mut groups = {
+        // What comes later needs room as well.
+        let _later = context.budget.reserve("arrays to come", context.budget.free() / 2)?;
+        let bytes = (count * size_of::<Group>()) as u64;
+        Room::plan(&context.budget, scratch, "sets of duplicates", &[bytes]).array(count, empty)?
+    };
     let mut met = 0;
     let mut room = Room::plan(&context.budget, scratch, "duplicate sets", &[nodes as u64 * 4]);
     let mut numbers = room.array(nodes, NONE)?;
@@ -144,14 +151,15 @@ fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Arr
             met += 1;
             numbers.set(group, number)?;
             let trivial = u8::from(degree == 0);
-            groups[number as usize] = Group { example: node, proof, bytes, trivial, exact: 1, ..empty };
+            groups.set(number as usize, Group { example: node, proof, bytes, trivial, exact: 1, ..empty })?;
         }
         writer.push(number)?;
-        let group = &mut groups[number as usize];
-        group.members += 1;
-        if group.proof != proof {
-            group.exact = 0;
-        }
+        groups.change(number as usize, |group| {
+            group.members += 1;
+            if group.proof != proof {
+                group.exact = 0;
+            }
+        })?;
     }
     writer.finish()?;
     let mut open = ColumnReader::open(scratch, columns::EQUAL_OPEN)?;
@@ -159,8 +167,7 @@ fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Arr
     while open.remaining() > 0 {
         let (number, reason) = (numbers.get(open.next()?.index())?, reasons.next()?);
         if number != NONE {
-            let group = &mut groups[number as usize];
-            (group.reasons, group.exact) = (group.reasons | reason, 0);
+            groups.change(number as usize, |group| (group.reasons, group.exact) = (group.reasons | reason, 0))?;
         }
     }
     Ok((numbers, groups))
@@ -233,13 +240,7 @@ fn measure(
             if number == NONE {
                 continue;
             }
-            let group = &mut groups[number as usize];
-            group.reasons |= flags;
-            if group.component != component {
-                group.component = component;
-                group.sum = group.sum.checked_add(sum).ok_or(TOO_LARGE)?;
-                group.least = group.least.min(sum);
-            }
+            groups.change(number as usize, |group| group.adds(component, sum, flags))??;
         }
         component += 1;
         done += u64::from(size);
@@ -250,13 +251,29 @@ fn measure(
     Ok(())
 }
 
+impl Group {
+    /// Takes in a member's component, the size of what belongs to it alone, and what the input does not tell of it.
+    fn adds(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
+        self.reasons |= flags;
+        if self.component != component {
+            self.component = component;
+            self.sum = self.sum.checked_add(bytes).ok_or(TOO_LARGE)?;
+            self.least = self.least.min(bytes);
+        }
+        Ok(())
+    }
+}
+
 const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
 
 /// The same where no references were looked into.
 fn measure_trivial(groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
-    for group in groups.iter_mut() {
-        group.sum = group.bytes.checked_mul(group.members.into()).ok_or(TOO_LARGE)?;
-        group.least = group.bytes;
+    for number in 0..groups.count() {
+        groups.change(number, |group| {
+            group.least = group.bytes;
+            let sum = group.bytes.checked_mul(group.members.into());
+            sum.map(|sum| group.sum = sum).ok_or(TOO_LARGE)
+        })??;
     }
     if scratch.has(columns::EQUAL_LIMITS) {
         let mut numbers = ColumnReader::open(scratch, NUMBER)?;
@@ -264,7 +281,7 @@ fn measure_trivial(groups: &mut Groups, scratch: &Scratch) -> Result<(), StageEr
         while numbers.remaining() > 0 {
             let (number, flags) = (numbers.next()?, missing.next()?);
             if number != NONE {
-                groups[number as usize].reasons |= flags;
+                groups.change(number as usize, |group| group.reasons |= flags)?;
             }
         }
     }
@@ -272,9 +289,16 @@ fn measure_trivial(groups: &mut Groups, scratch: &Scratch) -> Result<(), StageEr
 }
 
 /// Brings the members of each set together.
-fn grouped(groups: &Groups, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-    let pairs = groups.iter().map(|group| u64::from(group.members)).sum();
-    let mut spill = PairSpill::create(&context.budget, scratch, "set.pairs", groups.len(), pairs)?;
+fn grouped(groups: &mut Groups, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+    let mut pairs = 0;
+    // The last key comes first.
+    for number in (0..groups.count()).rev() {
+        groups.change(number, |group| {
+            group.start = pairs;
+            pairs += u64::from(group.members);
+        })?;
+    }
+    let mut spill = PairSpill::create(&context.budget, scratch, "set.pairs", groups.count(), pairs)?;
     let mut numbers = ColumnReader::open(scratch, NUMBER)?;
     for node in 0..numbers.remaining() as u32 {
         let number = numbers.next()?;
@@ -285,26 +309,10 @@ fn grouped(groups: &Groups, scratch: &Scratch, context: &Context<'_>) -> Result<
     spill.write_groups(scratch, context, 0, GROUP_SIZES, GROUP_MEMBERS)
 }
 
-/// Where the members of each set are, from the last set to the first.
-struct Members {
-    starts: BudgetVec<u64>,
-    nodes: ColumnMap<u32>,
-}
-
-impl Members {
-    fn open(groups: &Groups, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let mut starts = context.budget.zeroed("members of sets", groups.len())?;
-        let mut start = 0;
-        for (i, group) in groups.iter().enumerate().rev() {
-            starts[i] = start;
-            start += u64::from(group.members);
-        }
-        Ok(Self { starts, nodes: ColumnMap::open(scratch, GROUP_MEMBERS, None)? })
-    }
-
-    fn of(&self, number: usize, group: &Group) -> &[u32] {
-        let start = self.starts[number] as usize;
-        &self.nodes[start..start + group.members as usize]
+impl Group {
+    /// The members, from those of all sets.
+    fn of<'a>(&self, members: &'a [u32]) -> &'a [u32] {
+        &members[self.start as usize..][..self.members as usize]
     }
 }
 
@@ -312,13 +320,14 @@ impl Members {
 fn exact(
     choices: &Choices,
     groups: &mut Groups,
-    members: &Members,
+    members: &[u32],
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let undecided = limits::MODE | limits::WORK;
     let mut wanted = context.budget.growing("sets to be measured");
-    for (number, group) in groups.iter().enumerate() {
+    for number in 0..groups.count() {
+        let group = groups.get(number)?;
         if group.exact == 0 && group.reasons & undecided == 0 {
             wanted.push((u64::MAX - (group.sum - group.least), number as u32))?;
         }
@@ -345,8 +354,8 @@ fn exact(
     let mut work = choices.work;
     for &(_, number) in wanted.iter() {
         context.check()?;
-        let group = &mut groups[number as usize];
-        let (first, others) = match members.of(number as usize, group) {
+        let group = groups.get(number as usize)?;
+        let (first, others) = match group.of(members) {
             [first, others @ ..] => (*first, others),
             [] => continue,
         };
@@ -375,7 +384,7 @@ fn exact(
             }
         }
         if whole {
-            (group.additional, group.exact) = (sum, 2);
+            groups.set(number as usize, Group { additional: sum, exact: 2, ..group })?;
         }
     }
     Ok(())
@@ -395,28 +404,28 @@ fn additional(group: &Group) -> (u64, bool) {
 /// Numbers of the sets in the order of the table.
 fn sorted(groups: &mut Groups, context: &Context<'_>) -> Result<BudgetVec<(u64, u32)>, StageError> {
     let mut ranks = context.budget.growing("order of sets");
-    for (number, group) in groups.iter().enumerate() {
-        ranks.push((u64::MAX - additional(group).0, number as u32))?;
+    for number in 0..groups.count() {
+        ranks.push((u64::MAX - additional(&groups.get(number)?).0, number as u32))?;
     }
     // Numbers are in the order of first members.
     ranks.sort_unstable();
     for (rank, &(_, number)) in ranks.iter().enumerate() {
-        groups[number as usize].rank = rank as u32;
+        groups.change(number as usize, |group| group.rank = rank as u32)?;
     }
     Ok(ranks)
 }
 
 fn write(
-    groups: &Groups,
+    groups: &mut Groups,
     ranks: &BudgetVec<(u64, u32)>,
-    members: &Members,
+    members: &[u32],
     scratch: &Scratch,
 ) -> Result<(), StageError> {
     let mut rows = ColumnWriter::create(scratch, columns::SET_ROW)?;
     let mut nodes = ColumnWriter::create(scratch, columns::SET_MEMBER)?;
     for &(_, number) in ranks.iter() {
-        let group = &groups[number as usize];
-        let (additional_bytes, exact) = additional(group);
+        let group = groups.get(number as usize)?;
+        let (additional_bytes, exact) = additional(&group);
         rows.push(SetRow {
             additional_bytes,
             instance_bytes: group.bytes,
@@ -428,7 +437,7 @@ fn write(
             exact: u8::from(exact),
             unused: 0,
         })?;
-        for &node in members.of(number as usize, group) {
+        for &node in group.of(members) {
             nodes.push(NodeId(node))?;
         }
     }
@@ -438,13 +447,13 @@ fn write(
     let mut sets = ColumnWriter::create(scratch, columns::EQUAL_SET)?;
     while numbers.remaining() > 0 {
         let number = numbers.next()?;
-        sets.push(if number == NONE { SetId::NONE } else { SetId(groups[number as usize].rank) })?;
+        sets.push(if number == NONE { SetId::NONE } else { SetId(groups.get(number as usize)?.rank) })?;
     }
     sets.finish().map(drop)
 }
 
 /// Counts the members of sets by class. Sets that nobody looked into count for nothing.
-fn classes(groups: &Groups, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+fn classes(groups: &mut Groups, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let facts: Facts = scratch.read_document(documents::FACTS)?;
     let mut counts = context.budget.zeroed::<u64>("duplicates of classes", facts.class_count as usize)?;
     let mut bytes = context.budget.zeroed::<u64>("duplicates of classes", facts.class_count as usize)?;
@@ -453,7 +462,7 @@ fn classes(groups: &Groups, scratch: &Scratch, context: &Context<'_>) -> Result<
     let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
     while numbers.remaining() > 0 {
         let (number, class, size) = (numbers.next()?, classes.next()?.index(), sizes.next()?);
-        if number != NONE && groups[number as usize].reasons & (limits::MODE | limits::WORK) == 0 {
+        if number != NONE && groups.get(number as usize)?.reasons & (limits::MODE | limits::WORK) == 0 {
             counts[class] += 1;
             bytes[class] = bytes[class].checked_add(size).ok_or(TOO_LARGE)?;
         }

@@ -6,6 +6,7 @@
 //! nodes at once, and then checked.
 
 pub mod random;
+pub mod v8;
 
 use std::collections::{BTreeMap, BTreeSet};
 
