@@ -112,7 +112,8 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     let beginning = source.peek(context)?;
     let Some(format) = Format::of(beginning) else {
         let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
-        let (file, expected) = (source.name().to_owned(), "a trace (.nettrace, or a profiler log)".to_owned());
+        let (file, expected) =
+            (source.name().to_owned(), "a trace (.nettrace, .heapprofile, or a profiler log)".to_owned());
         let found = format!("{shown:?}");
         return Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into());
     };

@@ -60,6 +60,26 @@ impl<'a> Bytes<'a> {
         Ok(true)
     }
 
+    /// The next byte, which stays; nothing at the end.
+    ///
+    /// # Errors
+    /// Those of [`Blocks`].
+    #[inline]
+    pub fn peek(&mut self) -> Result<Option<u8>, StageError> {
+        Ok(if self.refill()? { Some(self.block[self.at]) } else { None })
+    }
+
+    /// The next byte; nothing at the end.
+    ///
+    /// # Errors
+    /// Those of [`Blocks`].
+    #[inline]
+    pub fn byte(&mut self) -> Result<Option<u8>, StageError> {
+        let byte = self.peek()?;
+        self.at += usize::from(byte.is_some());
+        Ok(byte)
+    }
+
     /// The next line without its end, of at most `most` bytes; nothing at the end of the content. The second value is
     /// whether the line has an end.
     ///

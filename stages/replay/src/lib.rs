@@ -1,6 +1,6 @@
 //! Traces of allocations and collections, replayed.
 //!
-//! A reader of one format ([`log`], [`nettrace`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
+//! A reader of one format ([`log`], [`nettrace`], [`heapprofile`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
 //! takes a sample ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts their
 //! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
 //! of it.
@@ -10,6 +10,8 @@ pub mod calls;
 pub mod charge;
 pub mod collection;
 pub mod events;
+pub mod heapprofile;
+pub mod json;
 pub mod lifetimes;
 pub mod log;
 pub mod nettrace;

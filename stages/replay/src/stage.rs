@@ -18,6 +18,7 @@
 //!   values".
 
 use crate::blocks::{Blocks, Bytes};
+use crate::heapprofile;
 use crate::log;
 use crate::nettrace;
 use crate::output;
@@ -47,6 +48,8 @@ pub enum Format {
     Log,
     /// `.nettrace`.
     Nettrace,
+    /// `.heapprofile`.
+    HeapProfile,
 }
 
 impl Format {
@@ -57,6 +60,8 @@ impl Format {
             Some(Self::Log)
         } else if beginning.starts_with(nettrace::MAGIC) {
             Some(Self::Nettrace)
+        } else if beginning.iter().filter(|byte| !byte.is_ascii_whitespace()).take(8).eq(heapprofile::BEGINNING) {
+            Some(Self::HeapProfile)
         } else {
             None
         }
@@ -68,6 +73,7 @@ impl Format {
         match self {
             Self::Log => "profiler-log",
             Self::Nettrace => "nettrace",
+            Self::HeapProfile => "heapprofile",
         }
     }
 }
@@ -90,6 +96,7 @@ pub fn run(
     let version = match format {
         Format::Log => log::read(&mut bytes, &mut replay, &context.budget)?,
         Format::Nettrace => nettrace::read(&mut bytes, &mut replay, &context.budget)?,
+        Format::HeapProfile => heapprofile::read(&mut bytes, &mut replay, &context.budget)?,
     };
     bytes.drain()?;
     replay.finish()?;

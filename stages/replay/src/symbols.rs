@@ -79,6 +79,16 @@ impl Symbols {
         Ok(())
     }
 
+    /// The frame of a function that has no other number.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn frame(&mut self, function: Function) -> Result<u64, StageError> {
+        let number = self.number(function)?;
+        self.frames.insert(u64::from(number), number);
+        Ok(u64::from(number))
+    }
+
     /// Code of a function, `size` bytes from `start` on. What was known of those addresses no longer counts.
     ///
     /// # Errors
