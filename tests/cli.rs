@@ -9,8 +9,8 @@ use arrow::datatypes::SchemaRef;
 use heaplake_generator::plan::{Shape, Target};
 use heaplake_schemas::run::{Duplicates, Options, TableName, Tables};
 use heaplake_schemas::{
-    HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, metadata, nodes, run,
-    snapshot,
+    HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, findings, metadata,
+    nodes, run, snapshot,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -77,7 +77,7 @@ fn the_same_snapshot_in_all_forms() {
     lake.analyze(&inputs[0]).args(&inputs[1..]).arg("--edges").assert().success().stdout("");
     let runs = lake.runs();
     assert_eq!(runs.len(), 5);
-    for file in [nodes::FILE, classes::FILE, edges::FILE] {
+    for file in [nodes::FILE, classes::FILE, edges::FILE, findings::FILE] {
         let tables: Vec<Table> = runs.iter().map(|run| Table::read(run, file)).collect();
         assert!(tables[0].rows() > 0);
         assert!(tables.iter().all(|table| table.0.columns() == tables[0].0.columns()), "{file}");
@@ -175,7 +175,7 @@ fn other_options_or_content_need_force() {
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
     assert!(
-        cause.contains("--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,threads,snapshot)"),
+        cause.contains("--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,threads,snapshot)"),
         "{cause}"
     );
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();
@@ -393,11 +393,12 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 7] = [
+    let tables: [(&str, SchemaRef); 8] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
         (chains::FILE, chains::schema()),
+        (findings::FILE, findings::schema()),
         (snapshot::FILE, snapshot::schema()),
         (duplicate_sets::FILE, duplicate_sets::schema()),
         (duplicate_members::FILE, duplicate_members::schema()),
@@ -471,7 +472,7 @@ fn nothing_but_input_and_options_shapes_the_tables() {
     }
     let runs = lake.runs();
     assert_eq!(runs.len(), variants.len());
-    for file in [nodes::FILE, classes::FILE, edges::FILE] {
+    for file in [nodes::FILE, classes::FILE, edges::FILE, findings::FILE] {
         let first = fs::read(runs[0].join(file)).unwrap();
         for (run, options) in runs.iter().zip(variants) {
             assert!(fs::read(run.join(file)).unwrap() == first, "{file} with {options:?}");

@@ -15,8 +15,8 @@ use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
 use heaplake_publish::{
-    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, nodes, snapshot, threads,
-    totals,
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
+    nodes, snapshot, threads, totals,
 };
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -405,6 +405,13 @@ impl<'a> Work<'a> {
             finished(&threads::STAGE, stats, seconds);
             tables.push(table);
         }
+        let mut findings = Vec::new();
+        if wanted(TableName::Findings) {
+            findings = scratch.read_document(documents::FINDINGS)?;
+            let ((table, stats), seconds) = clocked(|| finding_table::run(facts, scratch, new.folder(), context))?;
+            finished(&finding_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
         let mut duplicates = None;
         if scratch.has(columns::SET_ROW) {
             duplicates = Some(duplicate_sets::summary(scratch)?);
@@ -445,6 +452,7 @@ impl<'a> Work<'a> {
                 detached_count: totals.detached_count,
                 partial: facts.partial.clone(),
                 duplicates,
+                findings,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
@@ -470,7 +478,8 @@ pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<
 /// What the reader of dumps of Java heaps needs to know.
 fn choices(options: &Options) -> jvm::Choices {
     jvm::Choices {
-        nodes: options.tables.has(TableName::Nodes),
+        // Rules of findings look at numbers of edges and at names.
+        nodes: options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings),
         edges: options.tables.has(TableName::Edges),
         salvage: options.salvage,
         referents_hold: options.referents == Referents::Hold,

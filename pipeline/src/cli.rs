@@ -33,6 +33,8 @@ pub enum Command {
     Plan(Plan),
     /// Print the summary of a run again
     Show(Show),
+    /// Make the HTML page of a run: one file that opens offline
+    Report(Report),
     /// Print what holds an object: a shortest path from a root, and its dominators
     Why(WhyOptions),
     /// Print the objects that retain most
@@ -114,6 +116,12 @@ pub struct Analyze {
     /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
     #[arg(long)]
     pub salvage: bool,
+    /// Make the HTML page of each run too: report.html in its folder
+    #[arg(long)]
+    pub report: bool,
+    /// Write the findings of all inputs to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
     /// Replace runs that are in the lake already
     #[arg(long)]
     pub force: bool,
@@ -178,7 +186,7 @@ pub struct DuplicatesOf {
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
     /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
-    /// threads, snapshot [default: all but edges]
+    /// findings, threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too
@@ -279,6 +287,26 @@ pub struct Show {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `report`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n\nThe page shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages."
+)]
+pub struct Report {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The page [default: report.html in the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Memory that this may allocate [default: as in analyze]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Size>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Options of `why`.

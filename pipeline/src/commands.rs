@@ -2,7 +2,9 @@
 
 use crate::again;
 use crate::analyze::{self, Failure, Outcome, Request, analyze};
-use crate::cli::{Analyze, Cli, Command, DuplicatesOf, Plan, Show, TopOptions, TreeOptions, WhyOptions};
+use crate::cli::{
+    Analyze, Cli, Command, DuplicatesOf, Plan, Report as Page, Show, TopOptions, TreeOptions, WhyOptions,
+};
 use crate::forecast::{Forecast, Heap};
 use crate::inputs::{self, Unusable, Wanted};
 use crate::inspect::top::{self, Top};
@@ -13,6 +15,7 @@ use crate::memory::default_budget;
 use crate::progress::Mode;
 use crate::replay::replay;
 use crate::replay_cli::{Replay, Track};
+use crate::reports;
 use crate::summary;
 use crate::track;
 use clap::CommandFactory;
@@ -23,8 +26,10 @@ use heaplake_ingest::v8::read;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{Options, ReplayOptions, Run};
 use serde::Serialize;
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,6 +51,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Track(options) => run_track(&options),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
+        Command::Report(options) => run_report(&options),
         Command::Why(WhyOptions { run, subject, json }) => {
             let answer = Asked::open(&run).and_then(|asked| why::ask(&asked, subject));
             answered(answer, json, Why::text)
@@ -90,8 +96,55 @@ fn run_analyze(options: &Analyze) -> u8 {
         named: options.snapshot.is_some(),
     };
     match batch.requests(|input| request(options, input, memory)) {
-        Ok(requests) => work_through(requests, analyze, options.quiet, options.json),
+        Ok(requests) => {
+            let found = RefCell::new(Vec::new());
+            let make = |request: &Request, mode, cancel: &AtomicBool| {
+                let outcome = analyze(request, mode, cancel)?;
+                // A run that stood before may have its page.
+                let page = outcome.place.join(reports::FILE);
+                if options.report && !(outcome.unchanged && page.exists()) {
+                    reports::make(&outcome.run, &outcome.place, &page, memory, cancel)?;
+                }
+                found.borrow_mut().push(Found::new(request.input.name(), &outcome));
+                Ok(outcome)
+            };
+            let code = work_through(requests, make, options.quiet, options.json);
+            match &options.findings_json {
+                Some(path) => code.max(write_findings(path, &found.into_inner())),
+                None => code,
+            }
+        }
         Err(code) => code,
+    }
+}
+
+/// The findings of a run, for machines.
+#[derive(Serialize)]
+struct Found {
+    input: String,
+    path: PathBuf,
+    snapshot: String,
+    release: String,
+    findings: Vec<Finding>,
+}
+
+impl Found {
+    fn new(input: String, outcome: &Outcome) -> Self {
+        let run = &outcome.run;
+        let (snapshot, release) = (run.snapshot.clone(), run.release.clone());
+        Self { input, path: outcome.place.clone(), snapshot, release, findings: run.summary.findings.clone() }
+    }
+}
+
+/// Writes the findings of all runs; the exit code.
+fn write_findings(path: &Path, found: &[Found]) -> u8 {
+    let text = serde_json::to_vec_pretty(found).map_err(std::io::Error::from);
+    match text.and_then(|text| std::fs::write(path, text)) {
+        Ok(()) => 0,
+        Err(error) => {
+            let error = StageError::io(path, "write", error);
+            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
+        }
     }
 }
 
@@ -335,13 +388,36 @@ fn run_show(options: &Show) -> u8 {
     match commit::read(&options.run) {
         Ok(Some(run)) if options.json => print_json(&run),
         Ok(Some(run)) => print(summary::text(&run, &options.run).as_bytes()),
-        Ok(None) => {
-            let cause = format!("{}: no run: there is no run.json", options.run.display());
-            complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
-        }
+        Ok(None) => no_run(&options.run),
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
         Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
     }
+}
+
+fn run_report(options: &Page) -> u8 {
+    let run = match commit::read(&options.run) {
+        Ok(Some(run)) => run,
+        Ok(None) => return no_run(&options.run),
+        Err(error) => return complain(&error.to_string(), &error.advice(), FAILED),
+    };
+    if run.replay.is_some() {
+        let cause = format!("{}: this is a run of a trace, the page is for those of snapshots", options.run.display());
+        return complain(&cause, "name a run that analyze made", USAGE);
+    }
+    let page = options.output.clone().unwrap_or_else(|| options.run.join(reports::FILE));
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    match reports::make(&run, &options.run, &page, memory, &AtomicBool::new(false)) {
+        Ok(_) if options.quiet => 0,
+        Ok(_) => print(format!("{}\n", page.display()).as_bytes()),
+        Err(error) => {
+            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
+        }
+    }
+}
+
+fn no_run(folder: &Path) -> u8 {
+    let cause = format!("{}: no run: there is no run.json", folder.display());
+    complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
 }
 
 /// Prints an answer from a run's tables, or why there is none.

@@ -17,6 +17,7 @@ pub mod progress;
 pub mod replay;
 pub mod replay_cli;
 pub mod replay_summary;
+pub mod reports;
 pub mod summary;
 pub mod track;
 pub mod workplace;

@@ -8,11 +8,12 @@ use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, pr
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
-    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, nodes, threads, totals,
+    chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
+    nodes, threads, totals,
 };
 use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
-use heaplake_summarise::{big, chains, classes as class_rows, largest};
+use heaplake_summarise::{big, chains, classes as class_rows, findings, largest};
 
 /// When a stage is a part of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,11 +261,12 @@ pub const BESIDE_NODES: Lane = &[
         ..step(&chains::STAGE, chains::run)
     },
     step(&largest::STAGE, largest::run),
+    Step { need: Need::Table(TableName::Findings), ..step(&findings::STAGE, findings::run) },
 ];
 
 /// The stages that write tables.
 fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
-    const ALL: [(&StageInfo, Need); 8] = [
+    const ALL: [(&StageInfo, Need); 9] = [
         // The table of nodes adds up on the way.
         (&totals::STAGE, Need::Totals),
         (&nodes::STAGE, Need::Table(TableName::Nodes)),
@@ -273,10 +275,11 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&chain_table::STAGE, Need::Table(TableName::Chains)),
         (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
         (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
+        (&finding_table::STAGE, Need::Table(TableName::Findings)),
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..7],
+        Format::V8 => &ALL[..8],
         Format::Jvm => &ALL,
     }
 }

@@ -1,6 +1,8 @@
 //! A run in brief, for people.
 
 use crate::replay_summary;
+pub use heaplake_kit::text::{count, size};
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
 use std::path::Path;
@@ -67,6 +69,7 @@ fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     if let Some(found) = &summary.duplicates {
         duplicates(found, out)?;
     }
+    findings(&summary.findings, out)?;
     writeln!(out, "\nTables in {}\n", place.display())?;
     for Table { file, rows, bytes } in &run.tables {
         let unit = if *rows == 1 { "row" } else { "rows" };
@@ -74,6 +77,25 @@ fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     }
     let peak = summary.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", peak memory {}", size(bytes)));
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))
+}
+
+/// Findings that are printed.
+const MOST_FINDINGS: usize = 5;
+
+fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    match findings.len() - findings.len().min(MOST_FINDINGS) {
+        0 => writeln!(out, "\nFindings\n")?,
+        more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,
+    }
+    for finding in findings.iter().take(MOST_FINDINGS) {
+        let severity = finding.severity.name().to_uppercase();
+        writeln!(out, "  {severity:<6}  {}", shorten(&finding.message, 600))?;
+        writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;
+    }
+    Ok(())
 }
 
 /// Sets that the summary shows.
@@ -125,33 +147,6 @@ fn path(object: &LargeObject) -> String {
             text += &format!("… {} more … › ", count(object.path_left_out));
         }
         text += &shorten(if step.name.is_empty() { &step.class } else { &step.name }, 40);
-    }
-    text
-}
-
-/// Bytes in the largest unit of which there is at least one.
-#[must_use]
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// A number with its thousands apart.
-#[must_use]
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }

@@ -14,6 +14,7 @@ pub mod collections;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
+pub mod findings;
 pub mod ids;
 pub mod lifetime_sites;
 pub mod moved_ranges;

@@ -1,5 +1,6 @@
 //! `run.json`: what a run is and what it found, in brief. Written last: a folder without it is no run.
 
+use crate::findings::Finding;
 use crate::replay::Facts;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,6 +227,8 @@ pub enum TableName {
     DuplicateSets,
     /// Their members.
     DuplicateMembers,
+    /// The findings.
+    Findings,
     /// The threads, of formats that have some.
     Threads,
     /// The run itself.
@@ -234,13 +237,14 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Nodes,
         Self::Edges,
         Self::Classes,
         Self::Chains,
         Self::DuplicateSets,
         Self::DuplicateMembers,
+        Self::Findings,
         Self::Threads,
         Self::Snapshot,
     ];
@@ -255,6 +259,7 @@ impl TableName {
             Self::Chains => "chains",
             Self::DuplicateSets => "duplicate_sets",
             Self::DuplicateMembers => "duplicate_members",
+            Self::Findings => "findings",
             Self::Threads => "threads",
             Self::Snapshot => "snapshot",
         }
@@ -367,6 +372,9 @@ pub struct Summary {
     /// Duplicate instances, where they were looked for.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,
+    /// The findings, the most severe first.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.

@@ -245,6 +245,8 @@ pub mod documents {
     pub const OPTIONS: &str = "options.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
+    /// A list of [`Finding`](crate::findings::Finding)s, the most severe first.
+    pub const FINDINGS: &str = "findings.json";
 }
 
 /// Bits of [`EQUAL_LIMITS`], and of the reasons why a set of duplicates is only a possible one.

@@ -51,6 +51,14 @@ pub enum StageError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A table of a run is not what its schema says.
+    #[error("{}: damaged table: {problem}", path.display())]
+    Table {
+        /// The table's file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A sum left the range of 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
@@ -124,6 +132,7 @@ impl StageError {
             }
             Self::Io { .. } => "check that the path exists and that you may use it".to_owned(),
             Self::Scratch { .. } => "remove the scratch folder and run again".to_owned(),
+            Self::Table { .. } => "analyse the snapshot again, with --force".to_owned(),
             Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
             Self::Cancelled => "run the same command again to go on".to_owned(),
         }

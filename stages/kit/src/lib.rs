@@ -51,6 +51,7 @@ pub mod spill;
 pub mod stack;
 pub mod stage;
 pub mod strings;
+pub mod text;
 
 pub use array::{Array, Fetch, Lookup, Room, Store};
 pub use bitset::Bitset;

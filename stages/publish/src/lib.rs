@@ -16,6 +16,7 @@ pub mod commit;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
+pub mod findings;
 pub mod lifetime_sites;
 pub mod moved_ranges;
 pub mod nodes;

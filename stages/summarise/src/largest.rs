@@ -11,10 +11,11 @@
 //! * Determinism: equals are ordered by node.
 //! * Reference: none needed.
 
-use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL, Step};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use crate::nodes::Nodes;
+use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::run::LargeObject;
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
 use std::cmp::Reverse;
 
 /// What the plan knows of this stage.
@@ -32,9 +33,6 @@ pub const STAGE: StageInfo = StageInfo {
 
 /// Objects that are kept.
 pub const COUNT: usize = 10;
-
-/// Characters of a name that are kept.
-const MOST_NAME: usize = 80;
 
 /// Finds the largest objects.
 ///
@@ -71,71 +69,4 @@ fn winners(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Ve
         }
     }
     Ok(best.into_iter().map(|(_, node)| node).collect())
-}
-
-struct Nodes {
-    id: ColumnMap<u64>,
-    class: ColumnMap<ClassId>,
-    class_name: ColumnMap<StringId>,
-    name: ColumnMap<StringId>,
-    shallow: ColumnMap<u64>,
-    retained: ColumnMap<u64>,
-    dominator: ColumnMap<NodeId>,
-    strings: StringTable,
-}
-
-impl Nodes {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            id: ColumnMap::open(scratch, columns::NODE_ID, None)?,
-            class: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
-            class_name: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            name: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-            shallow: ColumnMap::open(scratch, columns::NODE_SHALLOW, None)?,
-            retained: ColumnMap::open(scratch, columns::NODE_RETAINED, None)?,
-            dominator: ColumnMap::open(scratch, columns::NODE_DOMINATOR, None)?,
-            strings: StringTable::open(scratch, STRINGS)?,
-        })
-    }
-
-    /// A node with the dominators above it.
-    fn describe(&self, node: NodeId, root: NodeId) -> LargeObject {
-        // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
-        let mut near: Vec<NodeId> = Vec::new();
-        let mut far: std::collections::VecDeque<NodeId> = std::collections::VecDeque::new();
-        let mut left_out = 0;
-        let mut at = node;
-        while at != root {
-            at = self.dominator[at.index()];
-            if near.len() < PATH_TAIL {
-                near.push(at);
-            } else {
-                far.push_back(at);
-                if far.len() > PATH_HEAD {
-                    far.pop_front();
-                    left_out += 1;
-                }
-            }
-        }
-        let path = far.into_iter().rev().chain(near.into_iter().rev()).map(|node| self.step(node)).collect();
-        LargeObject { object: self.step(node), path, path_left_out: left_out }
-    }
-
-    fn step(&self, node: NodeId) -> Step {
-        let class = self.class_name[self.class[node.index()].index()];
-        let name = self.name[node.index()];
-        let text: String = if name == class || name.is_none() {
-            String::new()
-        } else {
-            self.strings.text(name.index()).chars().take(MOST_NAME).collect()
-        };
-        Step {
-            node: node.0,
-            id: self.id[node.index()],
-            class: self.strings.text(class.index()).into_owned(),
-            name: text,
-            shallow_bytes: self.shallow[node.index()],
-            retained_bytes: self.retained[node.index()],
-        }
-    }
 }

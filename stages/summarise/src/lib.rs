@@ -4,6 +4,8 @@
 pub mod big;
 pub mod chains;
 pub mod classes;
+pub mod findings;
 mod fold;
 pub mod largest;
+pub mod nodes;
 mod trie;

@@ -1,0 +1,487 @@
+"use strict";
+// The page of a run. Everything from the snapshot reaches the document through textContent, never as markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const text = (position) => (position === null || position === undefined ? "" : data.texts[position]);
+  const byId = (id) => document.getElementById(id);
+
+  // Elements and texts out of lists of lists with gaps.
+  const flat = (children) => children.flat(9).filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child)));
+  // An element: properties, then children, which are elements or texts.
+  const el = (tag, properties, ...children) => {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(properties || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+      else element.setAttribute(key, value === true ? "" : value);
+    }
+    element.append(...flat(children));
+    return element;
+  };
+  const name = (value) => el("bdi", { class: "name" }, value);
+
+  const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const size = (bytes) => {
+    let unit = 0;
+    while (bytes >= 1024 && unit + 1 < UNITS.length) { bytes /= 1024; unit += 1; }
+    return unit === 0 ? bytes + " B" : bytes.toFixed(1) + " " + UNITS[unit];
+  };
+  const count = (number) => number.toLocaleString("en-US");
+  const share = (bytes) => (data.run.shallow > 0 ? (100 * bytes / data.run.shallow).toFixed(1) + " %" : "");
+  const plural = (number, one, many) => count(number) + " " + (number === 1 ? one : many);
+
+  // A section, listed in the navigation.
+  const section = (id, title, ...children) => {
+    byId("nav").append(el("a", { href: "#" + id }, title));
+    const made = el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), children);
+    byId("main").append(made);
+    return made;
+  };
+  const soft = (...children) => el("p", { class: "soft" }, children);
+  const missing = (what, how) => soft(what + " ", how ? [el("code", null, how), "."] : null);
+
+  // ---- head, tiles ----
+  const run = data.run;
+  const head = () => {
+    const labels = run.labels.map(([key, value]) => text(key) + "=" + text(value));
+    const facts = [text(run.format), "release " + text(run.release), size(run.input_bytes), text(run.source), ...labels];
+    byId("head").append(el("h1", null, name(text(run.snapshot))), el("p", { class: "soft" }, facts.map((fact, i) => [i > 0 ? " · " : null, name(fact)])));
+    if (run.partial !== null) {
+      byId("head").append(el("p", { class: "warn", role: "note" }, "The input is damaged. This leaves out ", name(text(run.partial)), "."));
+    }
+    byId("foot").append("heaplake " + text(run.version) + ". Sizes are bytes of the heap in units of 1024. Chart: Apache ECharts (Apache License 2.0).");
+  };
+  const tiles = () => {
+    const findings = data.findings ? data.findings.rows : null;
+    const high = findings ? findings.filter((finding) => text(finding.severity) === "high").length : 0;
+    const exact = data.duplicates ? data.duplicates.rows.find((set) => text(set.status) === "exact") : undefined;
+    const waste = exact === undefined ? null : exact.additional;
+    const list = [
+      ["Heap", size(run.shallow), run.native === null ? null : "and " + size(run.native) + " of native memory"],
+      ["Objects", count(run.nodes), count(run.edges) + " references"],
+      ["Classes", count(run.classes), count(run.strings) + " strings"],
+      findings === null ? null : ["Findings", count(data.findings.of), high === 0 ? "none of high severity" : high + " of high severity"],
+      waste === null ? null : ["Largest duplicate", size(waste), count(data.duplicates.of) + " sets"],
+      run.unreachable > 0 ? ["Unreachable", size(run.unreachable_bytes), plural(run.unreachable, "object", "objects")] : null,
+      run.detached > 0 ? ["Detached", count(run.detached), "DOM nodes"] : null,
+      ["Analysis", run.seconds.toFixed(1) + " s", run.peak === null ? null : "peak memory " + size(run.peak)],
+    ];
+    const tile = ([what, value, more]) => el("div", null, el("dt", null, what), el("dd", null, value, more ? el("small", null, more) : null));
+    byId("main").append(el("section", { class: "bare", "aria-label": "Summary" }, el("dl", { class: "tiles" }, list.filter(Boolean).map(tile))));
+  };
+
+  // ---- links between sections ----
+  const classLink = (id, label) => (classRow.has(id) ? el("a", { href: "#class-" + id }, name(label)) : name(label));
+  const setLink = (id) => el("a", { href: "#set-" + id }, "set " + id);
+  const nodeText = (node) => {
+    const known = data.nodes[node];
+    if (!known) return "node " + node;
+    const own = known.name === null ? "" : " " + JSON.stringify(text(known.name));
+    return text(known.class) + " @" + known.id + own;
+  };
+  const classRow = new Map((data.classes ? data.classes.rows : []).map((row) => [row.id, row]));
+
+  // ---- findings ----
+  const findings = () => {
+    if (!data.findings) {
+      section("findings", "Findings", missing("This run has no table of findings."));
+      return;
+    }
+    const card = (finding, at) => {
+      const severity = text(finding.severity);
+      const links = [
+        finding.class !== null && classRow.has(finding.class) ? el("a", { href: "#class-" + finding.class }, "class in the table") : null,
+        finding.class !== null && chained.has(finding.class) ? el("a", { href: "#chain-" + finding.class }, "chains") : null,
+        finding.set !== null ? setLink(finding.set) : null,
+        finding.node !== null ? name("node " + finding.node) : null,
+      ].filter(Boolean);
+      return el("article", { class: severity, id: "finding-" + at },
+        el("h3", null, el("span", { class: "badge" }, severity), el("bdi", null, text(finding.message))),
+        el("p", { class: "soft" }, [text(finding.rule), size(finding.bytes), plural(finding.count, "object", "objects")].join(" · "), links.map((link) => [" · ", link])),
+        el("p", null, el("bdi", null, text(finding.next))));
+    };
+    const { rows, of } = data.findings;
+    const FIRST = 8;
+    const cards = rows.map(card);
+    const words = rows.length === 0 ? "No rule found anything." : rows.length < of ? "The first " + rows.length + " of " + count(of) + "." : "What the rules found, the most severe first.";
+    section("findings", "Findings", soft(words), el("div", { class: "cards" }, cards.slice(0, FIRST)),
+      cards.length > FIRST ? el("details", { class: "more" }, el("summary", null, plural(cards.length - FIRST, "more finding", "more findings")), el("div", { class: "cards" }, cards.slice(FIRST))) : null);
+  };
+
+  // ---- dominator tree ----
+  const dominators = () => {
+    if (!data.groups || data.groups.rows.length === 0) {
+      section("tree", "Who holds the memory", missing("This run has no table of nodes, so there is no tree to show."));
+      return;
+    }
+    const [PARENT, CLASS, COUNT, BYTES, TOTAL, EXAMPLE] = [0, 1, 2, 3, 4, 5];
+    const groups = data.groups.rows;
+    const below = groups.map(() => []);
+    for (let at = 1; at < groups.length; at += 1) below[groups[at][PARENT]].push(at);
+    // Others come last, whatever their size.
+    const order = (a, b) => (groups[a][CLASS] === null) - (groups[b][CLASS] === null) || groups[b][TOTAL] - groups[a][TOTAL];
+    for (const list of below) list.sort(order);
+    const title = (at) => {
+      if (at === 0) return "Heap";
+      if (groups[at][CLASS] === null) return "others";
+      const many = groups[at][COUNT] === 1 ? "" : count(groups[at][COUNT]) + " × ";
+      return many + text(groups[at][CLASS]);
+    };
+    const describe = (at) => {
+      const group = groups[at];
+      const lines = [size(group[TOTAL]) + " held, " + share(group[TOTAL]) + " of the heap"];
+      if (group[CLASS] === null) lines.push("smaller groups, put together here");
+      else {
+        lines.push(size(group[BYTES]) + " in " + plural(group[COUNT], "object itself", "objects themselves"));
+        if (group[EXAMPLE] !== null) lines.push("largest: " + nodeText(group[EXAMPLE]));
+      }
+      return lines;
+    };
+
+    // The map is drawn four levels deep from the group that is looked at.
+    const LEVELS = 4;
+    // A class has the same color wherever it is.
+    const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
+    const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];
+    const color = (cls) => {
+      if (cls === null) return dark.matches ? "#3a4452" : "#d0d6dd";
+      let hash = 7;
+      for (const c of text(cls)) hash = (31 * hash + c.codePointAt(0)) % 65521;
+      return (dark.matches ? DARK : LIGHT)[hash % LIGHT.length];
+    };
+    const item = (at, levels) => {
+      const group = groups[at];
+      const made = { name: title(at), value: group[TOTAL], group: at, itemStyle: { color: color(group[CLASS]) } };
+      if (levels > 0 && below[at].length > 0) {
+        made.children = below[at].filter((child) => groups[child][TOTAL] > 0).map((child) => item(child, levels - 1));
+        if (group[BYTES] > 0) made.children.push({ name: "themselves", value: group[BYTES], group: at, own: true, itemStyle: { color: color(group[CLASS]) } });
+      }
+      return made;
+    };
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const map = el("div", { id: "map", role: "img" });
+    const crumbs = el("ol", { class: "crumbs", "aria-label": "Path to the group that is shown" });
+    const detail = el("p", { class: "soft", id: "group-detail", "aria-live": "polite" });
+    const outline = el("ul", { role: "tree", "aria-label": "Groups of the dominator tree" });
+    const { of } = data.groups;
+    const folded = of > groups.length ? " Of " + count(of) + " groups the " + count(groups.length) + " largest are shown; the rest is in “others”, nothing is lost." : "";
+    section("tree", "Who holds the memory",
+      soft("The dominator tree: what is inside a box goes when the box goes. Objects of one class in the same place are one group, recursion is folded." + folded + " Click a box, or use the tree beside it: arrow keys move and open, Enter zooms, Backspace goes up."),
+      crumbs, detail, el("div", { class: "tree" }, map, el("div", { class: "outline" }, outline)));
+
+    const chart = echarts.init(map, null, { renderer: "canvas" });
+    let current = 0;
+    const draw = () => {
+      const ink = getComputedStyle(document.body).getPropertyValue("--ink").trim();
+      const card = getComputedStyle(document.body).getPropertyValue("--card").trim();
+      const root = item(current, LEVELS);
+      chart.setOption({
+        animation: !still,
+        animationDurationUpdate: 250,
+        tooltip: {
+          confine: true,
+          backgroundColor: card,
+          textStyle: { color: ink },
+          formatter: ({ data: box }) => (box && box.group !== undefined ? el("div", null, el("b", null, name((box.own ? "in itself: " : "") + title(box.group))), box.own ? el("div", null, size(box.value)) : describe(box.group).map((line) => el("div", null, name(line)))) : ""),
+        },
+        series: [{
+          type: "treemap", roam: false, nodeClick: false, breadcrumb: { show: false },
+          left: 0, right: 0, top: 0, bottom: 0, visibleMin: 60, childrenVisibleMin: 400,
+          label: { show: true, position: "insideTopLeft", lineHeight: 15, padding: [2, 0], formatter: ({ data: box }) => box.name + "\n" + size(box.value), overflow: "truncate", ellipsis: "…", color: ink },
+          upperLabel: { show: true, height: 22, formatter: ({ data: box }) => box.name + "  " + size(box.value), overflow: "truncate", ellipsis: "…", color: ink, fontWeight: 600 },
+          itemStyle: { borderColor: card, borderWidth: 1, gapWidth: 1 },
+          levels: [{ upperLabel: { show: false } }, { itemStyle: { borderWidth: 3, gapWidth: 2 } }, { itemStyle: { borderWidth: 2, gapWidth: 1 } }],
+          data: root.children || [root],
+        }],
+      }, true);
+      map.setAttribute("aria-label", "Treemap of " + title(current) + ": " + describe(current).join(", "));
+    };
+    const path = (at) => { const steps = [at]; while (at !== 0) { at = groups[at][PARENT]; steps.unshift(at); } return steps; };
+    const zoom = (at) => {
+      current = below[at].length === 0 && at !== 0 ? groups[at][PARENT] : at;
+      draw();
+      crumbs.replaceChildren(...path(current).map((step) => el("li", null, el("button", { type: "button", onclick: () => select(step, true), "aria-current": step === current ? "true" : null }, name(title(step))))));
+      detail.replaceChildren(...flat([el("b", null, name(title(at))), ": ", describe(at).map((line, i) => [i > 0 ? "; " : "", el("bdi", null, line)])]));
+    };
+
+    // The outline: a tree as assistive technology knows it, one stop of the Tab key.
+    const items = new Map();
+    const make = (at, level) => {
+      const open = below[at].length > 0 ? "false" : null;
+      const row = el("div", { class: "row" }, el("span", { class: "twist", "aria-hidden": "true" }, open ? "▸" : ""), el("span", { class: "grow" }, name(title(at))), el("span", { class: "size" }, size(groups[at][TOTAL])));
+      const made = el("li", { role: "treeitem", "aria-level": level, "aria-expanded": open, "aria-selected": "false", tabindex: "-1" }, row);
+      made.dataset.group = at;
+      items.set(at, made);
+      return made;
+    };
+    const expand = (at, yes) => {
+      const made = items.get(at);
+      if (below[at].length === 0 || (made.getAttribute("aria-expanded") === "true") === yes) return;
+      made.setAttribute("aria-expanded", String(yes));
+      made.querySelector(".twist").textContent = yes ? "▾" : "▸";
+      if (yes && made.children.length === 1) {
+        const level = Number(made.getAttribute("aria-level")) + 1;
+        made.append(el("ul", { role: "group" }, below[at].map((child) => make(child, level))));
+      }
+      if (made.children.length > 1) made.children[1].hidden = !yes;
+    };
+    const focus = (at) => {
+      for (const other of outline.querySelectorAll("[tabindex='0']")) other.tabIndex = -1;
+      items.get(at).tabIndex = 0;
+      items.get(at).focus();
+    };
+    const select = (at, reveal) => {
+      if (reveal) for (const step of path(at).slice(0, -1)) expand(step, true);
+      for (const other of outline.querySelectorAll("[aria-selected='true']")) other.setAttribute("aria-selected", "false");
+      const made = items.get(at);
+      if (made) {
+        made.setAttribute("aria-selected", "true");
+        if (reveal) {
+          // Only the outline moves, not the page.
+          const [row, frame] = [made.querySelector(".row").getBoundingClientRect(), outline.parentElement.getBoundingClientRect()];
+          if (row.top < frame.top) outline.parentElement.scrollTop -= frame.top - row.top + 8;
+          else if (row.bottom > frame.bottom) outline.parentElement.scrollTop += row.bottom - frame.bottom + 8;
+        }
+      }
+      zoom(at);
+    };
+    const seen = () => [...outline.querySelectorAll("[role='treeitem']")].filter((made) => !made.closest("[hidden]"));
+    outline.append(make(0, 1));
+    items.get(0).tabIndex = 0;
+    expand(0, true);
+    outline.addEventListener("click", (event) => {
+      const made = event.target.closest("[role='treeitem']");
+      if (!made) return;
+      const at = Number(made.dataset.group);
+      if (event.target.closest(".twist")) expand(at, made.getAttribute("aria-expanded") !== "true");
+      else { expand(at, true); select(at, false); }
+      focus(at);
+    });
+    outline.addEventListener("keydown", (event) => {
+      const at = Number(event.target.dataset.group);
+      if (Number.isNaN(at)) return;
+      const list = seen();
+      const here = list.indexOf(items.get(at));
+      const open = items.get(at).getAttribute("aria-expanded");
+      const go = (made) => made && focus(Number(made.dataset.group));
+      switch (event.key) {
+        case "ArrowDown": go(list[here + 1]); break;
+        case "ArrowUp": go(list[here - 1]); break;
+        case "Home": go(list[0]); break;
+        case "End": go(list[list.length - 1]); break;
+        case "ArrowRight": if (open === "false") expand(at, true); else go(list[here + 1]); break;
+        case "ArrowLeft": if (open === "true") expand(at, false); else if (at !== 0) focus(groups[at][PARENT]); break;
+        case "Enter": case " ": select(at, true); break;
+        case "Backspace": if (at !== 0) { select(groups[at][PARENT], true); focus(groups[at][PARENT]); } break;
+        default: return;
+      }
+      event.preventDefault();
+    });
+    chart.on("click", ({ data: box }) => { if (box && box.group !== undefined) select(box.group, true); });
+    addEventListener("resize", () => chart.resize());
+    dark.addEventListener("change", draw);
+    // Down to where the heap first branches.
+    let begin = 0;
+    while (below[begin].length > 0 && groups[below[begin][0]][CLASS] !== null && groups[below[begin][0]][TOTAL] > 0.9 * groups[begin][TOTAL] && below[below[begin][0]].length > 0) begin = below[begin][0];
+    select(begin, true);
+    items.get(0).tabIndex = 0;
+  };
+
+  // ---- tables ----
+  // A table that sorts by its columns, and searches its texts. Columns: title, value to sort by, cell, whether text.
+  const PAGE = 100;
+  const grid = (id, columns, rows, options) => {
+    let { by, down } = options;
+    let found = rows;
+    let shownRows = PAGE;
+    const body = el("tbody");
+    const status = el("span", { class: "soft", "aria-live": "polite" });
+    const more = el("button", { type: "button", class: "plain", onclick: () => { shownRows += 5 * PAGE; fill(); } }, "Show more");
+    const search = el("input", { type: "search", id: id + "-search", placeholder: options.placeholder, "aria-label": options.placeholder, oninput: () => { shownRows = PAGE; update(); } });
+    const headers = columns.map((column, at) => el("th", { scope: "col", class: column.text ? "text" : null },
+      el("button", { type: "button", onclick: () => { down = by === at ? !down : !column.text; by = at; update(); } }, column.title)));
+    const fill = () => {
+      body.replaceChildren(...found.slice(0, shownRows).map((row) => el("tr", { id: options.id(row) }, columns.map((column) => el("td", { class: column.text ? "text" : null }, column.cell(row))))));
+      more.hidden = found.length <= shownRows;
+      const left = options.of > rows.length ? "; the table of the run has " + count(options.of) + ", the smaller ones are not in this page" : "";
+      status.textContent = count(Math.min(shownRows, found.length)) + " of " + count(found.length) + left;
+    };
+    const update = () => {
+      const wanted = search.value.toLowerCase();
+      found = wanted === "" ? rows.slice() : rows.filter((row) => options.words(row).toLowerCase().includes(wanted));
+      const key = columns[by].value;
+      const compare = (a, b) => { const [x, y] = [key(a), key(b)]; return x === y ? 0 : x === null ? 1 : y === null ? -1 : (x < y ? -1 : 1) * (down ? -1 : 1); };
+      found.sort(compare);
+      headers.forEach((header, at) => (at === by ? header.setAttribute("aria-sort", down ? "descending" : "ascending") : header.removeAttribute("aria-sort")));
+      fill();
+    };
+    update();
+    // Brings a row into view whatever is searched for.
+    const reveal = (row) => {
+      if (!found.includes(row)) { search.value = ""; update(); }
+      const at = found.indexOf(row);
+      if (at >= shownRows) { shownRows = at + PAGE; fill(); }
+    };
+    const view = [el("div", { class: "tools" }, search, status), el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, headers)), body)), el("p", null, more)];
+    return { view, reveal };
+  };
+  const bar = (bytes, most) => el("span", { class: "bar", style: "width:" + (most > 0 ? Math.max(1, 100 * bytes / most).toFixed(1) : 0) + "%" });
+
+  let classGrid = null;
+  const classes = () => {
+    if (!data.classes) {
+      section("classes", "Classes", missing("This run has no table of classes."));
+      return;
+    }
+    const { rows, of } = data.classes;
+    const most = rows.length > 0 ? rows[0].retained : 0;
+    const number = (title, key, show) => ({ title, value: (row) => row[key], cell: (row) => (row[key] === null ? "" : show(row[key])) });
+    const columns = [
+      { title: "Class", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => [el("span", { title: row.key === null ? null : text(row.key) }, name(text(row.name))), chained.has(row.id) ? [" ", el("a", { href: "#chain-" + row.id }, "chains")] : null] },
+      { title: "Retained", value: (row) => row.retained, cell: (row) => [size(row.retained), bar(row.retained, most)] },
+      { title: "of heap", value: (row) => row.retained, cell: (row) => share(row.retained) },
+      number("Shallow", "shallow", size), number("Objects", "count", count), number("Largest", "largest", size), number("Distance", "distance", (far) => (far >= 1e8 ? "system" : String(far))),
+    ];
+    if (rows.some((row) => row.duplicates !== null)) columns.push(number("Duplicates", "duplicates", size));
+    classGrid = grid("classes", columns, rows, { by: 1, down: true, of, placeholder: "Search classes", id: (row) => "class-" + row.id, words: (row) => text(row.name) + " " + text(row.key) });
+    section("classes", "Classes", soft("Retained: what would go with all objects of the class, nothing counted twice."), classGrid.view);
+  };
+
+  const objects = () => {
+    const columns = [
+      { title: "Object", text: true, value: (row) => text(row.class).toLowerCase(), cell: (row) => [name(text(row.class) + " @" + row.id), text(row.name) === "" ? null : [" ", name(JSON.stringify(text(row.name)))], el("div", { class: "soft" }, "in ", row.path.map((step, i) => [i > 0 ? " › " : null, i === 3 && row.left_out > 0 ? "… " + count(row.left_out) + " more … › " : null, name(text(step))]))] },
+      { title: "Retained", value: (row) => row.retained, cell: (row) => size(row.retained) },
+      { title: "of heap", value: (row) => row.retained, cell: (row) => share(row.retained) },
+      { title: "Shallow", value: (row) => row.shallow, cell: (row) => size(row.shallow) },
+      { title: "Node", value: (row) => row.node, cell: (row) => String(row.node) },
+    ];
+    const made = grid("objects", columns, data.objects, { by: 1, down: true, of: data.objects.length, placeholder: "Search objects", id: (row) => "node-" + row.node, words: (row) => text(row.class) + " " + text(row.name) + " " + row.id });
+    section("objects", "Largest objects", soft("Those that retain most, and their dominators from the root down."), made.view);
+  };
+
+  // ---- chains ----
+  const chained = new Map();
+  for (const chain of data.chains ? data.chains.rows : []) {
+    if (!chained.has(chain.class)) chained.set(chain.class, []);
+    chained.get(chain.class).push(chain);
+  }
+  const KINDS = { reference: "Shortest chains from a root", dominator: "Held by: chains of dominators" };
+  const chains = () => {
+    if (!data.chains) {
+      section("chains", "Reference chains", missing("This run has no table of chains."));
+      return;
+    }
+    const step = ([edge, cls, repeats]) => (cls === null ? ["…"] : [edge === null ? null : el("span", { class: "edge" }, name(/^[[(]/.test(text(edge)) ? text(edge) : "." + text(edge)), " "), name(text(cls)), repeats ? el("b", { title: "repeats" }, " ⟳") : null]);
+    // Paths that begin alike share their beginning.
+    const grow = (list) => {
+      const root = { below: new Map(), count: 0, retained: 0 };
+      for (const chain of list) {
+        let at = root;
+        for (const element of chain.path) {
+          const key = element.join("|");
+          if (!at.below.has(key)) at.below.set(key, { element, below: new Map(), count: 0, retained: 0 });
+          at = at.below.get(key);
+          at.count += chain.count;
+          at.retained += chain.retained;
+        }
+        at.end = chain;
+      }
+      return root;
+    };
+    const numbers = (at) => [" — ", plural(at.count, "object", "objects"), ", ", size(at.retained), at.end ? ", for example node " + at.end.example : null];
+    const render = (at) => {
+      // A run of single steps is one line.
+      const steps = [at];
+      while (at.below.size === 1 && !at.end) { at = at.below.values().next().value; steps.push(at); }
+      const line = [steps.map((one, i) => [i > 0 ? " › " : null, step(one.element)]), el("span", { class: "soft" }, numbers(at))];
+      if (at.below.size === 0) return el("div", { class: "leafline" }, line);
+      const made = el("details", null, el("summary", null, line));
+      made.addEventListener("toggle", () => { if (made.open && made.children.length === 1) made.append(...children(at)); });
+      return made;
+    };
+    const children = (at) => [...at.below.values()].sort((a, b) => b.retained - a.retained || b.count - a.count).map(render);
+    const kindsOf = (list) => [...new Set(list.map((chain) => text(chain.kind)))];
+    const one = ([id, list]) => {
+      const top = kindsOf(list).map((kind) => list.filter((chain) => text(chain.kind) === kind));
+      const total = Math.max(...top.map((chains) => chains.reduce((sum, chain) => sum + chain.retained, 0)));
+      const made = el("details", { id: "chain-" + id }, el("summary", null, name(text(list[0].name)), el("span", { class: "soft" }, " — " + size(total))));
+      made.addEventListener("toggle", () => {
+        if (!made.open || made.children.length > 1) return;
+        for (const chains of top) made.append(el("p", { class: "soft" }, KINDS[text(chains[0].kind)] || text(chains[0].kind)), ...children(grow(chains)));
+      });
+      return made;
+    };
+    const { rows, of } = data.chains;
+    const words = rows.length < of ? " The " + count(rows.length) + " largest of " + count(of) + " chains are in this page." : "";
+    section("chains", "Reference chains", soft("For each big class, the chains of classes from the roots to its objects. Open a line to follow it." + words), [...chained].map(one));
+  };
+
+  // ---- duplicates ----
+  let setGrid = null;
+  const duplicates = () => {
+    if (!data.duplicates) {
+      section("duplicates", "Duplicates", missing("Duplicates were not looked for in this run."));
+      return;
+    }
+    const { rows, of } = data.duplicates;
+    const shownSets = new Set(rows.map((row) => row.set));
+    const columns = [
+      { title: "Class and preview", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => [classLink(row.class, text(row.name)), row.preview === null ? null : el("div", { class: "soft" }, name(text(row.preview)))] },
+      { title: "Additional", value: (row) => row.additional, cell: (row) => (row.exact ? "" : "≥ ") + size(row.additional) },
+      { title: "Members", value: (row) => row.members, cell: (row) => count(row.members) },
+      { title: "One member", value: (row) => row.instance, cell: (row) => size(row.instance) },
+      { title: "Status", value: (row) => text(row.status), cell: (row) => el("span", { title: row.reason === null ? null : text(row.reason) }, text(row.status)) },
+      { title: "Held by", value: (row) => row.holder, cell: (row) => (row.holder === null ? "" : shownSets.has(row.holder) ? setLink(row.holder) : "set " + row.holder) },
+      { title: "Set", value: (row) => row.set, cell: (row) => String(row.set) },
+    ];
+    setGrid = grid("duplicates", columns, rows, { by: 1, down: true, of, placeholder: "Search duplicates", id: (row) => "set-" + row.set, words: (row) => text(row.name) + " " + text(row.preview) + " " + text(row.status) });
+    section("duplicates", "Duplicates", soft("Additional: what would go if the members were merged into one. Sets nest, so these do not add up."), setGrid.view);
+  };
+
+  // ---- stages and tables ----
+  const stages = () => {
+    const parts = [];
+    if (data.stages) {
+      const most = Math.max(...data.stages.map((stage) => stage.seconds), 0);
+      const row = (stage) => el("tr", null, el("td", { class: "text" }, text(stage.name)), el("td", null, stage.seconds.toFixed(3) + " s", bar(stage.seconds, most)), el("td", null, count(stage.rows)), el("td", null, size(stage.spilled)));
+      const titles = ["Stage", "Time", "Rows", "Spilled"].map((title, i) => el("th", { scope: "col", class: i === 0 ? "text" : null }, title));
+      parts.push(el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, titles)), el("tbody", null, data.stages.map(row)))));
+    } else {
+      parts.push(missing("This run has no table of itself, so the times of its stages are not known."));
+    }
+    const list = run.tables.map(([file, rows, bytes]) => el("li", null, el("code", null, text(file)), " — " + plural(rows, "row", "rows") + ", " + size(bytes)));
+    section("stages", "How it was made", parts, el("p", { class: "soft" }, "Tables of the run:"), el("ul", null, list));
+  };
+
+  // ---- links open what they lead to ----
+  const arrive = () => {
+    const [, kind, id] = location.hash.match(/^#(class|set|chain)-(\d+)$/) || [];
+    if (!kind) return;
+    if (kind === "class" && classGrid && classRow.has(Number(id))) classGrid.reveal(classRow.get(Number(id)));
+    if (kind === "set" && setGrid) {
+      const row = data.duplicates.rows.find((one) => one.set === Number(id));
+      if (row) setGrid.reveal(row);
+    }
+    const target = byId(location.hash.slice(1));
+    if (!target) return;
+    if (kind === "chain") target.open = true;
+    for (const other of document.querySelectorAll(".target")) other.classList.remove("target");
+    target.classList.add("target");
+    target.tabIndex = -1;
+    target.scrollIntoView({ block: "center" });
+    target.focus({ preventScroll: true });
+  };
+
+  head();
+  tiles();
+  findings();
+  dominators();
+  classes();
+  chains();
+  duplicates();
+  objects();
+  stages();
+  addEventListener("hashchange", arrive);
+  arrive();
+})();

@@ -1,0 +1,103 @@
+//! The page: styles, script and data in one file that loads nothing.
+//!
+//! Data is JSON in an element that browsers do not run. The script of the page puts it into the document as text, never
+//! as markup. A content security policy lets nothing run but the two scripts that are part of heaplake, which it knows by
+//! their hashes, and forbids every request: should a name from a snapshot ever get out of its place, it can do nothing.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+const TEMPLATE: &str = include_str!("../assets/report.html");
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+/// Apache ECharts, with a treemap only.
+const CHARTS: &str = include_str!("../assets/echarts.min.js");
+
+/// The page. `title` and the data may hold anything.
+#[must_use]
+pub fn html(title: &str, json: &str) -> String {
+    let hashes: Vec<String> = [CHARTS, SCRIPT].iter().map(|script| format!("'sha256-{}'", sha256(script))).collect();
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        hashes.join(" ")
+    );
+    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + CHARTS.len() + json.len());
+    // What is put in is not searched for further marks.
+    let mut rest = TEMPLATE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        page += before;
+        let (mark, after) = after.split_once("}}").unwrap_or((after, ""));
+        match mark {
+            "policy" => page += &policy,
+            "title" => page += &markup(title),
+            "style" => page += STYLE,
+            "data" => page += &harmless(json),
+            "charts" => page += CHARTS,
+            "script" => page += SCRIPT,
+            _ => {}
+        }
+        rest = after;
+    }
+    page + rest
+}
+
+fn sha256(text: &str) -> String {
+    STANDARD.encode(Sha256::digest(text))
+}
+
+/// JSON that means the same and holds nothing that markup or JavaScript could take for its own.
+fn harmless(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            // These occur in strings only, where an escape means the same.
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out += &format!("\\u{:04x}", u32::from(c)),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text as the content of an element.
+fn markup(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_data_stays_data() {
+        let bad = "</script><script>alert(1)</script><!--\u{2028}{{script}}";
+        let page = html(bad, &serde_json::to_string(bad).unwrap_or_default());
+        assert_eq!(page.matches("</script>").count(), 3);
+        assert_eq!(page.matches("<script").count(), 3);
+        let begin = page.find("type=\"application/json\">").map(|at| at + 24).unwrap_or_default();
+        let data = &page[begin..begin + page[begin..].find("</script>").unwrap_or_default()];
+        assert_eq!(serde_json::from_str::<String>(data).ok().as_deref(), Some(bad));
+        assert!(!data.contains(['<', '>', '&', '\u{2028}']));
+    }
+
+    #[test]
+    fn nothing_in_it_ends_it() {
+        for part in [CHARTS, SCRIPT, STYLE] {
+            // The first two end an element, the other two change what ends it.
+            for end in ["</script", "</style", "<script", "<!--"] {
+                assert!(!part.to_lowercase().contains(end), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_asks_for_nothing() {
+        let page = html("a", "{}");
+        assert!(page.contains("default-src 'none'"));
+        for ask in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+            for part in [SCRIPT, STYLE, TEMPLATE] {
+                assert!(!part.contains(ask), "{ask}");
+            }
+        }
+    }
+}

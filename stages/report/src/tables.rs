@@ -1,0 +1,345 @@
+//! The rows of each table that the page shows. Texts are positions in [`Texts`]; what is left out is counted.
+
+use crate::read::{Reader, Rows, damaged, text, value};
+use crate::texts::Texts;
+use arrow::array::{Array, AsArray, ListArray, StructArray};
+use arrow::datatypes::{DataType, Float64Type, Int32Type, UInt32Type, UInt64Type};
+use heaplake_kit::StageError;
+use heaplake_schemas::{classes, snapshot};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::path::Path;
+
+/// Rows of classes, chains, sets and findings that are shown.
+const CLASSES: u64 = 2500;
+const CHAINS: u64 = 1200;
+const SETS: u64 = 800;
+const FINDINGS: u64 = 200;
+/// Elements of a path that are shown at its beginning and at its end.
+const PATH_ENDS: usize = 24;
+/// Bytes of sentences.
+const SENTENCE: usize = 1000;
+/// Bytes of previews.
+const PREVIEW: usize = 240;
+
+/// The first rows of a table.
+#[derive(Serialize)]
+pub struct Shown<T> {
+    /// Rows of the table.
+    pub of: u64,
+    /// Those that are shown.
+    pub rows: Vec<T>,
+}
+
+/// Reads the first rows of a table; nothing where the run does not have it.
+fn shown<T>(
+    folder: &Path,
+    file: &str,
+    columns: &[&str],
+    most: u64,
+    mut row: impl FnMut(&Rows, usize) -> Result<T, StageError>,
+) -> Result<Option<Shown<T>>, StageError> {
+    let Some(reader) = Reader::open(folder, file)? else { return Ok(None) };
+    let of = reader.rows();
+    let mut batches = reader.first(columns, most)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = batches.batch()? {
+        for at in 0..batch.len() {
+            rows.push(row(&batch, at)?);
+        }
+    }
+    Ok(Some(Shown { of, rows }))
+}
+
+/// A class.
+#[derive(Serialize)]
+pub struct Class {
+    id: u32,
+    name: u32,
+    /// What tells it from others of the same name, where there are some.
+    key: Option<u32>,
+    count: u64,
+    shallow: u64,
+    retained: u64,
+    largest: u64,
+    distance: Option<i32>,
+    duplicates: Option<u64>,
+    big: Option<bool>,
+}
+
+/// The largest classes, and the names of all of them that are shown.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>, StageError> {
+    let columns = [
+        "class_id",
+        "class",
+        "class_key",
+        "count",
+        "shallow_bytes",
+        "retained_bytes",
+        "max_retained_bytes",
+        "distance",
+        "duplicate_bytes",
+        "big",
+    ];
+    shown(folder, classes::FILE, &columns, CLASSES, |rows, at| {
+        let (name, key) = (rows.texts("class")?.value(at), rows.texts("class_key")?.value(at));
+        Ok(Class {
+            id: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            name: texts.add(name),
+            key: (key != name).then(|| texts.add(key)),
+            count: rows.numbers::<UInt64Type>("count")?.value(at),
+            shallow: rows.numbers::<UInt64Type>("shallow_bytes")?.value(at),
+            retained: rows.numbers::<UInt64Type>("retained_bytes")?.value(at),
+            largest: rows.numbers::<UInt64Type>("max_retained_bytes")?.value(at),
+            distance: value(rows.numbers::<Int32Type>("distance")?, at),
+            duplicates: value(rows.numbers::<UInt64Type>("duplicate_bytes")?, at),
+            big: rows.flags("big")?.is_valid(at).then(|| rows.flags("big").is_ok_and(|big| big.value(at))),
+        })
+    })
+}
+
+/// An element of a path: edge, class, whether it repeats. One of no class stands for what is left out of the middle.
+type Element = (Option<u32>, Option<u32>, bool);
+
+/// A chain, with its path from the root on.
+#[derive(Serialize)]
+pub struct Chain {
+    kind: u32,
+    class: u32,
+    name: u32,
+    count: u64,
+    shallow: u64,
+    retained: u64,
+    example: u32,
+    path: Vec<Element>,
+}
+
+/// The largest chains.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, StageError> {
+    const FILE: &str = "chains.parquet";
+    let mut columns = vec!["class_id", "class", "path", "count", "shallow_bytes", "retained_bytes", "example_node"];
+    let has_kind = Reader::open(folder, FILE)?.is_some_and(|reader| reader.has("kind"));
+    if has_kind {
+        columns.push("kind");
+    }
+    shown(folder, FILE, &columns, CHAINS, |rows, at| {
+        let kind = if has_kind { rows.texts("kind")?.value(at) } else { "reference" };
+        Ok(Chain {
+            kind: texts.add(kind),
+            class: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            name: texts.add(rows.texts("class")?.value(at)),
+            count: rows.numbers::<UInt64Type>("count")?.value(at),
+            shallow: rows.numbers::<UInt64Type>("shallow_bytes")?.value(at),
+            retained: rows.numbers::<UInt64Type>("retained_bytes")?.value(at),
+            example: rows.numbers::<UInt32Type>("example_node")?.value(at),
+            path: path(rows, at, texts)?,
+        })
+    })
+}
+
+fn path(rows: &Rows, at: usize, texts: &mut Texts) -> Result<Vec<Element>, StageError> {
+    let elements = element_of(rows, "path", at)?;
+    let text_of = |name: &str| elements.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+    let repeats = elements.column_by_name("repeats").and_then(|column| column.as_boolean_opt());
+    let (Some(edges), Some(classes), Some(repeats)) = (text_of("edge"), text_of("class"), repeats) else {
+        return Err(rows.mistyped("path", &DataType::Utf8, rows.column("path")?));
+    };
+    let mut path = Vec::new();
+    for element in 0..elements.len() {
+        if element == PATH_ENDS && elements.len() > 2 * PATH_ENDS {
+            path.push((None, None, false));
+        }
+        if (PATH_ENDS..elements.len().saturating_sub(PATH_ENDS)).contains(&element) {
+            continue;
+        }
+        let edge = text(edges, element).map(|edge| texts.add(edge));
+        path.push((edge, Some(texts.add(classes.value(element))), repeats.value(element)));
+    }
+    Ok(path)
+}
+
+/// An element of a column of lists of structs.
+fn element_of(rows: &Rows, name: &str, at: usize) -> Result<StructArray, StageError> {
+    let column = rows.column(name)?;
+    let list: Option<&ListArray> = column.as_list_opt::<i32>();
+    let element = list.map(|list| list.value(at));
+    let fields = element.as_ref().and_then(|element| element.as_struct_opt());
+    fields.cloned().ok_or_else(|| rows.mistyped(name, &DataType::Utf8, column))
+}
+
+/// A set of duplicates.
+#[derive(Serialize)]
+pub struct Set {
+    set: u32,
+    class: u32,
+    name: u32,
+    status: u32,
+    reason: Option<u32>,
+    trivial: bool,
+    members: u64,
+    instance: u64,
+    additional: u64,
+    exact: bool,
+    holder: Option<u32>,
+    example: u32,
+    preview: Option<u32>,
+}
+
+/// The sets of duplicates with most additional bytes.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>, StageError> {
+    let columns = [
+        "set",
+        "class_id",
+        "class",
+        "status",
+        "reason",
+        "trivial",
+        "members",
+        "instance_bytes",
+        "additional_bytes",
+        "additional_exact",
+        "held_by",
+        "example_node",
+        "preview",
+    ];
+    shown(folder, "duplicate_sets.parquet", &columns, SETS, |rows, at| {
+        Ok(Set {
+            set: rows.numbers::<UInt32Type>("set")?.value(at),
+            class: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            name: texts.add(rows.texts("class")?.value(at)),
+            status: texts.add(rows.texts("status")?.value(at)),
+            reason: text(rows.texts("reason")?, at).map(|reason| texts.add_within(reason, PREVIEW)),
+            trivial: rows.flags("trivial")?.value(at),
+            members: rows.numbers::<UInt64Type>("members")?.value(at),
+            instance: rows.numbers::<UInt64Type>("instance_bytes")?.value(at),
+            additional: rows.numbers::<UInt64Type>("additional_bytes")?.value(at),
+            exact: rows.flags("additional_exact")?.value(at),
+            holder: value(rows.numbers::<UInt32Type>("held_by")?, at),
+            example: rows.numbers::<UInt32Type>("example_node")?.value(at),
+            preview: text(rows.texts("preview")?, at).map(|preview| texts.add_within(preview, PREVIEW)),
+        })
+    })
+}
+
+/// A finding.
+#[derive(Serialize)]
+pub struct Finding {
+    rule: u32,
+    severity: u32,
+    subject: u32,
+    class: Option<u32>,
+    set: Option<u32>,
+    node: Option<u32>,
+    count: u64,
+    bytes: u64,
+    message: u32,
+    next: u32,
+}
+
+/// The findings.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding>>, StageError> {
+    let columns = ["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
+    shown(folder, "findings.parquet", &columns, FINDINGS, |rows, at| {
+        Ok(Finding {
+            rule: texts.add(rows.texts("rule")?.value(at)),
+            severity: texts.add(rows.texts("severity")?.value(at)),
+            subject: texts.add(rows.texts("subject")?.value(at)),
+            class: value(rows.numbers::<UInt32Type>("class_id")?, at),
+            set: value(rows.numbers::<UInt32Type>("set")?, at),
+            node: value(rows.numbers::<UInt32Type>("node")?, at),
+            count: rows.numbers::<UInt64Type>("count")?.value(at),
+            bytes: rows.numbers::<UInt64Type>("bytes")?.value(at),
+            message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
+            next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
+        })
+    })
+}
+
+/// A stage of the analysis.
+#[derive(Serialize)]
+pub struct Stage {
+    name: u32,
+    seconds: f64,
+    rows: u64,
+    spilled: u64,
+}
+
+/// How long the stages took.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, StageError> {
+    let rows = shown(folder, snapshot::FILE, &["stages"], 1, |rows, at| {
+        let stages = element_of(rows, "stages", at)?;
+        let names = stages.column_by_name("name").and_then(|column| column.as_string_opt::<i32>());
+        let seconds = stages.column_by_name("seconds").and_then(|column| column.as_primitive_opt::<Float64Type>());
+        let counts = |name| stages.column_by_name(name).and_then(|column| column.as_primitive_opt::<UInt64Type>());
+        let (Some(names), Some(seconds), Some(done), Some(spilled)) =
+            (names, seconds, counts("rows"), counts("spilled_bytes"))
+        else {
+            return Err(rows.mistyped("stages", &DataType::Utf8, rows.column("stages")?));
+        };
+        let stage = |at: usize| Stage {
+            name: texts.add(names.value(at)),
+            seconds: seconds.value(at),
+            rows: done.value(at),
+            spilled: spilled.value(at),
+        };
+        Ok((0..stages.len()).map(stage).collect())
+    })?;
+    Ok(rows.and_then(|rows| rows.rows.into_iter().next()))
+}
+
+/// A node in words.
+#[derive(Clone, Serialize)]
+pub struct Node {
+    /// The format's own id, as text: it may be larger than a number of JavaScript.
+    id: String,
+    class: u32,
+    name: Option<u32>,
+}
+
+impl Node {
+    /// Name of its class.
+    #[must_use]
+    pub fn class(&self) -> u32 {
+        self.class
+    }
+}
+
+/// Certain nodes, given in ascending order.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxHashMap<u32, Node>, StageError> {
+    let file = heaplake_schemas::nodes::FILE;
+    let Some(reader) = Reader::open(folder, file)? else { return Ok(FxHashMap::default()) };
+    let rows_there = reader.rows();
+    if let Some(beyond) = nodes.iter().find(|&&node| u64::from(node) >= rows_there) {
+        return Err(damaged(&folder.join(file), &format!("expected a node {beyond}, found {rows_there} rows")));
+    }
+    let mut batches = reader.some(&["node", "id", "class", "name"], nodes)?;
+    let mut found = FxHashMap::default();
+    while let Some(rows) = batches.batch()? {
+        let (classes, names) = (rows.texts("class")?, rows.texts("name")?);
+        for at in 0..rows.len() {
+            let class = texts.add(classes.value(at));
+            let name = text(names, at).map(|name| texts.add_within(name, 80)).filter(|&name| name != class);
+            let id = rows.numbers::<UInt64Type>("id")?.value(at).to_string();
+            found.insert(rows.numbers::<UInt32Type>("node")?.value(at), Node { id, class, name });
+        }
+    }
+    Ok(found)
+}

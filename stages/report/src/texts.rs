@@ -1,0 +1,111 @@
+//! Texts of the page: each once, readable, and all of them together within a number of bytes.
+//!
+//! Names come from the snapshot, so from anybody. Characters that are not seen or that change how others are shown
+//! (controls, marks of writing direction, line separators) are written as escapes; what is too long is cut, and says so.
+
+use rustc_hash::FxHashMap;
+
+/// Bytes of a text that are kept while there is room.
+const LONG: usize = 160;
+/// Bytes of a text that are kept when [`ROOM`] is used up.
+const SHORT: usize = 24;
+/// Bytes of texts, as they are written into the page, up to which they may be long.
+const ROOM: usize = 640 << 10;
+
+/// The distinct texts of the page; others refer to them by position.
+#[derive(Default)]
+pub struct Texts {
+    list: Vec<String>,
+    positions: FxHashMap<String, u32>,
+    taken: usize,
+}
+
+impl Texts {
+    /// Position of a text.
+    pub fn add(&mut self, text: &str) -> u32 {
+        self.add_within(text, LONG)
+    }
+
+    /// Position of a text that is written by heaplake itself, or of which more is worth showing: `most` bytes.
+    pub fn add_within(&mut self, text: &str, most: usize) -> u32 {
+        let text = readable(text, if self.taken < ROOM { most } else { SHORT });
+        if let Some(&position) = self.positions.get(&text) {
+            return position;
+        }
+        let position = self.list.len() as u32;
+        self.taken += written(&text) + 3;
+        self.list.push(text.clone());
+        self.positions.insert(text, position);
+        position
+    }
+
+    /// All of them in order.
+    #[must_use]
+    pub fn into_list(self) -> Vec<String> {
+        self.list
+    }
+}
+
+/// Bytes that a text takes in the page.
+fn written(text: &str) -> usize {
+    text.bytes().map(|byte| if matches!(byte, b'<' | b'>' | b'&') { 6 } else { 1 }).sum()
+}
+
+/// A text on one line, without characters that hide or change others, of at most `most` bytes and a mark of what was cut.
+#[must_use]
+pub fn readable(text: &str, most: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(most));
+    for (at, c) in text.char_indices() {
+        let before = out.len();
+        if is_unseen(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+        if out.len() > most {
+            out.truncate(before);
+            let left = text.len() - at;
+            out += &format!("… ({left} bytes more)");
+            break;
+        }
+    }
+    out
+}
+
+/// Whether a character is not seen itself, or changes how others are shown.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_is_shown() {
+        assert_eq!(readable("a\u{202e}b\nc\u{2028}", 100), r"a\u{202e}b\u{a}c\u{2028}");
+        assert_eq!(readable("</script>", 100), "</script>");
+    }
+
+    #[test]
+    fn a_megabyte_is_cut_with_a_mark() {
+        let long = "ä".repeat(1 << 19);
+        assert_eq!(readable(&long, 5), "ää… (1048572 bytes more)");
+        assert_eq!(readable("abcde", 5), "abcde");
+    }
+
+    #[test]
+    fn texts_are_kept_once_and_within_bounds() {
+        let mut texts = Texts::default();
+        assert_eq!((texts.add("a"), texts.add("b"), texts.add("a")), (0, 1, 0));
+        for i in 0..20_000 {
+            texts.add(&format!("{i}{}", "<".repeat(10_000)));
+        }
+        let bytes: usize = texts.into_list().iter().map(|text| written(text)).sum();
+        // 20,000 texts that are as bad as can be: the short ones are what is left of most.
+        assert!(bytes < ROOM + 20_000 * 220, "{bytes}");
+    }
+}

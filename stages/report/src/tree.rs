@@ -1,0 +1,325 @@
+//! The dominator tree, folded into groups.
+//!
+//! A group is all objects of one class with the same classes above them in the dominator tree, recursion folded: a list of
+//! ten million elements is one group. Its bytes are the shallow bytes of its objects, and its total theirs and those of
+//! the groups below it, so totals never count a byte twice and that of the root is the heap.
+//!
+//! Groups are opened by the objects that retain much first, as long as there is room for more; what comes later goes to a
+//! group of others beside them. Nothing is lost, but a group of others says only how much it is.
+
+use crate::read::Reader;
+use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::{Array, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, Stack, StageError, Store};
+use heaplake_schemas::nodes;
+use heaplake_schemas::scratch::Column;
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+const CLASS: Column<u32> = Column::new("report.class");
+const DOMINATOR: Column<u32> = Column::new("report.dominator");
+
+/// The class of a group of others.
+pub const OTHERS: u32 = u32::MAX;
+/// No node.
+pub const NONE: u32 = u32::MAX;
+
+/// Groups that are opened for classes.
+const MOST: usize = 1 << 18;
+/// Groups on a path; what is deeper goes to the nearest group above of the same class, or to the deepest.
+const DEEPEST: u32 = 48;
+/// Objects that retain a part of so many of the heap open groups before all others.
+const LARGE_PART: u64 = 1 << 14;
+
+/// A group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The group above; the root's is itself.
+    pub parent: u32,
+    /// Class of the objects, or [`OTHERS`].
+    pub class: u32,
+    /// Groups above.
+    pub depth: u32,
+    /// Objects.
+    pub count: u64,
+    /// Their shallow bytes.
+    pub bytes: u64,
+    /// These and those of the groups below.
+    pub total: u64,
+    /// The object that retains most, the first of several.
+    pub example: u32,
+    /// What it retains.
+    pub example_bytes: u64,
+}
+
+/// Folds the tree of a run that has a table of nodes. Groups come after those above them; the first is the root.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Vec<Group>>, StageError> {
+    let Some(heap) = copy_columns(folder, scratch, context)? else { return Ok(None) };
+    let sizes = [4 * heap.nodes; 3];
+    let mut room = Room::plan(&context.budget, scratch, "report", &sizes);
+    let group_of = room.array(heap.nodes as usize, NONE)?;
+    let (dominator, class) = (room.lookup(DOMINATOR)?, room.lookup(CLASS)?);
+    let way = Stack::new(&context.budget, scratch, "report.way")?;
+    let mut fold = Fold { folder, groups: Groups::new(heap.root_class), group_of, dominator, class, way };
+    fold.group_of.set(heap.root as usize, 0)?;
+    let least = heap.bytes / LARGE_PART;
+    each_node(folder, context, |node, _, retained| {
+        if retained > least {
+            fold.visit(node)?;
+        }
+        Ok(())
+    })?;
+    each_node(folder, context, |node, shallow, retained| {
+        let group = fold.visit(node)?;
+        fold.groups.list[group as usize].add(node, shallow, retained);
+        Ok(())
+    })?;
+    Ok(Some(fold.groups.finish()))
+}
+
+/// What the table of nodes says as a whole.
+struct Heap {
+    nodes: u64,
+    root: u32,
+    root_class: u32,
+    bytes: u64,
+}
+
+/// Copies what is looked up at random.
+fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Heap>, StageError> {
+    let Some(reader) = Reader::open(folder, nodes::FILE)? else { return Ok(None) };
+    let mut batches = reader.all(&["class_id", "dominator", "retained_bytes"])?;
+    let mut class = ColumnWriter::create(scratch, CLASS)?;
+    let mut dominator = ColumnWriter::create(scratch, DOMINATOR)?;
+    let (mut root, mut most) = (None, 0);
+    while let Some(rows) = batches.batch()? {
+        let dominators = rows.numbers::<UInt32Type>("dominator")?.values();
+        let classes = rows.numbers::<UInt32Type>("class_id")?.values();
+        if root.is_none() {
+            // Only the root is its own dominator.
+            let own = dominators.iter().zip(class.len()..).position(|(&above, node)| u64::from(above) == node);
+            let retained = rows.numbers::<UInt64Type>("retained_bytes")?;
+            root = own.map(|at| (class.len() as u32 + at as u32, classes[at], retained.value(at)));
+        }
+        class.extend(classes)?;
+        dominator.extend(dominators)?;
+        most = most.max(dominators.iter().copied().max().unwrap_or(0));
+        context.check()?;
+    }
+    let nodes = class.finish()?;
+    dominator.finish()?;
+    if u64::from(most) >= nodes && nodes > 0 {
+        return Err(ring(folder, format!("expected dominators below {nodes}, found {most}")));
+    }
+    Ok(root.map(|(root, root_class, bytes)| Heap { nodes, root, root_class, bytes }))
+}
+
+/// Calls `each` with every reachable node, its shallow and its retained bytes.
+fn each_node(
+    folder: &Path,
+    context: &Context<'_>,
+    mut each: impl FnMut(u32, u64, u64) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let Some(reader) = Reader::open(folder, nodes::FILE)? else { return Ok(()) };
+    let mut batches = reader.all(&["shallow_bytes", "retained_bytes", "reachable"])?;
+    let mut node = 0;
+    while let Some(rows) = batches.batch()? {
+        let shallow = rows.numbers::<UInt64Type>("shallow_bytes")?;
+        let retained = rows.numbers::<UInt64Type>("retained_bytes")?;
+        let reachable = rows.flags("reachable")?;
+        for row in 0..rows.len() {
+            if reachable.value(row) {
+                each(node, shallow.value(row), retained.value(row))?;
+            }
+            node += 1;
+        }
+        context.step(rows.len() as u64)?;
+    }
+    Ok(())
+}
+
+fn ring(folder: &Path, problem: String) -> StageError {
+    StageError::Table { path: folder.join(nodes::FILE), problem }
+}
+
+struct Fold<'a> {
+    folder: &'a Path,
+    groups: Groups,
+    group_of: Array<u32>,
+    dominator: Lookup<u32>,
+    class: Lookup<u32>,
+    way: Stack<u32>,
+}
+
+impl Fold<'_> {
+    /// The group of a node; those of its dominators are found on the way.
+    fn visit(&mut self, node: u32) -> Result<u32, StageError> {
+        let mut at = node;
+        let mut steps = 0;
+        let mut group = self.group_of.get(at as usize)?;
+        while group == NONE {
+            steps += 1;
+            if steps > self.group_of.count() {
+                // Only a table that heaplake did not write has such.
+                return Err(ring(
+                    self.folder,
+                    format!("expected a way from node {node} to the root, found a ring of dominators"),
+                ));
+            }
+            self.way.push(at)?;
+            at = self.dominator.get(at as usize)?;
+            group = self.group_of.get(at as usize)?;
+        }
+        while let Some(below) = self.way.pop()? {
+            group = self.groups.below(group, self.class.get(below as usize)?);
+            self.group_of.set(below as usize, group)?;
+        }
+        Ok(group)
+    }
+}
+
+impl Group {
+    fn new(parent: u32, class: u32, depth: u32) -> Self {
+        Self { parent, class, depth, count: 0, bytes: 0, total: 0, example: NONE, example_bytes: 0 }
+    }
+
+    fn add(&mut self, node: u32, shallow: u64, retained: u64) {
+        if self.example == NONE || retained > self.example_bytes {
+            (self.example, self.example_bytes) = (node, retained);
+        }
+        self.count += 1;
+        self.bytes += shallow;
+    }
+}
+
+/// The groups so far.
+struct Groups {
+    list: Vec<Group>,
+    below: FxHashMap<(u32, u32), u32>,
+}
+
+impl Groups {
+    fn new(root_class: u32) -> Self {
+        Self { list: vec![Group::new(0, root_class, 0)], below: FxHashMap::default() }
+    }
+
+    /// The group of an object of this class that an object of this group dominates.
+    fn below(&mut self, group: u32, class: u32) -> u32 {
+        let above = self.list[group as usize];
+        if above.class == OTHERS || (above.class == class && group != 0) {
+            return group;
+        }
+        if let Some(&known) = self.below.get(&(group, class)) {
+            return known;
+        }
+        if above.depth >= DEEPEST {
+            return self.nearest(group, class).unwrap_or(group);
+        }
+        let class = if self.list.len() < MOST { class } else { OTHERS };
+        let next = self.list.len() as u32;
+        let found = *self.below.entry((group, class)).or_insert(next);
+        if found == next {
+            self.list.push(Group::new(group, class, above.depth + 1));
+        }
+        found
+    }
+
+    /// The nearest group above of the same class.
+    fn nearest(&self, group: u32, class: u32) -> Option<u32> {
+        let mut at = group;
+        while at != 0 {
+            if self.list[at as usize].class == class {
+                return Some(at);
+            }
+            at = self.list[at as usize].parent;
+        }
+        None
+    }
+
+    fn finish(mut self) -> Vec<Group> {
+        for group in &mut self.list {
+            group.total = group.bytes;
+        }
+        for at in (1..self.list.len()).rev() {
+            let (parent, total) = (self.list[at].parent, self.list[at].total);
+            self.list[parent as usize].total += total;
+        }
+        self.list
+    }
+}
+
+/// The `most` largest groups, each with the new position of the one above it; what is left out of a group is one group of
+/// others below it.
+#[must_use]
+pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
+    let mut order: Vec<u32> = (0..groups.len() as u32).collect();
+    // A group is no larger than the one above it, and comes after it.
+    order.sort_unstable_by_key(|&at| (std::cmp::Reverse(groups[at as usize].total), at));
+    let (kept, rest) = order.split_at(most.min(order.len()));
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    let position = |at: u32| kept.binary_search(&at).ok();
+    let mut pruned: Vec<Group> = kept
+        .iter()
+        .map(|&at| {
+            let group = groups[at as usize];
+            Group { parent: position(group.parent).unwrap_or(0) as u32, ..group }
+        })
+        .collect();
+    let mut others: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut tops: Vec<u32> = rest.to_vec();
+    tops.sort_unstable();
+    for at in tops {
+        let group = groups[at as usize];
+        // What is below a group that is left out is in its total already.
+        let Some(parent) = position(group.parent) else { continue };
+        let next = pruned.len() as u32;
+        let other = *others.entry(parent as u32).or_insert(next);
+        if other == next {
+            pruned.push(Group::new(parent as u32, OTHERS, group.depth));
+        }
+        let other = &mut pruned[other as usize];
+        other.count += group.count;
+        other.bytes += group.total;
+        other.total += group.total;
+    }
+    pruned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recursion_is_one_group_and_depth_is_bounded() {
+        let mut groups = Groups::new(0);
+        let mut at = groups.below(0, 1);
+        for _ in 0..1000 {
+            assert_eq!(groups.below(at, 1), at);
+        }
+        for class in 0..10_000 {
+            at = groups.below(at, 2 + class % 100);
+        }
+        assert!(groups.list.len() <= DEEPEST as usize + 1);
+    }
+
+    #[test]
+    fn what_has_no_room_goes_to_others() {
+        let mut groups = Groups::new(0);
+        for class in 1..2 * MOST as u32 {
+            let group = groups.below(0, class);
+            groups.list[group as usize].add(class, 1, 1);
+        }
+        let groups = groups.finish();
+        assert_eq!(groups.len(), MOST + 1);
+        assert_eq!(groups[0].total, 2 * MOST as u64 - 1);
+        assert_eq!(groups[MOST].class, OTHERS);
+        let pruned = prune(&groups, 10);
+        assert_eq!(pruned[0].total, groups[0].total);
+        let below: u64 = pruned[1..].iter().filter(|group| group.parent == 0).map(|group| group.total).sum();
+        assert_eq!(below, groups[0].total);
+        assert!(pruned.len() <= 11);
+    }
+}

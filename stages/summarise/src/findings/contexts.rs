@@ -1,0 +1,56 @@
+//! Rule `big-context`: the variables of a closure that keep much alive. A context is shared by all functions that were
+//! made in one call, so one that needs little may keep what another one needed.
+
+use super::heap::{Heap, about_node};
+use super::{FLOOR, Node, Rule, severity};
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::ids::NodeId;
+use std::cmp::Reverse;
+
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [101, 15, 5];
+/// The class of contexts.
+const CONTEXT: &str = "system / Context";
+/// Nodes that are remembered, those that retain most.
+const MOST: usize = 1024;
+
+#[derive(Default)]
+pub struct Contexts {
+    largest: Vec<(Reverse<u64>, u32)>,
+}
+
+impl Rule for Contexts {
+    fn see(&mut self, node: &Node) {
+        if node.retained >= FLOOR {
+            self.largest.push((Reverse(node.retained), node.node));
+            if self.largest.len() >= 2 * MOST {
+                self.largest.sort_unstable();
+                self.largest.truncate(MOST);
+            }
+        }
+    }
+
+    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+        self.largest.sort_unstable();
+        let is_context = |node: u32| heap.class_name(heap.nodes.class[node as usize].0) == CONTEXT;
+        let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
+            let mut finding = about_node("big-context", severity(bytes, heap.bytes, PERCENT)?, node, heap);
+            let function = heap.nodes.dominator[node as usize];
+            finding.bytes = bytes;
+            finding.subject = heap.nodes.label(function);
+            finding.message = format!(
+                "The variables of a closure ({}) keep {} alive: {}",
+                heap.nodes.label(function),
+                heap.share(bytes),
+                heap.chain(node),
+            );
+            finding.next_step = format!(
+                "Keep only what {} needs: copy it into a variable of its own, or set the large one to null when it is done with.",
+                heap.nodes.label(NodeId(function.0)),
+            );
+            Some(finding)
+        });
+        Ok(found.collect())
+    }
+}

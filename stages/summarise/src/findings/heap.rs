@@ -1,0 +1,235 @@
+//! What rules are shown, and what they may ask.
+
+use super::Node;
+use crate::nodes::Nodes;
+use heaplake_kit::text::{count, size};
+use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
+use heaplake_schemas::classes::ClassRow;
+use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
+use std::borrow::Cow;
+
+/// Value of `node.detached` for a detached node.
+const DETACHED: u8 = 2;
+
+/// Characters of a class name that a message shows.
+const MOST_NAME: usize = 80;
+/// Steps of a chain that a message shows at each end.
+const CHAIN_ENDS: usize = 4;
+/// Steps of a chain that are looked at.
+const CHAIN_STEPS: usize = 4096;
+
+/// All nodes in order.
+pub struct Sweep {
+    class: ColumnReader<ClassId>,
+    kind: ColumnReader<u8>,
+    detached: Option<ColumnReader<u8>>,
+    edges: ColumnReader<u32>,
+    dominator: ColumnReader<NodeId>,
+    shallow: ColumnReader<u64>,
+    native: Option<ColumnReader<u64>>,
+    retained: ColumnReader<u64>,
+    preorder: Option<ColumnReader<Preorder>>,
+}
+
+impl Sweep {
+    pub fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+        let there = |yes: bool| yes.then_some(());
+        Ok(Self {
+            class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
+            kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
+            detached: there(scratch.has(columns::NODE_DETACHED))
+                .map(|()| ColumnReader::open(scratch, columns::NODE_DETACHED))
+                .transpose()?,
+            edges: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
+            dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
+            shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
+            native: there(facts.has_native).map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE)).transpose()?,
+            retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
+            preorder: there(facts.keeps_garbage)
+                .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
+                .transpose()?,
+        })
+    }
+
+    /// Node `node`, which is the next one.
+    pub fn next(&mut self, node: u32) -> Result<Node, StageError> {
+        let garbage = self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
+        let kind = self.kind.next()?;
+        Ok(Node {
+            node,
+            class: self.class.next()?.0,
+            kind,
+            detached: self.detached.as_mut().map_or(Ok(0), ColumnReader::next)? == DETACHED,
+            reachable: !garbage,
+            edges: self.edges.next()?,
+            dominator: self.dominator.next()?.0,
+            shallow: self.shallow.next()?,
+            native: self.native.as_mut().map_or(Ok(0), ColumnReader::next)?,
+            retained: self.retained.next()?,
+        })
+    }
+}
+
+/// The heap as a whole, and what can be looked up in it.
+pub struct Heap<'a> {
+    pub facts: Facts,
+    pub scratch: &'a Scratch,
+    /// Bytes of all nodes that the root holds.
+    pub bytes: u64,
+    pub nodes: Nodes,
+    names: ColumnMap<StringId>,
+    strings: StringTable,
+    keys: StringTable,
+}
+
+impl<'a> Heap<'a> {
+    pub fn open(facts: Facts, scratch: &'a Scratch) -> Result<Self, StageError> {
+        let nodes = Nodes::open(scratch)?;
+        Ok(Self {
+            bytes: nodes.retained[facts.root.index()],
+            nodes,
+            names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+            strings: StringTable::open(scratch, STRINGS)?,
+            keys: StringTable::open(scratch, CLASS_KEYS)?,
+            facts,
+            scratch,
+        })
+    }
+
+    pub fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
+        let mut rows = ColumnReader::open(self.scratch, columns::CLASS_ROW)?;
+        while rows.remaining() > 0 {
+            each(&rows.next()?);
+        }
+        Ok(())
+    }
+
+    /// Name of a class.
+    pub fn class_name(&self, class: u32) -> Cow<'_, str> {
+        self.strings.text(self.names[class as usize].index())
+    }
+
+    /// Id of that name: equal ones are equal names.
+    pub fn class_name_id(&self, class: u32) -> StringId {
+        self.names[class as usize]
+    }
+
+    /// What tells a class from others of its name.
+    pub fn class_key(&self, class: u32) -> Cow<'_, str> {
+        self.keys.text(class as usize)
+    }
+
+    /// Name of a class in a message.
+    pub fn shown_class(&self, class: u32) -> String {
+        shorten(&self.class_name(class), MOST_NAME)
+    }
+
+    /// Name of a kind of nodes.
+    pub fn kind(&self, kind: u8) -> &str {
+        self.facts.node_kinds.get(usize::from(kind)).map_or("", String::as_str)
+    }
+
+    /// Whether a node is a part of the runtime, or of the object that holds it, rather than an object of the program.
+    pub fn is_internal(&self, node: u32) -> bool {
+        let kind = self.nodes.kind[node as usize];
+        let class = self.class_name(self.nodes.class[node as usize].0);
+        self.facts.synthetic_kinds.contains(&kind)
+            || matches!(
+                self.kind(kind),
+                "array" | "hidden" | "code" | "object shape" | "native" | "object array" | "primitive array"
+            )
+            || class.starts_with("system / ")
+    }
+
+    /// The nearest dominator that is an object of the program, the node itself included.
+    pub fn owner(&self, node: u32) -> Option<u32> {
+        let mut at = node;
+        for _ in 0..CHAIN_STEPS {
+            if at == self.facts.root.0 {
+                return None;
+            }
+            if !self.is_internal(at) {
+                return Some(at);
+            }
+            at = self.nodes.dominator[at as usize].0;
+        }
+        None
+    }
+
+    /// The dominators of a node from the root down and the node, as text.
+    pub fn chain(&self, node: u32) -> String {
+        let mut steps: Vec<(String, u64)> = Vec::new();
+        let mut at = node;
+        for _ in 0..CHAIN_STEPS {
+            if at == self.facts.root.0 {
+                break;
+            }
+            let step = self.nodes.label(NodeId(at));
+            match steps.last_mut() {
+                // A list is one step.
+                Some((last, times)) if *last == step => *times += 1,
+                _ => steps.push((step, 1)),
+            }
+            at = self.nodes.dominator[at as usize].0;
+        }
+        let cut = if at == self.facts.root.0 { "" } else { "… › " };
+        let times = |(step, times): &(String, u64)| {
+            if *times > 1 { format!("{step} × {}", count(*times)) } else { step.clone() }
+        };
+        let steps: Vec<String> = steps.iter().rev().map(times).collect();
+        if steps.len() <= 2 * CHAIN_ENDS {
+            return cut.to_owned() + &steps.join(" › ");
+        }
+        let (head, tail) = (steps[..CHAIN_ENDS].join(" › "), steps[steps.len() - CHAIN_ENDS..].join(" › "));
+        format!("{cut}{head} › … {} more … › {tail}", count((steps.len() - 2 * CHAIN_ENDS) as u64))
+    }
+
+    /// Bytes, and how much of the heap they are.
+    pub fn share(&self, bytes: u64) -> String {
+        let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
+        format!("{} ({percent:.1} % of the heap)", size(bytes))
+    }
+}
+
+/// A finding about a class.
+pub fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> Finding {
+    Finding { class_id: Some(class), ..blank(rule, severity, Scope::Class, heap.shown_class(class)) }
+}
+
+/// A finding about a node.
+pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
+    let class = heap.nodes.class[node as usize].0;
+    Finding {
+        class_id: Some(class),
+        node: Some(node),
+        count: 1,
+        ..blank(rule, severity, Scope::Node, heap.shown_class(class))
+    }
+}
+
+/// A finding of which all that is optional is not there yet.
+pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        severity,
+        scope,
+        subject,
+        class_id: None,
+        set: None,
+        node: None,
+        count: 0,
+        bytes: 0,
+        message: String::new(),
+        next_step: String::new(),
+    }
+}
+
+/// At most so many characters.
+pub fn shorten(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}

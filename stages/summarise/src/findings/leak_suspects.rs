@@ -1,0 +1,205 @@
+//! Rule `leak-suspect`: one object that alone holds a large part of the heap, where it comes together.
+//!
+//! Of the objects that retain much, those matter under which the memory parts: none of their dominated objects that
+//! retain much themselves holds the larger part of it. What they hold directly, by class, is the evidence; the object of
+//! the program that owns them and the chain of dominators say where to look.
+
+use super::heap::{Heap, about_class, about_node};
+use super::{FLOOR, Node, Rule, severity};
+use heaplake_kit::text::{count, size};
+use heaplake_kit::{ColumnReader, Context, StageError};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Facts};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Name of the rule.
+pub const RULE: &str = "leak-suspect";
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 5];
+/// Objects that are looked at, those that retain most.
+const CANDIDATES: usize = 1 << 14;
+/// Places that are looked into, and pairs of such a place and a class that are told apart.
+const PLACES: usize = 64;
+const PAIRS: usize = 1 << 15;
+/// Objects of one class that make a crowd.
+const CROWD: u64 = 20;
+
+pub struct LeakSuspects {
+    root: u32,
+    synthetic: Vec<u8>,
+    /// The least of them on top.
+    largest: BinaryHeap<Reverse<(u64, Reverse<u32>)>>,
+}
+
+impl LeakSuspects {
+    pub fn new(facts: &Facts) -> Self {
+        Self { root: facts.root.0, synthetic: facts.synthetic_kinds.clone(), largest: BinaryHeap::new() }
+    }
+
+    /// Candidates under which the memory parts.
+    fn places(&self, heap: &Heap) -> Vec<u32> {
+        let retained: BTreeMap<u32, u64> = self.largest.iter().map(|Reverse((bytes, node))| (node.0, *bytes)).collect();
+        let mut below: BTreeMap<u32, u64> = BTreeMap::new();
+        for (&node, bytes) in &retained {
+            let dominator = heap.nodes.dominator[node as usize].0;
+            *below.entry(dominator).or_default() += bytes;
+        }
+        let parts = |node: u32, bytes: u64| below.get(&node).is_none_or(|&below| below < bytes / 2);
+        let mut places: Vec<(Reverse<u64>, u32)> = retained
+            .iter()
+            .filter(|&(&node, &bytes)| severity(bytes, heap.bytes, PERCENT).is_some() && parts(node, bytes))
+            .map(|(&node, &bytes)| (Reverse(bytes), node))
+            .collect();
+        places.sort_unstable();
+        places.truncate(PLACES);
+        places.into_iter().map(|(_, node)| node).collect()
+    }
+}
+
+/// Objects of a class that a place dominates directly.
+#[derive(Clone, Copy)]
+struct Crowd {
+    count: u64,
+    bytes: u64,
+    /// One whose name most of them have, if most have the same.
+    example: u32,
+    name: StringId,
+    votes: u64,
+}
+
+/// For each place and class, what is directly below.
+fn crowds(places: &[u32], heap: &Heap, context: &Context<'_>) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable();
+    let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
+    let mut class = ColumnReader::open(heap.scratch, columns::NODE_CLASS)?;
+    let mut dominator = ColumnReader::open(heap.scratch, columns::NODE_DOMINATOR)?;
+    let mut retained = ColumnReader::open(heap.scratch, columns::NODE_RETAINED)?;
+    let mut names = ColumnReader::open(heap.scratch, columns::NODE_NAME)?;
+    for node in 0..heap.facts.node_count as u32 {
+        let (class, dominator, bytes, name) = (class.next()?.0, dominator.next()?.0, retained.next()?, names.next()?);
+        if node.is_multiple_of(1 << 18) {
+            context.check()?;
+        }
+        if sorted.binary_search(&dominator).is_err()
+            || (crowds.len() == PAIRS && !crowds.contains_key(&(dominator, class)))
+        {
+            continue;
+        }
+        let crowd =
+            crowds.entry((dominator, class)).or_insert(Crowd { count: 0, bytes: 0, example: node, name, votes: 0 });
+        // Votes for and against: a majority wins whatever the order.
+        if crowd.votes == 0 {
+            (crowd.example, crowd.name) = (node, name);
+        }
+        crowd.votes = if crowd.name == name { crowd.votes + 1 } else { crowd.votes - 1 };
+        crowd.count += 1;
+        crowd.bytes += bytes;
+    }
+    Ok(crowds)
+}
+
+impl Rule for LeakSuspects {
+    fn see(&mut self, node: &Node) {
+        if node.retained < FLOOR || node.node == self.root || self.synthetic.contains(&node.kind) {
+            return;
+        }
+        let entry = Reverse((node.retained, Reverse(node.node)));
+        if self.largest.len() < CANDIDATES {
+            self.largest.push(entry);
+        } else if self.largest.peek().is_some_and(|least| entry < *least) {
+            self.largest.pop();
+            self.largest.push(entry);
+        }
+    }
+
+    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+        let places = self.places(heap);
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let crowds = crowds(&places, heap, context)?;
+        let of = |place: u32| crowds.range((place, 0)..=(place, u32::MAX));
+        let largest = |place| of(place).max_by_key(|(key, crowd)| (crowd.bytes, Reverse(key.1)));
+        let found = places.iter().map(|&place| {
+            let bytes = heap.nodes.retained[place as usize];
+            match largest(place) {
+                Some((&(_, class), crowd)) if crowd.count >= CROWD && crowd.bytes >= bytes / 4 => {
+                    held_crowd(place, class, *crowd, heap)
+                }
+                _ => single(place, bytes, heap),
+            }
+        });
+        Ok(found.flatten().collect())
+    }
+}
+
+/// Many objects of one class under one holder.
+fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
+    let severity = severity(crowd.bytes, heap.bytes, PERCENT)?;
+    let holder = heap.owner(place).unwrap_or(place);
+    let (name, holder_name) = (heap.shown_class(class), heap.nodes.label(NodeId(holder)));
+    let alike = heap.nodes.own_name(NodeId(crowd.example), 60);
+    let alike = if alike.trim().is_empty() { String::new() } else { format!(" (such as {alike:?})") };
+    let id = heap.nodes.id[holder as usize];
+    let mut finding = about_class(RULE, severity, class, heap);
+    finding.node = Some(holder);
+    finding.count = crowd.count;
+    finding.bytes = crowd.bytes;
+    finding.message = format!(
+        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {} › {} × {name}",
+        count(crowd.count),
+        heap.share(crowd.bytes),
+        heap.chain(holder),
+        count(crowd.count),
+    );
+    finding.next_step = format!(
+        "If this {holder_name} only ever grows, bound it: remove entries when they are done with, or hold them weakly."
+    );
+    Some(finding)
+}
+
+/// The first of a list: the highest dominator in a row of objects of one class.
+fn head(node: u32, heap: &Heap) -> u32 {
+    let class = heap.nodes.class[node as usize];
+    let mut at = node;
+    for _ in 0..CANDIDATES {
+        let above = heap.nodes.dominator[at as usize].0;
+        if above == heap.facts.root.0 || heap.nodes.class[above as usize] != class {
+            break;
+        }
+        at = above;
+    }
+    at
+}
+
+/// One object that is, or holds, something large.
+fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
+    let severity = severity(bytes, heap.bytes, PERCENT)?;
+    let end = heap.owner(place).unwrap_or(place);
+    let owner = head(end, heap);
+    let bytes = if owner == end { bytes } else { heap.nodes.retained[owner as usize] };
+    let mut finding = about_node(RULE, severity, owner, heap);
+    finding.bytes = bytes;
+    let name = heap.shown_class(heap.nodes.class[owner as usize].0);
+    let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
+    let what = if owner != end {
+        "as the first of a list of them".to_owned()
+    } else if alone {
+        format!("which is {} of data in one piece", size(bytes))
+    } else {
+        "with what it holds".to_owned()
+    };
+    finding.message = format!(
+        "One {name} @{} retains {}, {what}: {}",
+        heap.nodes.id[owner as usize],
+        heap.share(bytes),
+        heap.chain(owner),
+    );
+    finding.next_step = format!(
+        "Follow the chain from its end: the first holder that should have let go of this {name} is the place to fix."
+    );
+    Some(finding)
+}

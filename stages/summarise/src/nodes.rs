@@ -1,0 +1,108 @@
+//! Single nodes, looked up in scratch columns.
+
+use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL, Step};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+
+/// Characters of a name that are kept.
+const MOST_NAME: usize = 80;
+/// Characters of a name beside a class.
+const MOST_LABEL: usize = 40;
+
+/// Columns of nodes that are asked for a few of them.
+pub struct Nodes {
+    /// The format's own id.
+    pub id: ColumnMap<u64>,
+    /// Kind.
+    pub kind: ColumnMap<u8>,
+    /// Class.
+    pub class: ColumnMap<ClassId>,
+    /// Shallow size.
+    pub shallow: ColumnMap<u64>,
+    /// Retained size.
+    pub retained: ColumnMap<u64>,
+    /// Immediate dominator.
+    pub dominator: ColumnMap<NodeId>,
+    class_name: ColumnMap<StringId>,
+    name: ColumnMap<StringId>,
+    strings: StringTable,
+}
+
+impl Nodes {
+    /// Opens the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            id: ColumnMap::open(scratch, columns::NODE_ID, None)?,
+            kind: ColumnMap::open(scratch, columns::NODE_KIND, None)?,
+            class: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
+            class_name: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+            name: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
+            shallow: ColumnMap::open(scratch, columns::NODE_SHALLOW, None)?,
+            retained: ColumnMap::open(scratch, columns::NODE_RETAINED, None)?,
+            dominator: ColumnMap::open(scratch, columns::NODE_DOMINATOR, None)?,
+            strings: StringTable::open(scratch, STRINGS)?,
+        })
+    }
+
+    /// A node with the dominators above it.
+    #[must_use]
+    pub fn describe(&self, node: NodeId, root: NodeId) -> LargeObject {
+        // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
+        let mut near: Vec<NodeId> = Vec::new();
+        let mut far: std::collections::VecDeque<NodeId> = std::collections::VecDeque::new();
+        let mut left_out = 0;
+        let mut at = node;
+        while at != root {
+            at = self.dominator[at.index()];
+            if near.len() < PATH_TAIL {
+                near.push(at);
+            } else {
+                far.push_back(at);
+                if far.len() > PATH_HEAD {
+                    far.pop_front();
+                    left_out += 1;
+                }
+            }
+        }
+        let path = far.into_iter().rev().chain(near.into_iter().rev()).map(|node| self.step(node)).collect();
+        LargeObject { object: self.step(node), path, path_left_out: left_out }
+    }
+
+    fn step(&self, node: NodeId) -> Step {
+        Step {
+            node: node.0,
+            id: self.id[node.index()],
+            class: self.class_text(node).into_owned(),
+            name: self.own_name(node, MOST_NAME),
+            shallow_bytes: self.shallow[node.index()],
+            retained_bytes: self.retained[node.index()],
+        }
+    }
+
+    fn class_text(&self, node: NodeId) -> std::borrow::Cow<'_, str> {
+        self.strings.text(self.class_name[self.class[node.index()].index()].index())
+    }
+
+    /// The node's own name, of at most so many characters; empty where it says no more than the class.
+    #[must_use]
+    pub fn own_name(&self, node: NodeId, most: usize) -> String {
+        let (name, class) = (self.name[node.index()], self.class_name[self.class[node.index()].index()]);
+        if name == class || name.is_none() {
+            String::new()
+        } else {
+            self.strings.text(name.index()).chars().take(most).collect()
+        }
+    }
+
+    /// Class and own name, on one line and short.
+    #[must_use]
+    pub fn label(&self, node: NodeId) -> String {
+        let class: String = self.class_text(node).chars().take(MOST_NAME).collect();
+        let name = self.own_name(node, MOST_LABEL);
+        if name.trim().is_empty() { class } else { format!("{class} {name:?}") }
+    }
+}

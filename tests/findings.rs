@@ -1,0 +1,183 @@
+//! Findings on real small programs that do what the rules look for, and on one that does not.
+
+#![allow(clippy::unwrap_used)] // tests may fail loudly
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Lake, Table, heaplake};
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(name)
+}
+
+/// Runs a program that writes a snapshot; false where the machine has nothing to run it with.
+fn took(tool: &str, arguments: &[&str]) -> bool {
+    match Command::new(tool).args(arguments).output() {
+        Err(error) => {
+            eprintln!("SKIPPED: {tool} cannot be run here: {error}");
+            false
+        }
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            true
+        }
+    }
+}
+
+/// Analyses a snapshot; its run and its findings.
+fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
+    let json = lake.folder().join("findings.json");
+    lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
+    let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let findings = all[0]["findings"].as_array().unwrap().clone();
+    let run = lake.run();
+    let table = Table::read(&run, "findings.parquet");
+    assert_eq!(table.rows(), findings.len());
+    for (row, finding) in findings.iter().enumerate() {
+        assert_eq!(table.texts("message")[row].as_deref(), finding["message"].as_str());
+        assert_eq!(table.u64s("bytes")[row], finding["bytes"].as_u64());
+    }
+    (run, findings)
+}
+
+fn of_rule<'a>(findings: &'a [Value], rule: &str) -> Vec<&'a Value> {
+    findings.iter().filter(|finding| finding["rule"] == rule).collect()
+}
+
+fn says(finding: &Value, words: &[&str]) {
+    let message = finding["message"].as_str().unwrap();
+    for word in words {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+}
+
+#[test]
+fn a_leaking_service_is_told_on() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("leaking.heapsnapshot");
+    if !took("node", &[program("leaks.js").to_str().unwrap(), "leaking", snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    let suspects = &findings[..3];
+    assert!(
+        suspects.iter().all(|finding| finding["rule"] == "leak-suspect" && finding["severity"] == "high"),
+        "{findings:?}"
+    );
+    let [cache, listeners, buffer] = suspects else { panic!("three") };
+
+    // The cache: class, chain, and bytes as the table of nodes has them.
+    says(cache, &["40,000 × Session", "SessionCache", "Map"]);
+    assert_eq!((&cache["subject"], &cache["count"]), (&Value::from("Session"), &Value::from(40_000)));
+    let nodes = Table::read(&run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    let sessions = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some("Session"));
+    assert_eq!(cache["bytes"].as_u64(), Some(sessions.map(|(_, bytes)| bytes.unwrap()).sum()));
+
+    assert!(listeners["count"].as_u64() >= Some(5_000), "{listeners}");
+    says(listeners, &["× Function", "listener", "Ticker", "Array"]);
+    says(buffer, &["Buffer", "12.0 MiB", "system / Context"]);
+    assert!(!of_rule(&findings, "big-context").is_empty(), "{findings:?}");
+
+    // What a suspect says is not said again.
+    let again = of_rule(&findings, "many-instances");
+    assert!(again.iter().all(|finding| finding["subject"] != "Session"), "{findings:?}");
+
+    // The summary ends with them.
+    let shown = heaplake().arg("show").arg(&run).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("40,000 × Session") && shown.contains("HIGH"), "{shown}");
+}
+
+/// A snapshot of a list, in the little that the format needs.
+fn list(length: u32) -> String {
+    let mut nodes = String::from("9,0,1,0,1,0,0,3,1,3,32,1,0,0");
+    let mut edges = String::from("5,1,7");
+    for element in 0..length {
+        let last = element + 1 == length;
+        nodes += &format!(",3,2,{},32,{},0,0", 5 + 2 * element, u32::from(!last));
+        if element == 0 {
+            edges += ",2,4,14";
+        }
+        if !last {
+            edges += &format!(",2,3,{}", 7 * (element + 3));
+        }
+    }
+    let meta = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"]}"#;
+    format!(
+        r#"{{"snapshot":{{"meta":{meta},"node_count":{},"edge_count":{},"trace_function_count":0}},"nodes":[{nodes}],"edges":[{edges}],"trace_function_infos":[],"trace_tree":[],"samples":[],"locations":[],"strings":["","Holder","Element","next","first"]}}"#,
+        length + 2,
+        length + 1,
+    )
+}
+
+#[test]
+fn a_list_is_one_finding_about_its_holder_and_one_group() {
+    let lake = Lake::new();
+    let snapshot = lake.input("list.heapsnapshot", list(300_000).as_bytes());
+    let (run, findings) = analyzed(&lake, &snapshot);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let [suspect] = suspects[..] else { panic!("{findings:?}") };
+    says(suspect, &["One Element @5", "list", "Holder"]);
+    assert_eq!(suspect["bytes"], 300_000 * 32);
+    heaplake().arg("report").arg(&run).assert().success();
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    // The root, the holder, and all elements.
+    assert_eq!(data["groups"]["of"], 3);
+    assert_eq!(data["groups"]["rows"][2][2], 300_000);
+}
+
+#[test]
+fn a_healthy_service_is_left_in_peace() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("healthy.heapsnapshot");
+    if !took("node", &[program("leaks.js").to_str().unwrap(), "healthy", snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &snapshot);
+    assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
+}
+
+#[test]
+fn sins_of_java_are_found() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("sins.hprof");
+    if !took("java", &["-Xmx256m", program("Sins.java").to_str().unwrap(), dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let boxes = of_rule(&findings, "boxed-numbers");
+    assert!(
+        boxes
+            .iter()
+            .any(|finding| finding["subject"] == "java.lang.Long" && finding["count"].as_u64() >= Some(150_000)),
+        "{findings:?}"
+    );
+    let sparse = of_rule(&findings, "sparse-array");
+    let table = sparse.iter().find(|finding| finding["subject"] == "java.util.HashMap$Node[]").unwrap();
+    // 2,000 tables of 1,024 slots with one entry each, in references of four bytes.
+    assert!((8_000_000..9_000_000).contains(&table["bytes"].as_u64().unwrap()), "{table}");
+    let huge = of_rule(&findings, "huge-array");
+    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(16 << 20)), "{findings:?}");
+    let loaders = of_rule(&findings, "class-loader-leak");
+    assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
+    let locals = of_rule(&findings, "thread-locals");
+    assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+}
+
+#[test]
+fn detached_elements_are_found() {
+    let lake = Lake::new();
+    let (run, findings) = analyzed(&lake, &support::fixtures().join("chromium_dom.heapsnapshot.zst"));
+    let detached =
+        Table::read(&run, "nodes.parquet").u8s("detachedness").into_iter().filter(|&mark| mark == Some(2)).count();
+    let found = of_rule(&findings, "detached-dom");
+    assert_eq!(found.iter().map(|finding| finding["count"].as_u64().unwrap()).sum::<u64>(), detached as u64);
+    assert!(detached > 0);
+}
