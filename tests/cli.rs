@@ -175,7 +175,9 @@ fn other_options_or_content_need_force() {
     lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
     assert!(
-        cause.contains("--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,threads,snapshot)"),
+        cause.contains(
+            "--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,threads,snapshot)"
+        ),
         "{cause}"
     );
     fs::remove_dir_all(lake.path().join("release=2")).unwrap();

@@ -172,7 +172,11 @@ impl Replay {
         let mut cell = calls::NONE;
         // What the runtime sampled is not thinned out any more.
         if sampler.take(&mut counts.counter) || event.count != 1 {
-            counts.sample.add(event.bytes);
+            if sampler.interval() == 1 {
+                counts.sample.add_one_of_all(event.bytes);
+            } else {
+                counts.sample.add(event.bytes);
+            }
             counts.represented = counts.represented.saturating_add(event.count);
             let stack = self.stack(event.stack, frames)?;
             cell = self.cells.add(stack, type_id, event.count, event.bytes)?;

@@ -112,9 +112,15 @@ impl Sample {
     /// Adds an object.
     #[inline]
     pub fn add(&mut self, bytes: u64) {
+        self.add_one_of_all(bytes);
+        self.spread.add(bytes);
+    }
+
+    /// Adds an object where all are taken, so that nobody asks how they vary.
+    #[inline]
+    pub fn add_one_of_all(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
-        self.spread.add(bytes);
     }
 
     /// What `total` objects weigh, of which these are a sample; nothing without a sample.

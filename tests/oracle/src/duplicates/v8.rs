@@ -57,7 +57,7 @@ pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
         for edge in &node.edges {
             let kind = snapshot.edge_type(edge);
             let label = label(snapshot, edge);
-            let is = |text: &str| label.1.as_ref().is_some_and(|name| *name == OracleString::from(text));
+            let is = |text: &str| label.1.as_ref().is_some_and(|name| name.to_utf8().as_deref() == Some(text));
             if kind == "weak" || kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, i)) {
                 continue;
             }
