@@ -40,7 +40,11 @@ const zooms = async (opened) => {
   const before = [await pixels(opened), await crumbs(opened)];
   await opened.locator("#map canvas").scrollIntoViewIfNeeded();
   const box = await opened.locator("#map canvas").boundingBox();
-  await opened.mouse.click(box.x + box.width / 4, box.y + box.height / 2);
+  // Some places are gaps between boxes, or boxes with nothing in them.
+  for (const [right, down] of [[0.25, 0.3], [0.25, 0.5], [0.25, 0.7], [0.6, 0.3], [0.6, 0.7], [0.1, 0.2], [0.85, 0.5]]) {
+    await opened.mouse.click(box.x + box.width * right, box.y + box.height * down);
+    if ((await crumbs(opened)).length > before[1].length) break;
+  }
   const after = [await pixels(opened), await crumbs(opened)];
   assert.ok(before[0] !== after[0], "a click draws another map");
   assert.ok(after[1].length > before[1].length, `a click zooms: ${before[1]} to ${after[1]}`);
@@ -109,7 +113,15 @@ const isUnharmed = async () => {
   assert.ok(name.includes("\\u{202e}") && !name.includes("\u202e"), "marks of direction are shown, not followed");
   await opened.fill("#classes-search", "AAAAAAAA");
   assert.match((await column(opened, 1))[0], /A… \(\d+ bytes more\)/);
-  for (const chain of await opened.locator("#chains details summary").all()) await chain.click();
+  // Opens every chain of every class, those that opening shows, too.
+  for (let closed = -1; closed !== 0;) {
+    closed = await opened.evaluate(() => {
+      const list = document.querySelectorAll("#chains details:not([open])");
+      for (const details of list) details.open = true;
+      return list.length;
+    });
+    await opened.waitForTimeout(50);
+  }
   assert.deepEqual(opened.trouble, []);
   await opened.close();
 };
