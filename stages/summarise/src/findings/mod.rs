@@ -23,6 +23,7 @@ mod leak_suspects;
 mod loaders;
 mod many_instances;
 mod native;
+mod possible_duplicates;
 mod sparse_arrays;
 mod thread_locals;
 mod unreachable;
@@ -86,6 +87,7 @@ fn rules(facts: &Facts) -> Vec<Box<dyn Rule>> {
         Box::new(leak_suspects::LeakSuspects::new(facts)),
         Box::new(many_instances::ManyInstances::default()),
         Box::new(duplicates::Duplicates),
+        Box::new(possible_duplicates::PossibleDuplicates),
         Box::new(detached::Detached::default()),
         Box::new(contexts::Contexts::default()),
         Box::new(huge_values::HugeValues::new(facts)),

@@ -1,0 +1,87 @@
+//! Rule `possible-duplicate-instances`: classes whose instances look alike, but were not looked into to the end, because
+//! the run was not asked to or the allowed work was used up; and the same for the snapshot as a whole.
+
+use super::heap::{Heap, blank};
+use super::{Finding, Rule, Severity};
+use heaplake_kit::text::{count, size};
+use heaplake_kit::{ColumnReader, Context, StageError};
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::findings::Scope;
+use heaplake_schemas::scratch::{self as columns, limits};
+use std::collections::BTreeMap;
+
+/// Characters that mean something in a pattern of class names.
+const SPECIAL: [char; 4] = ['*', '?', '[', ']'];
+
+pub struct PossibleDuplicates;
+
+/// Sets that were not looked into to the end.
+#[derive(Default)]
+struct Open {
+    sets: u64,
+    members: u64,
+    /// What would go of the members themselves, if each set is one of duplicates.
+    bytes: u64,
+}
+
+impl Open {
+    fn add(&mut self, row: &SetRow) {
+        let others = u64::from(row.members) - 1;
+        self.sets += 1;
+        self.members += others + 1;
+        self.bytes = self.bytes.saturating_add(row.instance_bytes.saturating_mul(others));
+    }
+
+    fn says(&self) -> String {
+        format!(
+            "{} instances in {} sets look alike, and nobody looked into what they refer to; up to {} of their own would go",
+            count(self.members),
+            count(self.sets),
+            size(self.bytes),
+        )
+    }
+}
+
+impl Rule for PossibleDuplicates {
+    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+        if !heap.scratch.has(columns::SET_ROW) {
+            return Ok(Vec::new());
+        }
+        let mut rows = ColumnReader::open(heap.scratch, columns::SET_ROW)?;
+        let (mut all, mut classes) = (Open::default(), BTreeMap::<u32, Open>::new());
+        for set in 0..rows.remaining() {
+            let row = rows.next()?;
+            if set.is_multiple_of(1 << 16) {
+                context.check()?;
+            }
+            if row.reasons & (limits::MODE | limits::WORK) != 0 && row.members > 1 {
+                all.add(&row);
+                classes.entry(heap.nodes.class[row.example.index()].0).or_default().add(&row);
+            }
+        }
+        if classes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut whole = finding(Scope::Snapshot, "the snapshot".to_owned(), &all);
+        whole.message = format!("{} classes: {}", count(classes.len() as u64), whole.message);
+        whole.next_step =
+            "Run `heaplake duplicates RUN`; where it was out of work, with a larger --duplicate-work.".to_owned();
+        let of_classes = classes.iter().map(|(&class, open)| {
+            let name = heap.shown_class(class);
+            let mut found = finding(Scope::Class, name.clone(), open);
+            let pattern: String = name.chars().map(|c| if SPECIAL.contains(&c) { '?' } else { c }).collect();
+            found.next_step = format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'`.");
+            found.class_id = Some(class);
+            found
+        });
+        Ok(std::iter::once(whole).chain(of_classes).collect())
+    }
+}
+
+fn finding(scope: Scope, subject: String, open: &Open) -> Finding {
+    let mut finding = blank("possible-duplicate-instances", Severity::Low, scope, subject);
+    finding.count = open.members;
+    finding.bytes = open.bytes;
+    finding.message = open.says();
+    finding
+}
