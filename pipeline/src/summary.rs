@@ -79,6 +79,8 @@ fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))
 }
 
+/// Findings of one rule that are printed.
+const MOST_OF_A_RULE: usize = 2;
 /// Findings that are printed.
 const MOST_FINDINGS: usize = 5;
 
@@ -86,11 +88,17 @@ fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
     if findings.is_empty() {
         return Ok(());
     }
-    match findings.len() - findings.len().min(MOST_FINDINGS) {
+    let of_its_rule = |at: usize| findings[..at].iter().filter(|finding| finding.rule == findings[at].rule).count();
+    let shown: Vec<&Finding> = (0..findings.len())
+        .filter(|&at| of_its_rule(at) < MOST_OF_A_RULE)
+        .take(MOST_FINDINGS)
+        .map(|at| &findings[at])
+        .collect();
+    match findings.len() - shown.len() {
         0 => writeln!(out, "\nFindings\n")?,
         more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,
     }
-    for finding in findings.iter().take(MOST_FINDINGS) {
+    for finding in shown {
         let severity = finding.severity.name().to_uppercase();
         writeln!(out, "  {severity:<6}  {}", shorten(&finding.message, 600))?;
         writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;

@@ -32,11 +32,12 @@ impl Open {
         self.bytes = self.bytes.saturating_add(row.instance_bytes.saturating_mul(others));
     }
 
-    fn says(&self) -> String {
+    fn says(&self, what: &str) -> String {
         format!(
-            "{} instances in {} sets look alike, and nobody looked into what they refer to; up to {} of their own would go",
+            "{} {what} look alike ({} {}), and what they refer to was not looked into; up to {} of their own would go",
             count(self.members),
             count(self.sets),
+            if self.sets == 1 { "set" } else { "sets" },
             size(self.bytes),
         )
     }
@@ -63,13 +64,14 @@ impl Rule for PossibleDuplicates {
             return Ok(Vec::new());
         }
         let mut whole = finding(Scope::Snapshot, "the snapshot".to_owned(), &all);
-        whole.message = format!("{} classes: {}", count(classes.len() as u64), whole.message);
+        whole.message = all.says(&format!("instances of {} classes", count(classes.len() as u64)));
         whole.next_step =
             "Run `heaplake duplicates RUN`; where it was out of work, with a larger --duplicate-work.".to_owned();
         let of_classes = classes.iter().map(|(&class, open)| {
             let name = heap.shown_class(class);
             let mut found = finding(Scope::Class, name.clone(), open);
             let pattern: String = name.chars().map(|c| if SPECIAL.contains(&c) { '?' } else { c }).collect();
+            found.message = open.says(&format!("× {name}"));
             found.next_step = format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'`.");
             found.class_id = Some(class);
             found
@@ -82,6 +84,5 @@ fn finding(scope: Scope, subject: String, open: &Open) -> Finding {
     let mut finding = blank("possible-duplicate-instances", Severity::Low, scope, subject);
     finding.count = open.members;
     finding.bytes = open.bytes;
-    finding.message = open.says();
     finding
 }
