@@ -165,21 +165,19 @@ const SHORTEST_PATHS: Step =
 /// What [`object_equality`] releases.
 const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
 
+const DOMINATORS: Step = Step {
+    releases: &[
+        per_node(columns::RETAINERS_DEGREE),
+        per_edge(columns::RETAINERS_FROM),
+        per_node(columns::PREORDER_PARENT),
+    ],
+    ..step(&dominators::STAGE, dominators::run)
+};
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
-        &[
-            step(&preorder::STAGE, preorder::run),
-            step(&retainers::STAGE, retainers::run),
-            Step {
-                releases: &[
-                    per_node(columns::RETAINERS_DEGREE),
-                    per_edge(columns::RETAINERS_FROM),
-                    per_node(columns::PREORDER_PARENT),
-                ],
-                ..step(&dominators::STAGE, dominators::run)
-            },
-        ],
+        &[step(&preorder::STAGE, preorder::run), step(&retainers::STAGE, retainers::run), DOMINATORS],
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
@@ -222,14 +220,7 @@ const V8: Phases = &[
                 releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
                 ..step(&retainers::STAGE, retainers::run)
             },
-            Step {
-                releases: &[
-                    per_node(columns::RETAINERS_DEGREE),
-                    per_edge(columns::RETAINERS_FROM),
-                    per_node(columns::PREORDER_PARENT),
-                ],
-                ..step(&dominators::STAGE, dominators::run)
-            },
+            DOMINATORS,
         ],
         &[
             step(&owners::STAGE, owners::run),
