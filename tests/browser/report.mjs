@@ -20,7 +20,6 @@ const open = async (path, options) => {
   await opened.waitForSelector("#map canvas");
   return opened;
 };
-const pixels = (opened) => opened.$eval("#map canvas", (canvas) => canvas.toDataURL());
 const crumbs = (opened) => opened.$$eval(".crumbs li", (items) => items.map((item) => item.textContent));
 const column = (opened, number) => opened.$$eval(`#classes tbody td:nth-child(${number})`, (cells) => cells.map((cell) => cell.textContent));
 const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
@@ -37,17 +36,19 @@ const looks = async () => {
 };
 
 const zooms = async (opened) => {
-  const before = [await pixels(opened), await crumbs(opened)];
+  const drawn = await opened.$eval("#map canvas", (canvas) => canvas.toDataURL());
+  const before = await crumbs(opened);
   await opened.locator("#map canvas").scrollIntoViewIfNeeded();
   const box = await opened.locator("#map canvas").boundingBox();
   // Some places are gaps between boxes, or boxes with nothing in them.
   for (const [right, down] of [[0.25, 0.3], [0.25, 0.5], [0.25, 0.7], [0.6, 0.3], [0.6, 0.7], [0.1, 0.2], [0.85, 0.5]]) {
     await opened.mouse.click(box.x + box.width * right, box.y + box.height * down);
-    if ((await crumbs(opened)).length > before[1].length) break;
+    if ((await crumbs(opened)).length > before.length) break;
   }
-  const after = [await pixels(opened), await crumbs(opened)];
-  assert.ok(before[0] !== after[0], "a click draws another map");
-  assert.ok(after[1].length > before[1].length, `a click zooms: ${before[1]} to ${after[1]}`);
+  const after = await crumbs(opened);
+  assert.ok(after.length > before.length, `a click zooms: ${before} to ${after}`);
+  // The map is drawn with a later frame than the path above it.
+  await opened.waitForFunction((old) => document.querySelector("#map canvas").toDataURL() !== old, drawn);
   await opened.locator(".crumbs button").first().click();
   assert.deepEqual(await crumbs(opened), ["Heap"]);
 };
