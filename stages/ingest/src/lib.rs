@@ -7,9 +7,13 @@
 pub mod arrays;
 pub mod blocked;
 pub mod chunks;
+pub mod degrees;
+pub mod index;
 pub mod json;
 pub mod jvm;
+pub mod names;
 pub mod numbers;
+pub mod output;
 pub mod source;
 pub mod v8;
 

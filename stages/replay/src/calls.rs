@@ -1,8 +1,8 @@
 //! Who allocates: sampled objects by stack and type, and the call trees that follow from them.
 
-use crate::charge::Charge;
 use crate::sampling::scale;
 use crate::stacks::{EMPTY, Node};
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 use rustc_hash::FxHashMap;

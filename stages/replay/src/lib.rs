@@ -5,9 +5,7 @@
 //! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
 //! of it.
 
-pub mod blocks;
 pub mod calls;
-pub mod charge;
 pub mod collection;
 pub mod events;
 pub mod heapprofile;
@@ -25,3 +23,5 @@ pub mod symbols;
 pub mod track;
 pub mod tracks;
 pub mod types;
+
+pub use heaplake_nettrace::blocks;

@@ -1,7 +1,6 @@
 //! The replay itself: events in, the state of the heap and of all counts kept up with them.
 
 use crate::calls::{self, Cells};
-use crate::charge::Charge;
 use crate::collection::Open;
 use crate::events::{Allocation, Clock, CollectionStart, Range, Root};
 use crate::lifetimes::{Lifetimes, Moment};
@@ -11,6 +10,7 @@ use crate::symbols::Symbols;
 use crate::track::{Collected, Object, Objects, Survival};
 use crate::tracks::Tracks;
 use crate::types::Types;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;

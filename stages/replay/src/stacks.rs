@@ -4,7 +4,7 @@
 //! that they have in common from the outermost one on, so that the tree is as large as the program's calls are various,
 //! not as the trace is long.
 
-use crate::charge::Charge;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use rustc_hash::FxHashMap;
 

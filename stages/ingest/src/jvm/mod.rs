@@ -9,19 +9,17 @@
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //!
-//! Both passes read records through [`records`]; [`index`] leads from an address to an object. The numbers are those of
+//! Both passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers are those of
 //! Eclipse MAT, object for object.
 
 pub mod classes;
 pub mod cursor;
-pub mod degrees;
 pub mod equality;
-pub mod index;
 pub mod keys;
+pub mod kinds;
 pub mod link;
 pub mod names;
 pub mod objects;
-pub mod output;
 pub mod records;
 pub mod roots;
 pub mod sample;
@@ -33,6 +31,7 @@ pub mod stacks;
 pub mod texts;
 pub mod threads;
 
+use crate::output::Wanted;
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
 use serde::{Deserialize, Serialize};
@@ -66,6 +65,14 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
+}
+
+impl Choices {
+    /// The tables among them.
+    #[must_use]
+    pub fn wanted(self) -> Wanted {
+        Wanted { nodes: self.nodes, edges: self.edges }
+    }
 }
 
 /// A dump between its stages.

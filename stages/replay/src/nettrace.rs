@@ -1,23 +1,114 @@
-//! Payloads of events, handed to the replay.
+//! `.nettrace`, as .NET's EventPipe writes it: payloads of events, handed to the replay.
+//!
+//! Versions 4 and 5 of the container are read; version 6 is refused by name.
 
-use super::cursor::Cursor;
-use super::kinds::Kind;
-use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
+use crate::events::{Allocation, Clock, CollectionStart, Range, Reason, Root};
 use crate::replay::Replay;
-use crate::stacks::Frames;
+use crate::stacks::{self, EMPTY, Frames};
 use crate::symbols::Function;
 use crate::track::Survival;
-use heaplake_kit::StageError;
+use heaplake_kit::{Budget, StageError};
+use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
+use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace};
 
-/// What stands around a payload.
-#[derive(Clone, Copy, Debug)]
-pub struct Around {
-    /// Number of the stack.
-    pub stack: u32,
-    /// When, in ticks.
-    pub time: u64,
-    /// Whether pointers have eight bytes.
-    pub wide: bool,
+pub use heaplake_nettrace::MAGIC;
+
+/// Reads a trace from its magic to its end; gives its version.
+///
+/// # Errors
+/// [`StageError::Input`] for what is not of the format, and those of the replay.
+pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+    let outcome = heaplake_nettrace::read(bytes, &mut Reader(replay), budget)?;
+    replay.anomalies.unknown_stacks += outcome.unknown_stacks;
+    replay.anomalies.lost_events += outcome.lost_events;
+    Ok(Some(outcome.version.to_string()))
+}
+
+/// An event that means something to a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A collection begins (version of the payload).
+    Start(u32),
+    /// It ends.
+    End,
+    /// So many bytes were allocated (version of the payload).
+    Tick(u32),
+    /// An object was allocated.
+    Allocation,
+    /// Types.
+    Types,
+    /// Roots.
+    Roots,
+    /// Objects of a walk of the heap.
+    Nodes,
+    /// Ranges that survive where they are.
+    Surviving,
+    /// Ranges that move.
+    Moved,
+    /// Addresses of a generation.
+    Range,
+    /// A method with its code.
+    Method,
+    /// A module.
+    Module,
+}
+
+struct Reader<'a>(&'a mut Replay);
+
+impl Events for Reader<'_> {
+    type Kind = Kind;
+
+    fn kind(provider: &str, event: u32, version: u32) -> Option<Kind> {
+        Some(match (provider, event) {
+            (RUNTIME, 1) => Kind::Start(version),
+            (RUNTIME, 2) => Kind::End,
+            (RUNTIME, 10) => Kind::Tick(version),
+            (RUNTIME, 20 | 32) => Kind::Allocation,
+            (RUNTIME, 15) => Kind::Types,
+            (RUNTIME, 16) => Kind::Roots,
+            (RUNTIME, 18) => Kind::Nodes,
+            (RUNTIME, 21) => Kind::Surviving,
+            (RUNTIME, 22) => Kind::Moved,
+            (RUNTIME, 23) => Kind::Range,
+            // Loaded and unloaded; at the beginning and the end of a rundown.
+            (RUNTIME | RUNDOWN, 143 | 144) => Kind::Method,
+            (RUNTIME, 152) | (RUNDOWN, 153 | 154) => Kind::Module,
+            _ => return None,
+        })
+    }
+
+    fn trace(&mut self, trace: &Trace) {
+        let &Trace { frequency, origin_us, origin, .. } = trace;
+        self.0.clock = Clock { frequency: frequency as f64, origin_us, origin };
+    }
+
+    #[inline]
+    fn event(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        around: Around,
+        stacks: &mut Stacks<'_>,
+    ) -> Result<bool, StageError> {
+        apply(kind, payload, around, self.0, &mut Written(stacks))
+    }
+}
+
+/// The stacks that the trace has written.
+struct Written<'a, 'b>(&'a mut Stacks<'b>);
+
+impl Frames for Written<'_, '_> {
+    #[inline]
+    fn node(&mut self, stack: u32, stacks: &mut stacks::Stacks) -> Result<u32, StageError> {
+        if stack == 0 {
+            return Ok(EMPTY);
+        }
+        let tree = |mut frames: &mut dyn Iterator<Item = u64>| {
+            Iterator::try_fold(&mut frames, EMPTY, |node, frame| stacks.callee(node, frame))
+        };
+        let node = self.0.named(stack, tree)?;
+        Ok(node.unwrap_or(EMPTY))
+    }
 }
 
 /// All generations that a collection of the oldest one condemns, as bits.
@@ -30,7 +121,7 @@ const CONCURRENT: u32 = 0b1_1100;
 ///
 /// # Errors
 /// Those of the replay.
-pub fn apply(
+fn apply(
     kind: Kind,
     payload: &[u8],
     around: Around,
