@@ -3,6 +3,7 @@
 use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
+use heaplake_ingest::dotnet::{join, walk};
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
@@ -145,19 +146,26 @@ pub fn phases(format: Format) -> Phases {
     match format {
         Format::V8 => V8,
         Format::Jvm => JVM,
+        Format::Dotnet => DOTNET,
     }
 }
 
-/// What [`texts`] releases. How large it is, its stage counts.
-const TEXTS: [Release; texts::RELEASES.len()] = {
-    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+/// Columns whose sizes their stage counts.
+const fn named<const N: usize>(columns: [&'static str; N]) -> [Release; N] {
+    let mut releases = [small(columns::HOLDS_ORPHAN); N];
     let mut at = 0;
-    while at < releases.len() {
-        releases[at].column = texts::RELEASES[at];
+    while at < N {
+        releases[at].column = columns[at];
         at += 1;
     }
     releases
-};
+}
+
+/// What [`texts`] releases.
+const TEXTS: [Release; texts::RELEASES.len()] = named(texts::RELEASES);
+
+/// What [`join`] releases.
+const WALK: [Release; join::RELEASES.len()] = named(join::RELEASES);
 
 const SHORTEST_PATHS: Step =
     Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
@@ -174,6 +182,12 @@ const DOMINATORS: Step = Step {
     ..step(&dominators::STAGE, dominators::run)
 };
 
+const RETAINED: Step = Step {
+    // Both lanes of the phase before read them.
+    releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+    ..step(&retained::STAGE, retained::run)
+};
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -184,17 +198,22 @@ const JVM: Phases = &[
             SHORTEST_PATHS,
         ],
     ],
-    &[&[Step {
-        // Both lanes of the phase before read them.
-        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
-        ..step(&retained::STAGE, retained::run)
-    }]],
+    &[&[RETAINED]],
     &[&[Step {
         need: Need::Duplicates,
         releases: &OBJECT_EQUALITY,
         ..step(&object_equality::STAGE, object_equality::run)
     }]],
     &[DUPLICATES],
+];
+
+const DOTNET: Phases = &[
+    &[&[Step { appends: true, releases: &WALK, ..step(&join::STAGE, join::run) }]],
+    &[
+        &[step(&preorder::STAGE, preorder::run), step(&retainers::STAGE, retainers::run), DOMINATORS],
+        &[step(&distances::STAGE, distances::run), SHORTEST_PATHS],
+    ],
+    &[&[RETAINED]],
 ];
 
 /// What distances need of edges, and the shortest paths after them.
@@ -270,7 +289,7 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..8],
+        Format::V8 | Format::Dotnet => &ALL[..8],
         Format::Jvm => &ALL,
     }
 }
@@ -281,6 +300,7 @@ pub fn reader(format: Format) -> &'static StageInfo {
     match format {
         Format::V8 => &read::STAGE,
         Format::Jvm => &scan::STAGE,
+        Format::Dotnet => &walk::STAGE,
     }
 }
 

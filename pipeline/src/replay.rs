@@ -5,7 +5,7 @@ use crate::inputs;
 use crate::memory::{self, peak_rss};
 use crate::progress::{Display, Mode};
 use crate::workplace::Workplace;
-use heaplake_ingest::source::Source;
+use heaplake_ingest::source::{Feed, Source};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, ColumnReader, Context, InputError, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_publish::commit::{self, NewRun};
@@ -13,7 +13,7 @@ use heaplake_publish::{
     allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
     lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
 };
-use heaplake_replay::blocks::{Blocks, HINT};
+use heaplake_replay::blocks::HINT;
 use heaplake_replay::replay::{Mode as Recorded, Options};
 use heaplake_replay::stage::{self, Format};
 use heaplake_schemas::replay::{ABSENT, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
@@ -25,24 +25,6 @@ use std::time::Instant;
 
 /// Types and functions that the summary shows.
 const SHOWN: usize = 10;
-
-/// The input's blocks, as a replay takes them.
-struct Input<'a> {
-    source: Source,
-    context: &'a Context<'a>,
-}
-
-impl Blocks for Input<'_> {
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, StageError> {
-        let more = self.source.next_block(block, self.context)?;
-        self.context.step(block.len() as u64)?;
-        Ok(more)
-    }
-}
 
 /// Replays one trace and commits its run.
 ///
@@ -127,7 +109,7 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
             SampleMode::CreationAndCollection => Recorded::CreationAndCollection,
         },
     };
-    let mut input = Input { source, context };
+    let mut input = Feed::new(source, context);
     let ((mut facts, stats), seconds) = clocked(|| stage::run(format, &mut input, options, scratch, context))?;
     let identity = input.source.identity().cloned().unwrap_or_default();
     if identity.hash.is_empty() {

@@ -127,6 +127,9 @@ pub struct Options {
     /// Whether a damaged input is analysed as far as it can be read.
     #[serde(default)]
     pub salvage: bool,
+    /// Which of the walks of the heap in a trace, counted from 1, where not the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<u32>,
     /// Which classes are big.
     #[serde(default)]
     pub big: BigClasses,
@@ -369,6 +372,9 @@ pub struct Summary {
     /// What the run leaves out, where the input is damaged and its readable part was asked for.
     #[serde(default)]
     pub partial: Option<String>,
+    /// What else there is to say of the input, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Duplicate instances, where they were looked for.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,

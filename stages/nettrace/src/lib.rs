@@ -3,12 +3,13 @@
 //!
 //! Two stage crates read these files, one for allocations and collections, the other for walks of the heap. Each says
 //! which events it wants ([`Events`]); [`read`](mod@read) takes the container apart, [`span`] brings the events into order
-//! of time, [`cursor`] reads their fields. [`blocks`] is how bytes come in.
+//! of time, [`cursor`] reads their fields, [`payload`] those that both understand. [`blocks`] is how bytes come in.
 
 pub mod blocks;
 pub mod cursor;
 pub mod header;
 pub mod kinds;
+pub mod payload;
 pub mod read;
 pub mod sequence;
 pub mod span;

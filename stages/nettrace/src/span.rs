@@ -19,6 +19,8 @@ pub struct Around {
     pub time: u64,
     /// Whether pointers have eight bytes.
     pub wide: bool,
+    /// Where the payload begins in the content of the trace.
+    pub offset: u64,
 }
 
 /// Bytes of an entry of the table of stacks.
@@ -147,9 +149,10 @@ impl<K: Copy> Span<K> {
         let mut stacks = Stacks { blocks: &self.blocks, known: &mut self.stacks, wide, unknown: 0 };
         for event in &self.events {
             let payload = &self.blocks[event.block as usize][event.start as usize..][..event.length as usize];
-            let around = Around { stack: event.stack, time: event.time, wide };
+            let offset = self.offsets[event.block as usize] + u64::from(event.start);
+            let around = Around { stack: event.stack, time: event.time, wide, offset };
             if !reader.event(event.kind, payload, around, &mut stacks)? {
-                return Ok(Err(Short(self.offsets[event.block as usize] + u64::from(event.start))));
+                return Ok(Err(Short(offset)));
             }
         }
         self.unknown_stacks += stacks.unknown;

@@ -9,7 +9,7 @@ use crate::symbols::Function;
 use crate::track::Survival;
 use heaplake_kit::{Budget, StageError};
 use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
-use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace};
+use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace, payload};
 
 pub use heaplake_nettrace::MAGIC;
 
@@ -123,12 +123,12 @@ const CONCURRENT: u32 = 0b1_1100;
 /// Those of the replay.
 fn apply(
     kind: Kind,
-    payload: &[u8],
+    bytes: &[u8],
     around: Around,
     replay: &mut Replay,
     frames: &mut impl Frames,
 ) -> Result<bool, StageError> {
-    let mut fields = Cursor(payload);
+    let mut fields = Cursor(bytes);
     match kind {
         Kind::Allocation => {
             let Some(allocation) = allocation(&mut fields, around) else { return Ok(false) };
@@ -158,7 +158,7 @@ fn apply(
             replay.symbols.load(start, size, function)?;
         }
         Kind::Module => {
-            let Some((module, path)) = module(&mut fields) else { return Ok(false) };
+            let Some((module, path)) = payload::module(&mut fields) else { return Ok(false) };
             replay.symbols.name_module(module, &path)?;
         }
         Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
@@ -233,27 +233,13 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     Some((start, size, Function { handle, name, signature, module, ..Function::default() }))
 }
 
-fn module(fields: &mut Cursor<'_>) -> Option<(u64, String)> {
-    let module = fields.u64()?;
-    fields.u64()?; // assembly
-    fields.take(8)?; // flags, reserved
-    let managed = fields.utf16()?;
-    Some((module, if managed.is_empty() { fields.utf16()? } else { managed }))
-}
-
 /// An event of many entries. Counts and entries must agree; what was handed on before the end stays.
 fn bulk(
     fields: &mut Cursor<'_>,
     indexed: bool,
     mut entry: impl FnMut(&mut Cursor<'_>) -> Result<bool, StageError>,
 ) -> Result<bool, StageError> {
-    if indexed && fields.u32().is_none() {
-        return Ok(false);
-    }
-    let Some(count) = fields.u32() else { return Ok(false) };
-    if fields.u16().is_none() {
-        return Ok(false);
-    }
+    let Some(payload::Bulk { count, .. }) = payload::Bulk::read(fields, indexed) else { return Ok(false) };
     for _ in 0..count {
         if !entry(fields)? {
             return Ok(false);
@@ -262,38 +248,17 @@ fn bulk(
     Ok(true)
 }
 
-/// A bit of the flags of types: its objects are arrays.
-const ARRAY: u32 = 8;
-
 fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageError> {
-    let mut one = || {
-        let handle = fields.u64()?;
-        fields.take(12)?; // module, name id
-        let flags = fields.u32()?;
-        fields.u8()?; // kind of element
-        let name = fields.utf16()?;
-        let parameters = fields.u32()?;
-        fields.take((parameters as usize).checked_mul(8)?)?;
-        Some((handle, flags, name))
-    };
-    let Some((handle, flags, name)) = one() else { return Ok(false) };
-    if !name.is_empty() {
-        let name = if flags & ARRAY != 0 && !name.ends_with(']') { format!("{name}[]") } else { name };
-        replay.types.name(handle, name.as_bytes())?;
+    let Some(of) = payload::Type::read(fields) else { return Ok(false) };
+    if !of.name.is_empty() {
+        replay.types.name(of.id, of.display().as_bytes())?;
     }
     Ok(true)
 }
 
 fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
-    let mut one = || {
-        fields.pointer(wide)?;
-        let kind = fields.u8()?;
-        fields.u32()?;
-        fields.pointer(wide)?;
-        Some(kind)
-    };
-    let Some(kind) = one() else { return false };
-    replay.root(match kind {
+    let Some(root) = payload::Root::read(fields, wide) else { return false };
+    replay.root(match root.kind {
         0 => Root::Stack,
         1 => Root::Finalizer,
         2 => Root::Handle,
@@ -303,10 +268,9 @@ fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
 }
 
 fn node(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    let address = fields.pointer(wide);
-    match (address, fields.take(24)) {
-        (Some(address), Some(_)) => replay.walked(address).map(|()| true),
-        _ => Ok(false),
+    match payload::Node::read(fields, wide) {
+        Some(node) => replay.walked(node.address).map(|()| true),
+        None => Ok(false),
     }
 }
 
