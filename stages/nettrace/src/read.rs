@@ -267,7 +267,8 @@ impl<E: Events> Reader<'_, E> {
             };
             self.sequences.event(header.capture_thread, header.sequence)?;
             if let Some(kind) = kind {
-                let begin = block.len() - rest.0.len() - payload.len();
+                // Behind the payload there may be padding.
+                let begin = payload.as_ptr().addr() - block.as_ptr().addr();
                 self.span.hold((kind, header.time, header.stack), (number, begin, payload.len()))?;
             }
         }
