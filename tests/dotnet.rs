@@ -9,7 +9,7 @@ mod support;
 use heaplake::analyze::{Outcome, Request, analyze};
 use heaplake::progress::Mode;
 use heaplake_ingest::source::Input;
-use heaplake_oracle::dotnet::{Heap, Layout, random, read, truth};
+use heaplake_oracle::dotnet::{Heap, Layout, gcdump, random, read, truth};
 use heaplake_oracle::rng::SplitMix64;
 use heaplake_schemas::run::{Options, Tables};
 use std::fs;
@@ -245,4 +245,60 @@ fn lies_are_named() {
     assert!(twice.contains("expected every object once, found another one at 0x"), "{twice}");
     let huge = refused(&|heap| heap.walks[0].objects.iter_mut().for_each(|object| object.size = u64::MAX / 2));
     assert!(huge.contains("larger than 2^64"), "{huge}");
+}
+
+#[test]
+fn dumps_equal_the_oracle() {
+    for seed in 0..cases(500) {
+        let folder = support::fast_folder();
+        let graph = gcdump::graph(seed, 30);
+        let file = graph.to_gcdump(seed);
+        let outcome = analysed(folder.path(), &file, None, 2, 96 << 20);
+        let outcome = outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+        dotnet::check_dump(&graph, &outcome.place);
+        if seed % 20 == 0 {
+            let expected = bytes(&outcome.place);
+            let again = analysed(folder.path(), &gzip(&file), None, 1, heaplake::plan::smallest_budget()).unwrap();
+            assert_eq!(bytes(&again.place), expected, "seed {seed}");
+        }
+        assert_eq!(outcome.run.summary.format, "dotnet-gcdump");
+    }
+}
+
+/// Cut anywhere up to the end of the graph, or changed: an error that names the place, or a graph that adds up.
+#[test]
+fn damaged_dumps() {
+    let folder = support::fast_folder();
+    let file = gcdump::graph(7, 30).to_gcdump(7);
+    let graph = file.len() - 80;
+    for cut in 24..graph {
+        let error = analysed(folder.path(), &file[..cut], None, 1, 96 << 20).expect_err("cut");
+        assert!(error.contains("byte ") && error.contains("expected"), "{cut}: {error}");
+    }
+    let mut rng = SplitMix64::new(5);
+    let (mut taken, rounds) = (0, cases(600));
+    for _ in 0..rounds {
+        let mut file = file.clone();
+        let at = 24 + rng.below(file.len() - 24);
+        file[at] = rng.next_u64() as u8;
+        taken += u64::from(analysed(folder.path(), &file, None, 1, 96 << 20).is_ok());
+    }
+    assert!(taken > rounds / 20 && taken < rounds, "{taken}");
+}
+
+/// What of a dump is not read is refused by name.
+#[test]
+fn other_dumps_are_refused() {
+    let lake = Lake::new();
+    let file = gcdump::graph(7, 30).to_gcdump(7);
+    let refused = |at: usize, byte: u8| {
+        let mut file = file.clone();
+        file[at] = byte;
+        complaint(&mut lake.analyze(lake.input("other.gcdump", &file)), 1).0
+    };
+    // The version of the dump, the reader that the graph asks for.
+    assert!(refused(27, 8).contains("found version 8"));
+    assert!(refused(24 + 26 + 7, 1).contains("with names in other files"));
+    assert!(refused(24 + 15, b'X').contains("expected an object of type GCHeapDump"));
+    lake.assert_empty();
 }

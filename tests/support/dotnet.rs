@@ -3,8 +3,8 @@
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
 use crate::support::{Table, check_chain_sums};
-use heaplake_oracle::dotnet::Truth;
 use heaplake_oracle::dotnet::truth::NodeTruth;
+use heaplake_oracle::dotnet::{Truth, gcdump};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -96,4 +96,38 @@ fn check_classes(truth: &Truth, run: &Path) {
     assert_eq!(ours.len(), table.rows(), "keys tell classes apart");
     assert_eq!(ours, truth.classes);
     assert!(table.texts("class").iter().all(|class| class.as_deref() != Some("")));
+}
+
+/// Every node of a dump, by number.
+pub fn check_dump(graph: &gcdump::Graph, run: &Path) {
+    let nodes = Table::read(run, "nodes.parquet");
+    let table = Table::read(run, "edges.parquet");
+    let mut edges: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (from, to) in table.u32s("from").into_iter().zip(table.u32s("to")) {
+        edges.entry(from.unwrap()).or_default().push(to.unwrap());
+    }
+    let (kinds, classes, ids) = (nodes.texts("kind"), nodes.texts("class"), nodes.u64s("id"));
+    let (shallow, retained) = (nodes.u64s("shallow_bytes"), nodes.u64s("retained_bytes"));
+    let (dominators, distances) = (nodes.u32s("dominator"), nodes.i32s("distance"));
+    let truth = graph.truth();
+    assert_eq!(nodes.rows(), truth.len());
+    for (row, expected) in truth.iter().enumerate() {
+        assert_eq!(ids[row], Some(graph.nodes[row].address));
+        let ours = gcdump::NodeTruth {
+            kind: kinds[row].clone().unwrap(),
+            class: classes[row].clone().unwrap(),
+            shallow: shallow[row].unwrap(),
+            retained: retained[row].unwrap(),
+            dominator: dominators[row].unwrap(),
+            distance: distances[row].map(|distance| distance as u32),
+            edges: edges.remove(&(row as u32)).unwrap_or_default(),
+        };
+        assert_eq!(&ours, expected, "node {row}");
+    }
+    let keys: BTreeSet<_> = Table::read(run, "classes.parquet").texts("class_key").into_iter().collect();
+    assert_eq!(keys.len(), Table::read(run, "classes.parquet").rows(), "keys tell classes apart");
+    let snapshot = Table::read(run, "snapshot.parquet");
+    let described = graph.nodes[graph.root as usize].references.len() as u64;
+    assert_eq!(snapshot.u64s("root_count"), [Some(described)]);
+    check_chain_sums(run);
 }

@@ -51,6 +51,12 @@ impl Type {
         Some(Self { id, module, token, flags, element, name, parameters })
     }
 
+    /// One of which nothing but its name and module is known.
+    #[must_use]
+    pub fn named(id: u64, module: u64, name: String) -> Self {
+        Self { id, module, token: 0, flags: 0, element: 0, name, parameters: Vec::new() }
+    }
+
     /// Whether its objects are arrays.
     #[must_use]
     pub fn is_array(&self) -> bool {

@@ -16,11 +16,12 @@
 
 use super::recorder::{DEGREE, DEPENDENTS, Dependent, ROOT_KINDS, ROOTS, Root, SIZE, TARGET, TYPE};
 use super::types::{KIND, NODE_KINDS, node_kind};
-use super::{FIRST, ROOT, Walk};
+use super::{FIRST, Walk};
 use crate::degrees::InDegrees;
 use crate::index::{Index, Twice, Word};
 use crate::names::Names;
 use crate::output::{Holding, Output, Wanted};
+use heaplake_kit::array::Fault;
 use heaplake_kit::{
     Array, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError,
     StageInfo, Stats, Store, StringTable,
@@ -63,6 +64,22 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut walk = Walk::load(scratch)?;
     let nodes = walk.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
+    let spilled = if walk.by_address {
+        addresses(&mut walk, scratch, context)?
+    } else {
+        let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
+        let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
+        join(&mut walk, Numbers(nodes), degrees, scratch, context)?;
+        room.spilled_bytes()
+    };
+    walk.save(scratch)?;
+    context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: spilled })
+}
+
+/// Joins objects that are referred to by address; the bytes that were spilled.
+fn addresses(walk: &mut Walk, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
+    let nodes = walk.facts.node_count;
     let (index, spilled) = Index::build(FIRST, walk.unit, nodes + nodes / 8, scratch, context)?;
     let index = match index {
         Ok(index) => index,
@@ -74,14 +91,34 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
     match (index.resident(), degrees) {
-        (Ok(index), None) => join(&mut walk, index, None::<BudgetVec<u8>>, scratch, context)?,
-        (Ok(index), Some(Array::Resident(degrees))) => join(&mut walk, index, Some(degrees), scratch, context)?,
-        (Ok(index), degrees) => join(&mut walk, index, degrees, scratch, context)?,
-        (Err(index), degrees) => join(&mut walk, index, degrees, scratch, context)?,
+        (Ok(index), None) => join(walk, index, None::<BudgetVec<u8>>, scratch, context)?,
+        (Ok(index), Some(Array::Resident(degrees))) => join(walk, index, Some(degrees), scratch, context)?,
+        (Ok(index), degrees) => join(walk, index, degrees, scratch, context)?,
+        (Err(index), degrees) => join(walk, index, degrees, scratch, context)?,
     }
-    walk.save(scratch)?;
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
+    Ok(spilled + room.spilled_bytes())
+}
+
+/// Leads from what a walk calls an object to its node.
+trait Find {
+    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
+}
+
+impl<W: Fetch<Word>, L: Fetch<u32>> Find for Index<W, L> {
+    #[inline]
+    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault> {
+        Self::find(self, object)
+    }
+}
+
+/// Objects that are called by the numbers of their nodes, of which there are so many.
+struct Numbers(u64);
+
+impl Find for Numbers {
+    #[inline]
+    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault> {
+        Ok((object < self.0).then_some(NodeId(object as u32)))
+    }
 }
 
 /// What no edge leads from.
@@ -95,8 +132,8 @@ struct Outside {
 }
 
 impl Outside {
-    fn load<W: Fetch<Word>, L: Fetch<u32>>(
-        index: &mut Index<W, L>,
+    fn load(
+        index: &mut impl Find,
         names: &mut Names,
         scratch: &Scratch,
         context: &Context<'_>,
@@ -104,6 +141,9 @@ impl Outside {
         let budget = &context.budget;
         let mut outside =
             Self { roots: budget.growing("roots"), dependents: budget.growing("dependent handles"), lost: 0 };
+        if !scratch.has(ROOTS) {
+            return Ok(outside);
+        }
         let strings = StringTable::open(scratch, STRINGS)?;
         let class_names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
         let mut roots = ColumnReader::open(scratch, ROOTS)?;
@@ -140,9 +180,9 @@ impl Outside {
     }
 }
 
-fn join<W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>>(
+fn join<D: Store<u8>>(
     walk: &mut Walk,
-    mut index: Index<W, L>,
+    mut index: impl Find,
     degrees: Option<D>,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -159,16 +199,23 @@ fn join<W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>>(
         held.insert(to.index());
         output.edge::<true>(to, edge_kind::ROOT, || name.0, Holding::Yes)?;
     }
-    output.end(node_kind::ROOT, ClassId(walk.types), 0)?;
+    if walk.by_address {
+        output.end(node_kind::ROOT, ClassId(walk.types), 0)?;
+    }
     let kinds = ColumnMap::open(scratch, KIND, None)?;
     let mut types = ColumnReader::open(scratch, TYPE)?;
     let mut sizes = ColumnReader::open(scratch, SIZE)?;
     let mut references = ColumnReader::open(scratch, DEGREE)?;
     let mut targets = ColumnReader::open(scratch, TARGET)?;
     let mut dependents = outside.dependents.iter().peekable();
+    let mut root_count = outside.roots.len() as u64;
     while types.remaining() > 0 {
         let node = output.node();
-        for _ in 0..references.next()? {
+        let count = references.next()?;
+        if node == walk.facts.root {
+            root_count = count.into();
+        }
+        for _ in 0..count {
             let Some(to) = index.find(targets.next()?)? else {
                 outside.lost += 1;
                 continue;
@@ -194,20 +241,20 @@ fn join<W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>>(
     scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
     nameless(nodes, scratch)?;
     let mut orphans = ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?;
-    let (mut orphan_count, first) = (0u64, FIRST as usize);
-    for node in (first..nodes as usize).filter(|&node| !held.contains(node)) {
+    let (mut orphan_count, root) = (0u64, walk.facts.root.index());
+    for node in (0..nodes as usize).filter(|&node| node != root && !held.contains(node)) {
         orphans.push(NodeId(node as u32))?;
         orphan_count += 1;
     }
     orphans.finish()?;
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
-    seed.push(NodeId(ROOT))?;
+    seed.push(walk.facts.root)?;
     seed.finish()?;
     let facts = &mut walk.facts;
     facts.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
     facts.edge_count = edges;
     facts.holding_edge_count = holding;
-    facts.root_count = outside.roots.len() as u64;
+    facts.root_count = root_count;
     facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
     facts.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
     facts.synthetic_kinds = vec![node_kind::ROOT];

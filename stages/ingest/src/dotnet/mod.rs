@@ -1,4 +1,4 @@
-//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`).
+//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), or as a tool has put them down (`.gcdump`).
 //!
 //! The stages of this folder, in this order:
 //!
@@ -7,13 +7,15 @@
 //! | [`walk`] | the input | objects, references and roots of one walk by address; names and keys of classes |
 //! | [`join`] | these | classes, sizes and edges of all objects, holding edges, in-degrees, orphans, distance seeds |
 //!
-//! [`events`] reads the events of a trace and [`recorder`] keeps a walk, whose types [`types`] gives names to.
+//! [`events`] reads the events of a trace, [`gcdump`] a dump; [`recorder`] keeps a walk, whose types [`types`] gives names
+//! to.
 //!
 //! A walk follows a full collection, so all objects in it are alive. It has no fields and no values: references have no
 //! names, and nothing can be said of duplicates.
 
 pub mod census;
 pub mod events;
+pub mod gcdump;
 pub mod join;
 pub mod recorder;
 pub mod types;
@@ -34,10 +36,13 @@ pub const ROOT_ID: u64 = u64::MAX;
 /// Name of the format of walks in traces, in facts.
 pub const TRACE: &str = "dotnet-nettrace";
 
+/// Name of the format of dumps, in facts.
+pub const DUMP: &str = "dotnet-gcdump";
+
 /// Whether a content that begins so is of these formats.
 #[must_use]
 pub fn recognises(beginning: &[u8]) -> bool {
-    beginning.starts_with(heaplake_nettrace::MAGIC)
+    beginning.starts_with(heaplake_nettrace::MAGIC) || beginning.starts_with(gcdump::MAGIC)
 }
 
 /// What the user can choose.
@@ -58,6 +63,8 @@ pub struct Walk {
     pub offset: u64,
     /// What addresses are multiples of, as a power of two.
     pub unit: u32,
+    /// Whether references are addresses, and the root is not among the objects; otherwise both are numbers of nodes.
+    pub by_address: bool,
     /// How many types there are.
     pub types: u32,
     /// Whether the table of nodes is wanted.

@@ -42,6 +42,8 @@ const DEEPEST: usize = 32;
 struct Known {
     id: u64,
     definition: Option<Type>,
+    /// Kind of its nodes, where that does not follow from the definition.
+    kind: Option<u8>,
 }
 
 /// The types, by the order in which they came up.
@@ -91,7 +93,7 @@ impl Types {
         // One class is that of the root.
         let position = u32::try_from(self.types.len()).ok().filter(|&position| position < u32::MAX - 1);
         let position = position.ok_or(StageError::Overflow("the number of types"))?;
-        self.types.push(Known { id, definition: None })?;
+        self.types.push(Known { id, definition: None, kind: None })?;
         self.by_id.insert(id, position);
         Ok(position)
     }
@@ -112,6 +114,16 @@ impl Types {
         Ok(())
     }
 
+    /// Says what a type is, and of what kind its nodes are.
+    ///
+    /// # Errors
+    /// As [`Self::position`].
+    pub fn declare(&mut self, definition: Type, kind: u8) -> Result<(), StageError> {
+        let position = self.position(definition.id)? as usize;
+        self.types[position].kind = Some(kind);
+        self.define(definition)
+    }
+
     /// Says where the file of a module lies; its name without folder and ending is that of the module.
     ///
     /// # Errors
@@ -119,8 +131,9 @@ impl Types {
     pub fn module(&mut self, id: u64, path: &str) -> Result<(), StageError> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let name = file.strip_suffix(".dll").or_else(|| file.strip_suffix(".exe")).unwrap_or(file);
-        self.charge.add(ENTRY + name.len() as u64)?;
-        self.modules.insert(id, name.to_owned());
+        if self.modules.insert(id, name.to_owned()).is_none() {
+            self.charge.add(ENTRY + name.len() as u64)?;
+        }
         Ok(())
     }
 
@@ -189,6 +202,7 @@ impl Types {
             keys.end()?;
             unknown += u64::from(of.definition.is_none());
             kinds.push(match &of.definition {
+                _ if of.kind.is_some() => of.kind.unwrap_or_default(),
                 Some(definition) if definition.is_string() => node_kind::STRING,
                 Some(definition) if definition.is_array() => node_kind::ARRAY,
                 _ => node_kind::OBJECT,

@@ -14,7 +14,7 @@
 //! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView makes heaps of the same.
 
 use super::events::Walker;
-use super::{Choices, Walk};
+use super::{Choices, Walk, gcdump};
 use crate::source::{Feed, Source};
 use heaplake_kit::{Context, InputError, Scratch, StageError, StageInfo, Stats};
 use heaplake_nettrace::Bytes;
@@ -49,11 +49,15 @@ pub fn run(
     let name = source.name().to_owned();
     let mut feed = Feed::new(source, context);
     let mut bytes = Bytes::new(&mut feed);
-    let mut walker = Walker::new(name, choices.walk, scratch, context)?;
-    let outcome = heaplake_nettrace::read(&mut bytes, &mut walker, &context.budget)?;
+    let mut walk = if bytes.peek()? == gcdump::MAGIC.first().copied() {
+        gcdump::read(&name, &mut bytes, scratch, context)?
+    } else {
+        let mut walker = Walker::new(name, choices.walk, scratch, context)?;
+        let outcome = heaplake_nettrace::read(&mut bytes, &mut walker, &context.budget)?;
+        walker.finish(&outcome, bytes.offset())?
+    };
     bytes.drain()?;
     let content_bytes = bytes.offset();
-    let mut walk = walker.finish(&outcome, content_bytes)?;
     let identity = feed.source.identity().cloned().unwrap_or_default();
     if identity.hash.is_empty() {
         let (expected, found) = ("the end of the input".to_owned(), "more".to_owned());

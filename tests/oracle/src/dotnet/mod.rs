@@ -4,6 +4,7 @@
 //!   [`read`](mod@read) takes one apart.
 //! * [`mod@truth`]: what the tables must say about a walk.
 //! * [`random`]: heaps from a seed.
+//! * [`gcdump`]: the other form, a graph that a tool has put down.
 //!
 //! ```
 //! use heaplake_oracle::dotnet::{Heap, Layout, Object, Root, Type, Walk, truth};
@@ -21,6 +22,7 @@
 //! assert!(heap.to_nettrace(&Layout::default()).starts_with(b"Nettrace"));
 //! ```
 
+pub mod gcdump;
 pub mod random;
 pub mod read;
 pub mod truth;
