@@ -53,6 +53,10 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
 
     let name = match &request.snapshot {
         Some(name) => name.clone(),
+        // The analysis of a snapshot has the plain name.
+        None if facts.format == Format::AllocationTree.name() => {
+            format!("{}-{}-allocations", inputs::stem(&request.input), &facts.input_hash[..8])
+        }
         None => format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]),
     };
     let place = commit::place(&request.lake, &request.release, &name);
@@ -94,8 +98,10 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     let beginning = source.peek(context)?;
     let Some(format) = Format::of(beginning) else {
         let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
-        let (file, expected) =
-            (source.name().to_owned(), "a trace (.nettrace, .heapprofile, or a profiler log)".to_owned());
+        let (file, expected) = (
+            source.name().to_owned(),
+            "a trace (.nettrace, .heapprofile, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
+        );
         let found = format!("{shown:?}");
         return Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into());
     };

@@ -225,6 +225,33 @@ impl Replay {
         Ok(())
     }
 
+    /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be sampled.
+    ///
+    /// # Errors
+    /// As [`Self::allocation`].
+    pub fn site(
+        &mut self,
+        type_handle: u64,
+        (count, bytes): (u64, u64),
+        frames: &mut impl Frames,
+    ) -> Result<(), StageError> {
+        self.sampler = Sampler::new(1, self.options.seed);
+        self.coverage = Coverage::Every;
+        let type_id = self.types.number(type_handle)?;
+        let counts = counts(&mut self.counts, type_id, &self.sampler);
+        for (sum, more) in [
+            (&mut counts.allocated, count),
+            (&mut counts.bytes, bytes),
+            (&mut counts.sample.count, count),
+            (&mut counts.sample.bytes, bytes),
+            (&mut counts.represented, count),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        let stack = self.stack(0, frames)?;
+        self.cells.add_all(stack, type_id, count, bytes)
+    }
+
     fn stack(&mut self, stack: u32, frames: &mut impl Frames) -> Result<u32, StageError> {
         let node = frames.node(stack, &mut self.stacks)?;
         self.has_stacks |= node != EMPTY;
