@@ -110,6 +110,10 @@ pub struct Analyze {
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
+    /// Rules that say to whom objects belong, by class, script, package and class loader, as TOML; see the manual page
+    /// [default: each to its package]
+    #[arg(long, value_name = "FILE")]
+    pub owners: Option<PathBuf>,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -186,7 +190,7 @@ pub struct DuplicatesOf {
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
     /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
-    /// findings, threads, snapshot [default: all but edges]
+    /// findings, owners, threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too

@@ -139,9 +139,40 @@ pub struct Options {
     /// Work that is allowed for it, in pairs of slots, where the user set it.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
+    /// To whom objects belong, where the user says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<OwnerRules>,
     /// How a trace was replayed; nothing for the analysis of a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayOptions>,
+}
+
+/// To whom objects belong: the first rule that fits, else, where that is wanted, the package that their code is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRules {
+    /// Whether what fits no rule belongs to its package.
+    pub packages: bool,
+    /// The rules, in order.
+    pub rules: Vec<OwnerRule>,
+}
+
+/// A rule fits an object if, of each kind of pattern that it has, one fits. The patterns are globs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRule {
+    /// The owner.
+    pub name: String,
+    /// Names of classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class: Vec<String>,
+    /// Paths of scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<String>,
+    /// Names of packages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub package: Vec<String>,
+    /// Names of classes of class loaders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loader: Vec<String>,
 }
 
 /// How far duplicate instances are looked for.
@@ -229,6 +260,8 @@ pub enum TableName {
     DuplicateMembers,
     /// The findings.
     Findings,
+    /// To whom the memory belongs.
+    Owners,
     /// The threads, of formats that have some.
     Threads,
     /// The run itself.
@@ -237,7 +270,7 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Nodes,
         Self::Edges,
         Self::Classes,
@@ -245,6 +278,7 @@ impl TableName {
         Self::DuplicateSets,
         Self::DuplicateMembers,
         Self::Findings,
+        Self::Owners,
         Self::Threads,
         Self::Snapshot,
     ];
@@ -260,6 +294,7 @@ impl TableName {
             Self::DuplicateSets => "duplicate_sets",
             Self::DuplicateMembers => "duplicate_members",
             Self::Findings => "findings",
+            Self::Owners => "owners",
             Self::Threads => "threads",
             Self::Snapshot => "snapshot",
         }
@@ -375,6 +410,9 @@ pub struct Summary {
     /// The findings, the most severe first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The largest owners by retained size.
+    #[serde(default)]
+    pub owners: Vec<NamedOwner>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.
@@ -422,6 +460,21 @@ pub struct DuplicateSet {
     pub additional_bytes: u64,
     /// What a member looks like.
     pub preview: Option<String>,
+}
+
+/// An owner in brief. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedOwner {
+    /// Its name.
+    pub owner: String,
+    /// Its objects.
+    pub count: u64,
+    /// Their shallow sizes.
+    pub shallow_bytes: u64,
+    /// Those and what has no owner of its own and hangs under them.
+    pub retained_bytes: u64,
+    /// What would go if they went, where that was worked out.
+    pub freed_bytes: Option<u64>,
 }
 
 /// A class in brief.

@@ -9,6 +9,7 @@ use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
+use crate::owners::{Origin, OwnerRow};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -188,6 +189,19 @@ columns! {
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name";
 
+    /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes tell.
+    CLASS_ORIGIN: u32 = "class.origin";
+    /// Nodes that come from somewhere in particular, whatever their class says, ascending.
+    ORIGIN_NODE: NodeId = "origin.node";
+    /// Where each of them comes from: a row of [`ORIGIN`].
+    ORIGIN_OF_NODE: u32 = "origin.of_node";
+    /// The places from which code comes.
+    ORIGIN: Origin = "origin";
+    /// Where the trace functions come from: a row of [`ORIGIN`], or `u32::MAX`.
+    FUNCTION_ORIGIN: u32 = "function.origin";
+    /// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
+    OWNER_ROW: OwnerRow = "owner.row";
+
     /// Node at each preorder position.
     PREORDER_NODE: NodeId = "preorder.node";
     /// Depth-first parent of each preorder position; the root's is itself.
@@ -232,6 +246,10 @@ pub const STRING_HASH: Column<u64> = Column::new("string.hash");
 /// Class keys, by [`ClassId`].
 pub const CLASS_KEYS: StringColumns =
     StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
+
+/// Names of owners, in the order of their rows.
+pub const OWNER_NAMES: StringColumns =
+    StringColumns { bytes: Column::new("owner.name.bytes"), start: Column::new("owner.name.start") };
 
 /// What the first member of each set of duplicates looks like, by [`SetId`]; empty for nothing that could be shown.
 pub const SET_PREVIEWS: StringColumns =

@@ -21,6 +21,7 @@ pub mod keys;
 pub mod link;
 pub mod names;
 pub mod objects;
+pub mod origins;
 pub mod output;
 pub mod records;
 pub mod roots;
