@@ -8,39 +8,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Lake, Table, complaint, heaplake};
+use support::{Lake, Table, check_owner_sums, complaint, heaplake, owners};
 
 /// Count, shallow size, retained size of an owner, and what would go with it.
 type Share = (u64, u64, u64, Option<u64>);
 
-fn owners(run: &Path) -> BTreeMap<String, Share> {
-    let table = Table::read(run, "owners.parquet");
-    let [count, shallow, retained, freed] =
-        ["count", "shallow_bytes", "retained_bytes", "freed_bytes"].map(|column| table.u64s(column));
-    assert!(retained.is_sorted_by(|a, b| a >= b));
-    let names = table.texts("owner").into_iter().map(Option::unwrap).enumerate();
-    let shares: BTreeMap<String, Share> = names
-        .map(|(row, name)| (name, (count[row].unwrap(), shallow[row].unwrap(), retained[row].unwrap(), freed[row])))
-        .collect();
-    assert_eq!(shares.len(), table.rows(), "no owner twice");
-    shares
-}
-
-/// Every byte belongs to one owner, whichever way they are counted.
+/// The owners of a run, whose sums are right.
 fn check_sums(run: &Path) -> BTreeMap<String, Share> {
-    let shares = owners(run);
-    let nodes = Table::read(run, "nodes.parquet");
-    let heap: u64 = nodes.u64s("shallow_bytes").into_iter().flatten().sum();
-    assert_eq!(shares.values().map(|share| share.1).sum::<u64>(), heap, "shallow");
-    assert_eq!(shares.values().map(|share| share.2).sum::<u64>(), heap, "retained");
-    for (name, (_, shallow, _, freed)) in &shares {
-        assert_eq!(freed.is_none(), ["(none)", "(unreachable)"].contains(&name.as_str()), "{name}");
-        assert!(freed.is_none_or(|freed| freed >= *shallow && freed <= heap), "{name}");
-    }
-    let garbage = nodes.bools("reachable").into_iter().zip(nodes.u64s("shallow_bytes"));
-    let garbage: u64 = garbage.filter(|(reachable, _)| *reachable == Some(false)).map(|(_, size)| size.unwrap()).sum();
-    assert_eq!(shares.get("(unreachable)").map_or(0, |share| share.2), garbage);
-    shares
+    check_owner_sums(run);
+    owners(run)
 }
 
 fn analyzed(input: &Path, options: &[&str]) -> (Lake, PathBuf) {

@@ -194,7 +194,7 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
-            SHORTEST_PATHS,
+            Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS },
         ],
     ],
     &[

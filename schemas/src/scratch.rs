@@ -86,6 +86,16 @@ columns! {
     /// Nodes other than the root that no holding edge enters, ascending.
     HOLDS_ORPHAN: NodeId = "holds.orphan";
 
+    /// How each of [`HOLDS_TO`] is called: a position among the ways out of instances of its source's class, or one of
+    /// [`way`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
+    HOLDS_WAY: u8 = "holds.way";
+    /// Names of those that are [`way::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
+    HOLDS_NAME: u32 = "holds.name";
+    /// Where the ways out of instances of each class begin in [`CLASS_WAY`], and the end of the last, by [`ClassId`].
+    CLASS_WAY_START: u64 = "class.way.start";
+    /// Names of the ways out of instances of classes.
+    CLASS_WAY: StringId = "class.way";
+
     /// Nodes that have a source location, ascending.
     LOCATION_NODE: NodeId = "location.node";
     /// Their script.
@@ -279,6 +289,16 @@ pub mod limits {
     pub const MODE: u8 = 8;
     /// The references were not looked into to the end, because the work that was allowed did not suffice.
     pub const WORK: u8 = 16;
+}
+
+/// Elements of [`HOLDS_WAY`] that are no positions.
+pub mod way {
+    /// The first of them.
+    pub const LEAST: u8 = 254;
+    /// An element of an array.
+    pub const INDEX: u8 = 254;
+    /// The next of [`HOLDS_NAME`](super::HOLDS_NAME) says it.
+    pub const NAMED: u8 = 255;
 }
 
 /// Bits of [`EDGE_FLAGS`].

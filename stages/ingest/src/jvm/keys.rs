@@ -29,6 +29,9 @@ const NAMES: [&str; 13] = [
     "java.lang.Class",
 ];
 
+/// How many classes there are that are none of the dump.
+pub const MORE: usize = NAMES.len();
+
 /// Ids of classes of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Ids {
@@ -117,7 +120,7 @@ pub fn write<W: Fetch<Word>, L: Fetch<u32>>(
         }
         keys.end()?;
     }
-    origins.finish(NAMES.len(), scratch)?;
+    origins.finish(MORE, scratch)?;
     for name in NAMES {
         name_of.push(names.intern(name.as_bytes())?)?;
         keys.push(name.as_bytes())?;

@@ -33,6 +33,7 @@ pub mod spool;
 pub mod stacks;
 pub mod texts;
 pub mod threads;
+pub mod ways;
 
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
@@ -67,6 +68,9 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
+    /// Whether it is asked how holding edges are called.
+    #[serde(default)]
+    pub ways: bool,
 }
 
 /// A dump between its stages.
