@@ -264,7 +264,7 @@ fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
                 sample_interval: options.sample_interval,
                 sample_mode: options.sample_mode,
                 seed: options.seed,
-                tracks: options.tracks,
+                tables: options.tables.all(),
                 pprof: options.pprof,
                 collapsed: options.collapsed,
             }),
