@@ -55,6 +55,12 @@ pub struct Replay {
     /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
     #[arg(long)]
     pub collapsed: bool,
+    /// Make a page for the browser too (report.html inside the run)
+    #[arg(long)]
+    pub report: bool,
+    /// Write the findings of all runs to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
     /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,

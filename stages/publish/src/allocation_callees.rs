@@ -34,6 +34,8 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.u64s(|row| row.inclusive_bytes)?,
         rows.u64s(|row| row.exclusive_samples)?,
         rows.u64s(|row| row.exclusive_bytes)?,
+        rows.u64s(|row| row.inclusive_count)?,
+        rows.u64s(|row| row.exclusive_count)?,
     ];
     job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

@@ -242,6 +242,8 @@ fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<BudgetVec<
             inclusive_bytes: call.inclusive.bytes,
             exclusive_samples: call.exclusive.samples,
             exclusive_bytes: call.exclusive.bytes,
+            inclusive_count: call.inclusive.count,
+            exclusive_count: call.exclusive.count,
         })
     })?;
     writer.finish()?;

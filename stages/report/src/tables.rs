@@ -32,7 +32,10 @@ pub struct Shown<T> {
 }
 
 /// Reads the first rows of a table; nothing where the run does not have it.
-fn shown<T>(
+///
+/// # Errors
+/// As [`Reader`], and those of `row`.
+pub fn shown<T>(
     folder: &Path,
     file: &str,
     columns: &[&str],
