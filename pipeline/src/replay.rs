@@ -12,14 +12,17 @@ use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::rows::Job;
 use heaplake_publish::{
     allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
-    lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
+    findings as finding_table, lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
 };
 use heaplake_replay::blocks::{Blocks, HINT};
 use heaplake_replay::replay::{Mode as Recorded, Options};
 use heaplake_replay::stage::{self, Format};
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::{ABSENT, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
 use heaplake_schemas::run::{NamedAmount, Replay, ReplayOptions, Run, SampleMode, Summary, Table, TraceTable};
+use heaplake_schemas::scratch::documents;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
+use heaplake_summarise::allocations;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -84,7 +87,13 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
     let new = NewRun::create(&place)?;
     let options = request.options.replay.clone().unwrap_or_default();
     let job = Job { facts: &facts, scratch, folder: new.folder(), context: &context };
-    let tables = tables(&job, &options, &display)?;
+    let mut tables = tables(&job, &options, &display)?;
+    let mut found = Vec::new();
+    if options.tables.contains(&TraceTable::Findings) {
+        let (findings, table) = findings(&job, &display)?;
+        found = findings;
+        tables.push(table);
+    }
     let run = Run {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
@@ -100,6 +109,7 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
             wall_seconds: started.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss(),
             scratch_bytes: scratch.fullest(),
+            findings: found,
             ..Summary::default()
         },
         replay: Some(Replay { types: most_allocated(scratch)?, functions: most_allocating(scratch)?, facts }),
@@ -168,6 +178,16 @@ fn tables(job: &Job<'_>, options: &ReplayOptions, display: &Display) -> Result<V
         tables.push(table);
     }
     Ok(tables)
+}
+
+/// What is worth a look, and its table.
+fn findings(job: &Job<'_>, display: &Display) -> Result<(Vec<Finding>, Table), StageError> {
+    let (stats, seconds) = clocked(|| allocations::run(job.scratch, job.context))?;
+    display.finished(allocations::STAGE.name, stats, seconds);
+    let Job { facts, scratch, folder, context } = *job;
+    let ((table, stats), seconds) = clocked(|| finding_table::run(&facts.input_hash, scratch, folder, context))?;
+    display.finished(finding_table::STAGE.name, stats, seconds);
+    Ok((scratch.read_document(documents::FINDINGS)?, table))
 }
 
 fn most_allocated(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {

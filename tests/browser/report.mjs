@@ -226,6 +226,16 @@ const jumps = async (opened) => {
   assert.ok(await opened.locator(".flame .box.hit").count() > 0);
 };
 
+// From a finding to the row that it is about.
+const leads = async (opened) => {
+  await opened.locator("#findings a[href^='#function-']").first().click();
+  const target = await opened.evaluate(() => location.hash);
+  const row = opened.locator(`${target}.target`);
+  await row.waitFor();
+  assert.match(await row.textContent(), /^Program::ShortLived/);
+  assert.equal(await opened.evaluate(() => "#" + document.activeElement.id), target);
+};
+
 const traceIsUnharmed = async () => {
   const opened = await openTrace(hostileTrace, {});
   assert.equal(await opened.evaluate(() => window.hacked), undefined);
@@ -258,7 +268,7 @@ try {
   await isUnharmed();
   await traceLooks();
   const replayed = await openTrace(trace, {});
-  for (const check of [nests, flameZooms, flameHasKeys, flameSearches, jumps]) {
+  for (const check of [nests, flameZooms, flameHasKeys, flameSearches, jumps, leads]) {
     await check(replayed);
     assert.deepEqual(replayed.trouble, [], check.name);
   }

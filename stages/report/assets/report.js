@@ -85,6 +85,7 @@
   // ---- links between sections ----
   // What brings a row into view, by kind of row.
   const links = {};
+  const shownHere = (table, id) => Boolean(data.allocations && data.allocations[table] && data.allocations[table].rows.some((row) => row.id === id));
   const classLink = (id, label) => (classRow.has(id) ? el("a", { href: "#class-" + id }, name(label)) : name(label));
   const setLink = (id) => el("a", { href: "#set-" + id }, "set " + id);
   const nodeText = (node) => {
@@ -107,6 +108,8 @@
         finding.class !== null && classRow.has(finding.class) ? el("a", { href: "#class-" + finding.class }, "class in the table") : null,
         finding.class !== null && chained.has(finding.class) ? el("a", { href: "#chain-" + finding.class }, "chains") : null,
         finding.set !== null ? setLink(finding.set) : null,
+        finding.type !== null && shownHere("types", finding.type) ? el("a", { href: "#type-" + finding.type }, "type in the table") : null,
+        finding.function !== null && shownHere("functions", finding.function) ? el("a", { href: "#function-" + finding.function }, "function in the table") : null,
         finding.node !== null ? name("node " + finding.node) : null,
       ].filter(Boolean);
       return el("article", { class: severity, id: "finding-" + at },

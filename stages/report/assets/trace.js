@@ -101,7 +101,7 @@
         { title: "of all", value: (row) => row.estimated, cell: (row) => part(total(row)) },
       ];
       if (sampled) {
-        columns.push({ title: "95 % interval", value: (row) => row.low, cell: (row) => (row.low === null ? "" : row.low === row.high ? "exact" : size(row.low) + " – " + size(row.high)) });
+        columns.push({ title: "95 % interval", value: (row) => row.low, cell: (row) => (row.low === null ? "" : row.low === row.high ? "± 0" : size(row.low) + " – " + size(row.high)) });
         columns.push(number("Exact", (row) => row.exact, size));
       }
       generations.forEach((generation, at) => {
