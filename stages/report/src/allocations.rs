@@ -174,7 +174,7 @@ fn bars(folder: &Path) -> Result<Option<Shown<Bar>>, StageError> {
         let number = |name: &str, at| rows.numbers::<UInt64Type>(name).map(|column| value(column, at));
         for at in 0..rows.len() {
             let gc = rows.numbers::<UInt32Type>("gc")?.value(at);
-            if seen % together == 0 {
+            if seen.is_multiple_of(together) {
                 bars.push(Bar { first: gc, ..Bar::default() });
             }
             seen += 1;

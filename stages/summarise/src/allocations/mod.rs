@@ -4,7 +4,8 @@
 //!   Thresholds are parts of all that was allocated, with a floor in bytes.
 //! * Reads: `replay.{type,function,lifetime,site,caller,collection}`, names.
 //! * Writes: the document of findings, the most severe first.
-//! * Resident memory: the rows of types, functions and lifetimes, 400 bytes per type and 80 per function.
+//! * Resident memory: the rows of types, functions and lifetimes, 400 bytes per type and 250 per function; 64 per
+//!   pair of an allocating function and its caller.
 //! * Passes over disk: one over sites and callers each.
 //! * Worst case: linear.
 //! * Fails when: scratch cannot be read or written.
