@@ -17,7 +17,7 @@ use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
 use heaplake_publish::{
     chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
-    nodes, snapshot, threads, totals,
+    nodes, owners as owner_table, snapshot, threads, totals,
 };
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -213,6 +213,8 @@ pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Resu
         format!("--walk ({})", run.options.walk.map_or("last".to_owned(), |walk| walk.to_string()))
     } else if run.options.big != request.options.big {
         format!("big classes ({})", run.options.big)
+    } else if run.options.owners != request.options.owners {
+        "--owners".to_owned()
     } else if run.options.replay != request.options.replay {
         "the options of replay".to_owned()
     } else if run.options.labels != request.options.labels {
@@ -421,8 +423,16 @@ impl<'a> Work<'a> {
         let mut findings = Vec::new();
         if wanted(TableName::Findings) {
             findings = scratch.read_document(documents::FINDINGS)?;
-            let ((table, stats), seconds) = clocked(|| finding_table::run(facts, scratch, new.folder(), context))?;
+            let ((table, stats), seconds) =
+                clocked(|| finding_table::run(&facts.input_hash, scratch, new.folder(), context))?;
             finished(&finding_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
+        let mut owners = Vec::new();
+        if wanted(TableName::Owners) {
+            owners = owner_table::largest(scratch)?;
+            let ((table, stats), seconds) = clocked(|| owner_table::run(facts, scratch, new.folder(), context))?;
+            finished(&owner_table::STAGE, stats, seconds);
             tables.push(table);
         }
         let mut duplicates = None;
@@ -467,6 +477,7 @@ impl<'a> Work<'a> {
                 remarks: facts.remarks.clone(),
                 duplicates,
                 findings,
+                owners,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
@@ -501,15 +512,17 @@ fn default_name(request: &Request, facts: &Facts) -> String {
 
 /// What the reader of dumps of Java heaps needs to know.
 fn choices(options: &Options) -> jvm::Choices {
-    let Wanted { nodes, edges } = tables(options);
-    jvm::Choices { nodes, edges, salvage: options.salvage, referents_hold: options.referents == Referents::Hold }
+    let Wanted { nodes, edges, ways } = tables(options);
+    let (salvage, referents_hold) = (options.salvage, options.referents == Referents::Hold);
+    jvm::Choices { nodes, edges, ways, salvage, referents_hold }
 }
 
 /// Which tables a reader of a format must serve.
 fn tables(options: &Options) -> Wanted {
+    let wanted = |table| options.tables.has(table);
     // Rules of findings look at numbers of edges and at names.
-    let nodes = options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings);
-    Wanted { nodes, edges: options.tables.has(TableName::Edges) }
+    let nodes = wanted(TableName::Nodes) || wanted(TableName::Findings);
+    Wanted { nodes, edges: wanted(TableName::Edges), ways: wanted(TableName::Chains) }
 }
 
 /// What the journal says of a stage, for the table.

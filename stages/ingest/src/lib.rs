@@ -17,6 +17,7 @@ pub mod numbers;
 pub mod output;
 pub mod source;
 pub mod v8;
+pub mod ways;
 
 /// A format of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

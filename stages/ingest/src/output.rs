@@ -1,7 +1,7 @@
 //! The columns of nodes and edges, written node by node, for formats in which edges need not be kept.
 
 use crate::degrees::InDegrees;
-use crate::names::Names;
+use crate::ways::{Way, Ways};
 use heaplake_kit::{ColumnWriter, Scratch, StageError, Store};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
@@ -13,6 +13,8 @@ pub struct Wanted {
     pub nodes: bool,
     /// The table of edges.
     pub edges: bool,
+    /// That of chains, which asks how holding edges are called.
+    pub ways: bool,
 }
 
 /// What an edge means for reachability.
@@ -47,6 +49,8 @@ pub struct Output<D> {
     /// Where a table wants them.
     in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
+    /// Where somebody asks for them.
+    ways: Option<Ways>,
     /// The node at hand.
     node: NodeId,
     /// Its edges so far.
@@ -58,18 +62,18 @@ pub struct Output<D> {
 
 impl<D: Store<u8>> Output<D> {
     /// Begins with the root. `in_degrees` is nothing where there is no table of nodes; `edge_names` are those of kinds
-    /// all of whose edges have one name.
+    /// all of whose edges have one name, by kind.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
     pub fn create(
         wanted: Wanted,
         in_degrees: Option<InDegrees<D>>,
-        edge_names: &[(u8, &[u8])],
-        names: &mut Names,
+        edge_names: Vec<Option<StringId>>,
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
-        let edges = if wanted.edges { Some(EdgeColumns::create(edge_names, names, scratch)?) } else { None };
+        let edges = if wanted.edges { Some(EdgeColumns::create(edge_names, scratch)?) } else { None };
+        let ways = if wanted.ways { Some(Ways::create(scratch)?) } else { None };
         let counted = wanted.edges || wanted.nodes;
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
@@ -80,6 +84,7 @@ impl<D: Store<u8>> Output<D> {
             holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
             in_degrees,
             edges,
+            ways,
             node: NodeId(0),
             count: 0,
             held: 0,
@@ -104,8 +109,8 @@ impl<D: Store<u8>> Output<D> {
         &mut self,
         to: NodeId,
         kind: u8,
-        name: impl FnOnce() -> u32,
-        holding: Holding,
+        name: impl Fn() -> u32,
+        (holding, way): (Holding, Way),
     ) -> Result<(), StageError> {
         if let Some(in_degrees) = &mut self.in_degrees {
             in_degrees.add(to)?;
@@ -114,6 +119,9 @@ impl<D: Store<u8>> Output<D> {
         if holding == Holding::Yes && to != self.node {
             self.holds.push(to)?;
             self.held += 1;
+            if let Some(ways) = &mut self.ways {
+                ways.push(way, &name)?;
+            }
         }
         if EDGES && let Some(edges) = &mut self.edges {
             edges.push(to, kind, name(), holding != Holding::No && to != self.node)?;
@@ -159,23 +167,21 @@ impl<D: Store<u8>> Output<D> {
         if let Some(edges) = self.edges {
             edges.finish()?;
         }
+        if let Some(ways) = self.ways {
+            ways.finish()?;
+        }
         Ok((self.all_edges, holding))
     }
 }
 
 impl EdgeColumns {
-    fn create(fixed: &[(u8, &[u8])], names: &mut Names, scratch: &Scratch) -> Result<Self, StageError> {
-        let mut by_kind = Vec::new();
-        for &(kind, name) in fixed {
-            by_kind.resize(by_kind.len().max(usize::from(kind) + 1), None);
-            by_kind[usize::from(kind)] = Some(names.intern(name)?);
-        }
+    fn create(names: Vec<Option<StringId>>, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
             name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
             to: ColumnWriter::create(scratch, columns::EDGE_TO)?,
             flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
-            names: by_kind,
+            names,
         })
     }
 

@@ -94,7 +94,7 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
         ..Facts::default()
     };
     let name = name.to_owned();
-    Ok(Walk { name, offset: 0, unit: 0, types, by_address: false, nodes: false, edges: false, facts })
+    Ok(Walk { name, offset: 0, unit: 0, types, by_address: false, nodes: false, edges: false, ways: false, facts })
 }
 
 struct Reader<'a, 'b> {

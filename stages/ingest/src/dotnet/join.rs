@@ -4,7 +4,8 @@
 //!   heap and no root refers to, where distances start.
 //! * Reads: `node.id`, `dotnet.*`, the chunks of memory that hold objects.
 //! * Writes: `node.{kind,class,shallow,self,name}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
-//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; strings.
+//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; with that of chains,
+//!   `holds.{way,name}` and `class.way*`; strings.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; a bit per node; 8 bytes per root and per dependent handle.
 //! * Passes over disk: all of what it reads once, addresses twice.
@@ -21,6 +22,7 @@ use crate::degrees::InDegrees;
 use crate::index::{Index, Twice, Word};
 use crate::names::Names;
 use crate::output::{Holding, Output, Wanted};
+use crate::ways::Way;
 use heaplake_kit::array::Fault;
 use heaplake_kit::{
     Array, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError,
@@ -189,15 +191,18 @@ fn join<D: Store<u8>>(
 ) -> Result<(), StageError> {
     let mut names = Names::append(&context.budget, scratch)?;
     let mut outside = Outside::load(&mut index, &mut names, scratch, context)?;
-    let wanted = Wanted { nodes: walk.nodes, edges: walk.edges };
+    let wanted = Wanted { nodes: walk.nodes, edges: walk.edges, ways: walk.ways };
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
-    let mut output = Output::create(wanted, degrees, &[], &mut names, scratch)?;
+    if walk.ways {
+        write_ways(&mut names, walk.facts.class_count, scratch)?;
+    }
     names.finish()?;
+    let mut output = Output::create(wanted, degrees, Vec::new(), scratch)?;
     let nodes = walk.facts.node_count;
     let mut held = Bitset::new(&context.budget, "objects that are held", nodes as usize)?;
     for &(to, name) in outside.roots.iter() {
         held.insert(to.index());
-        output.edge::<true>(to, edge_kind::ROOT, || name.0, Holding::Yes)?;
+        output.edge::<true>(to, edge_kind::ROOT, || name.0, (Holding::Yes, Way::Named(name.0)))?;
     }
     if walk.by_address {
         output.end(node_kind::ROOT, ClassId(walk.types), 0)?;
@@ -223,13 +228,13 @@ fn join<D: Store<u8>>(
             if to != node {
                 held.insert(to.index());
             }
-            output.edge::<true>(to, edge_kind::REFERENCE, || StringId::NONE.0, Holding::Yes)?;
+            output.edge::<true>(to, edge_kind::REFERENCE, || StringId::NONE.0, (Holding::Yes, REFERENCE))?;
         }
         while let Some(&(_, to)) = dependents.next_if(|&&(key, _)| key == node) {
             if to != node {
                 held.insert(to.index());
             }
-            output.edge::<true>(to, edge_kind::DEPENDENT, || StringId::NONE.0, Holding::Yes)?;
+            output.edge::<true>(to, edge_kind::DEPENDENT, || StringId::NONE.0, (Holding::Yes, DEPENDENT))?;
         }
         let of_type = types.next()?;
         output.end(kinds[of_type as usize], ClassId(of_type), sizes.next()?)?;
@@ -267,6 +272,21 @@ fn join<D: Store<u8>>(
         facts.remarks.push(format!("{orphan_count} objects are alive though no root and no object refers to them"));
     }
     Ok(())
+}
+
+/// How references are called, and dependent handles: the same in all classes.
+const REFERENCE: Way = Way::Slot(0);
+const DEPENDENT: Way = Way::Slot(1);
+
+/// Writes the names of these; those of roots come with the edges.
+fn write_ways(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
+    let mut start = ColumnWriter::create(scratch, columns::CLASS_WAY_START)?;
+    (0..=classes).try_for_each(|_| start.push(0))?;
+    start.finish()?;
+    let mut ways = ColumnWriter::create(scratch, columns::CLASS_WAY)?;
+    // Before the slots comes the class of an object, which no edge leads to here.
+    ways.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
+    ways.finish().map(drop)
 }
 
 /// No object has a name.

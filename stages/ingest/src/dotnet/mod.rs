@@ -71,6 +71,8 @@ pub struct Walk {
     pub nodes: bool,
     /// Whether the table of edges is wanted.
     pub edges: bool,
+    /// Whether it is asked how holding edges are called.
+    pub ways: bool,
     /// What later stages get to know.
     pub facts: Facts,
 }

@@ -9,6 +9,7 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
 use heaplake_nettrace::payload::Type;
 use heaplake_schemas::ids::StringId;
+use heaplake_schemas::owners::Origin;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column};
 use rustc_hash::FxHashMap;
 
@@ -32,6 +33,14 @@ pub mod node_kind {
 
 /// The class of the root, which comes after those of all types.
 pub const ROOT_CLASS: &[u8] = b"(root)";
+
+/// The module of types that name none which is known.
+const UNKNOWN: &str = "?";
+
+/// Modules of the platform.
+const PLATFORM: [&str; 4] = ["System", "mscorlib", "netstandard", "WindowsBase"];
+/// What others begin with.
+const PLATFORM_FAMILIES: [&str; 2] = ["System.", "Microsoft."];
 
 /// Bytes of an entry of the hash tables, with the room that they keep free.
 const ENTRY: u64 = 64;
@@ -142,7 +151,7 @@ impl Types {
     }
 
     fn module_name(&self, module: u64) -> &str {
-        self.modules.get(&module).map_or("?", String::as_str)
+        self.modules.get(&module).map_or(UNKNOWN, String::as_str)
     }
 
     /// What people call a type.
@@ -187,6 +196,7 @@ impl Types {
         let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
         let mut kinds = ColumnWriter::create(scratch, KIND)?;
         let mut unknown = 0;
+        let mut origins = Origins::create(scratch, budget)?;
         for (of, &name) in self.types.iter().zip(name_ids.iter()) {
             class_names.push(name)?;
             keys.extend(self.name(of).as_bytes())?;
@@ -200,6 +210,7 @@ impl Types {
                 keys.extend(format!(" @ {:#x}", of.id).as_bytes())?;
             }
             keys.end()?;
+            origins.class(module, names)?;
             unknown += u64::from(of.definition.is_none());
             kinds.push(match &of.definition {
                 _ if of.kind.is_some() => of.kind.unwrap_or_default(),
@@ -210,10 +221,58 @@ impl Types {
         }
         class_names.push(names.intern(ROOT_CLASS)?)?;
         keys.push(ROOT_CLASS)?;
+        origins.finish(scratch)?;
         class_names.finish()?;
         keys.finish()?;
         kinds.finish()?;
         Ok(unknown)
+    }
+}
+
+/// From which modules the classes come, for the table of owners.
+struct Origins {
+    of_class: ColumnWriter<u32>,
+    rows: ColumnWriter<Origin>,
+    by_name: FxHashMap<StringId, u32>,
+    charge: Charge,
+}
+
+impl Origins {
+    fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
+            rows: ColumnWriter::create(scratch, columns::ORIGIN)?,
+            by_name: FxHashMap::default(),
+            charge: Charge::new(budget, "modules of classes")?,
+        })
+    }
+
+    /// The module of the next class.
+    fn class(&mut self, module: &str, names: &mut Names) -> Result<(), StageError> {
+        if module == UNKNOWN || module.is_empty() {
+            return self.of_class.push(u32::MAX);
+        }
+        let name = names.intern(module.as_bytes())?;
+        let next = self.by_name.len() as u32;
+        let row = *self.by_name.entry(name).or_insert(next);
+        if row == next {
+            self.charge.add(ENTRY)?;
+            let platform =
+                PLATFORM.contains(&module) || PLATFORM_FAMILIES.iter().any(|start| module.starts_with(start));
+            let none = u32::MAX;
+            self.rows.push(Origin { script: none, package: name.0, loader: none, platform: platform.into() })?;
+        }
+        self.of_class.push(row)
+    }
+
+    /// Ends the columns; the last class is that of the root.
+    fn finish(mut self, scratch: &Scratch) -> Result<(), StageError> {
+        self.of_class.push(u32::MAX)?;
+        self.of_class.finish()?;
+        self.rows.finish()?;
+        // No single objects come from anywhere else than their classes.
+        ColumnWriter::create(scratch, columns::ORIGIN_NODE)?.finish()?;
+        ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?.finish().map(drop)
     }
 }
 

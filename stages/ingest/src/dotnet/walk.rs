@@ -15,6 +15,7 @@
 
 use super::events::Walker;
 use super::{Choices, Walk, gcdump};
+use crate::output::Wanted;
 use crate::source::{Feed, Source};
 use heaplake_kit::{Context, InputError, Scratch, StageError, StageInfo, Stats};
 use heaplake_nettrace::Bytes;
@@ -65,7 +66,7 @@ pub fn run(
     }
     walk.facts.content_bytes = content_bytes;
     (walk.facts.input_bytes, walk.facts.input_hash) = (identity.bytes, identity.hash);
-    (walk.nodes, walk.edges) = (choices.tables.nodes, choices.tables.edges);
+    Wanted { nodes: walk.nodes, edges: walk.edges, ways: walk.ways } = choices.tables;
     admission(walk.facts.node_count)?;
     walk.save(scratch)?;
     context.progress.end();

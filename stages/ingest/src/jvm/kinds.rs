@@ -1,5 +1,9 @@
 //! Kinds of nodes and edges, as the tables call them.
 
+use crate::names::Names;
+use heaplake_kit::StageError;
+use heaplake_schemas::ids::StringId;
+
 /// Kinds of nodes, as in the table of nodes.
 pub const NODE_KINDS: [&str; 5] = ["root", "instance", "object array", "primitive array", "class"];
 
@@ -49,6 +53,39 @@ pub mod edge_kind {
     pub const LOCAL: u8 = 7;
 }
 
-/// Names of edges that have none in the dump, by their kinds.
-pub const NAMES: [(u8, &[u8]); 3] =
-    [(edge_kind::CLASS, b"<class>"), (edge_kind::SUPERCLASS, b"<super>"), (edge_kind::LOADER, b"<classloader>")];
+/// Names of edges that have no name in the dump.
+#[derive(Clone, Copy)]
+pub struct EdgeNames {
+    /// To the class of an object.
+    pub class: StringId,
+    /// To a superclass.
+    pub superclass: StringId,
+    /// To a loader.
+    pub loader: StringId,
+}
+
+impl EdgeNames {
+    /// Takes them into the string table.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn intern(names: &mut Names) -> Result<Self, StageError> {
+        Ok(Self {
+            class: names.intern(b"<class>")?,
+            superclass: names.intern(b"<super>")?,
+            loader: names.intern(b"<classloader>")?,
+        })
+    }
+
+    /// The same by kind; nothing for kinds whose edges have names of their own.
+    #[must_use]
+    pub fn by_kind(self) -> Vec<Option<StringId>> {
+        let mut names = vec![None; EDGE_KINDS.len()];
+        for (kind, name) in
+            [(edge_kind::CLASS, self.class), (edge_kind::SUPERCLASS, self.superclass), (edge_kind::LOADER, self.loader)]
+        {
+            names[usize::from(kind)] = Some(name);
+        }
+        names
+    }
+}

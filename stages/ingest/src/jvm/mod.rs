@@ -20,6 +20,7 @@ pub mod kinds;
 pub mod link;
 pub mod names;
 pub mod objects;
+pub mod origins;
 pub mod records;
 pub mod roots;
 pub mod sample;
@@ -30,6 +31,7 @@ pub mod spool;
 pub mod stacks;
 pub mod texts;
 pub mod threads;
+pub mod ways;
 
 use crate::output::Wanted;
 use heaplake_kit::{InputError, Scratch, StageError};
@@ -65,13 +67,16 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
+    /// Whether it is asked how holding edges are called.
+    #[serde(default)]
+    pub ways: bool,
 }
 
 impl Choices {
     /// The tables among them.
     #[must_use]
     pub fn wanted(self) -> Wanted {
-        Wanted { nodes: self.nodes, edges: self.edges }
+        Wanted { nodes: self.nodes, edges: self.edges, ways: self.ways }
     }
 }
 

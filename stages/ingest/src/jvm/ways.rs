@@ -1,0 +1,52 @@
+//! Names of the edges that hold in a Java heap, for chains: those of fields, and of static fields.
+
+use super::classes::Classes;
+use crate::names::Names;
+use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringTable};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::{self as columns, STRINGS, way};
+
+/// Writes the names of the ways out of the instances of each class, and of so many more that have none.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn write_names(classes: &Classes, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
+    let mut start = ColumnWriter::create(scratch, columns::CLASS_WAY_START)?;
+    let mut names = ColumnWriter::create(scratch, columns::CLASS_WAY)?;
+    start.push(0)?;
+    for position in 0..classes.classes.len() {
+        names.push(class)?;
+        for slot in classes.slots(classes.layout(position)).iter().take(usize::from(way::LEAST) - 1) {
+            names.push(classes.fields[slot.field()].name)?;
+        }
+        start.push(names.len())?;
+    }
+    (0..more).try_for_each(|_| start.push(names.len()))?;
+    start.finish()?;
+    names.finish().map(drop)
+}
+
+/// What static fields are called: class and name, for an object that stands for a class does not show which.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+pub fn static_names(
+    classes: &Classes,
+    names: &mut Names,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<BudgetVec<u32>, StageError> {
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut of = context.budget.filled("names of static fields", classes.statics.len(), label::NONE)?;
+    for class in classes.classes.iter() {
+        let (first, end) = (class.first_static as usize, (class.first_static + class.statics) as usize);
+        for (field, of) in classes.statics[first..end].iter().zip(&mut of[first..end]) {
+            if let Some(name) = field.name.get().filter(|_| field.value != 0) {
+                let text = [strings.get(class.name.index()), b".", strings.get(name as usize)].concat();
+                *of = names.intern(&text)?.0;
+            }
+        }
+    }
+    Ok(of)
+}
