@@ -410,7 +410,8 @@ impl<'a> Work<'a> {
         let mut findings = Vec::new();
         if wanted(TableName::Findings) {
             findings = scratch.read_document(documents::FINDINGS)?;
-            let ((table, stats), seconds) = clocked(|| finding_table::run(facts, scratch, new.folder(), context))?;
+            let ((table, stats), seconds) =
+                clocked(|| finding_table::run(&facts.input_hash, scratch, new.folder(), context))?;
             finished(&finding_table::STAGE, stats, seconds);
             tables.push(table);
         }

@@ -10,8 +10,9 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::owners`].
 
-use crate::rows::{self, Rows};
+use crate::rows::Rows;
 use crate::source::{Source, read};
+use crate::table::Table;
 use crate::text::Texts;
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::owners::{FILE, schema};
@@ -81,5 +82,11 @@ pub fn run(
         rows.optional(|row| row.freed_bytes)?,
         rows.optional(|row| row.allocated_bytes)?,
     ];
-    rows::write((FILE, schema()), sources, count, &facts.input_hash, folder, &STAGE, context)
+    context.progress.begin(STAGE.name, count);
+    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    table.fill(sources, count, context)?;
+    let table = table.finish()?;
+    context.progress.end();
+    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
+    Ok((table, stats))
 }
