@@ -27,7 +27,7 @@ fn tables_are_the_same_bytes_with_any_threads_and_memory() {
     replay(&one, dotnet(LOG)).args(all).args(["--threads", "1", "--memory", "64MiB"]).assert().success();
     replay(&other, dotnet(LOG)).args(all).args(["--threads", "4", "--memory", "1GiB"]).assert().success();
     let (a, b) = (table_bytes(&one.run()), table_bytes(&other.run()));
-    assert_eq!(a.len(), 12);
+    assert_eq!(a.len(), 13);
     assert!(a == b, "{:?}", a.keys().filter(|name| a[*name] != b[*name]).collect::<Vec<_>>());
 }
 
@@ -39,7 +39,7 @@ fn tables_are_those_that_were_chosen() {
     let names = |lake: &Lake| table_bytes(&lake.run()).into_keys().collect::<Vec<_>>();
     assert_eq!(names(&chosen), ["allocation_types.parquet", "collections.parquet"]);
     replay(&tracked, dotnet(LOG)).args(["--tables", "moved_ranges", "--tracks"]).assert().success();
-    assert_eq!(names(&tracked), ["moved_ranges.parquet", "object_tracks.parquet"]);
+    assert_eq!(names(&tracked), ["moved_ranges.parquet", "object_tracks.parquet", "walk_objects.parquet"]);
     replay(&chosen, dotnet(LOG)).args(["--tables", "nodes"]).assert().code(2);
     // What is about snapshots has no place in it.
     let run: serde_json::Value = serde_json::from_slice(&fs::read(chosen.run().join("run.json")).unwrap()).unwrap();
@@ -134,6 +134,48 @@ fn objects_are_found_by_address_and_time() {
     assert_eq!(nowhere.status.code(), Some(1));
     complaint(heaplake().arg("track").arg(&run).arg("10@99"), 2);
     complaint(heaplake().arg("track").arg(&run).arg("10@1.5s"), 2);
+}
+
+/// Walks of one process are joined by object though addresses change; types and sizes are those that the walks state.
+#[test]
+fn walks_are_joined_by_object() {
+    let lake = Lake::new();
+    let trace = dotnet("net8_exact.log.zst");
+    replay(&lake, &trace).args(["--tracks", "--tables", "allocation_types"]).assert().success();
+    let run = lake.run();
+    let types = Table::read(&run, "allocation_types.parquet");
+    let names: BTreeMap<u32, String> =
+        types.u32s("type_id").into_iter().flatten().zip(types.texts("type").into_iter().flatten()).collect();
+    let table = Table::read(&run, "walk_objects.parquet");
+    let (gcs, addresses) = (table.u32s("gc"), table.u64s("address"));
+    let (objects, type_ids, sizes) = (table.u32s("object"), table.u32s("type_id"), table.u64s("bytes"));
+    // What the log says of its walks.
+    let log = zstd::decode_all(fs::File::open(&trace).unwrap()).unwrap();
+    let (mut gc, mut said) = (0, BTreeMap::new());
+    let mut walked: BTreeMap<(u32, u64), String> = BTreeMap::new();
+    for line in String::from_utf8_lossy(&log).lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["T", id, ..] => drop(said.insert(id.to_owned(), line.splitn(3, ' ').nth(2).unwrap().to_owned())),
+            ["G", number, ..] => gc = number.parse().unwrap(),
+            ["O", address, id, ..] => {
+                walked.insert((gc, u64::from_str_radix(address, 16).unwrap()), said[id].clone());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(table.rows(), walked.len());
+    let mut seen: BTreeMap<u32, Vec<(u32, u64, u64)>> = BTreeMap::new();
+    for row in 0..table.rows() {
+        let (gc, address, object) = (gcs[row].unwrap(), addresses[row].unwrap(), objects[row].unwrap());
+        assert_eq!(names[&type_ids[row].unwrap()], walked[&(gc, address)], "{address:x}@{gc}");
+        seen.entry(object).or_default().push((gc, address, sizes[row].unwrap()));
+    }
+    // Five walks; many objects are in all of them, some of which moved in between, none of which changed its size.
+    let all: Vec<_> = seen.values().filter(|walks| walks.len() == 5).collect();
+    let moved = all.iter().filter(|walks| walks.iter().any(|walk| walk.1 != walks[0].1)).count();
+    assert_eq!((seen.len(), all.len(), moved), (10_556, 3652, 306));
+    assert!(seen.values().all(|walks| walks.iter().all(|walk| walk.2 == walks[0].2)));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::rows::Job;
 use heaplake_publish::{
     allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
-    findings as finding_table, lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
+    findings as finding_table, lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof, walk_objects,
 };
 use heaplake_replay::blocks::HINT;
 use heaplake_replay::replay::{Mode as Recorded, Options};
@@ -146,7 +146,7 @@ fn tables(job: &Job<'_>, options: &ReplayOptions, display: &Display) -> Result<V
     let Facts { tracked, has_stacks, .. } = *job.facts;
     let chosen = |table| options.tables.contains(&table);
     // Tables of lifetimes there are only where objects were followed to their deaths.
-    let all: [(&StageInfo, Writer, bool); 11] = [
+    let all: [(&StageInfo, Writer, bool); 12] = [
         (&allocation_types::STAGE, allocation_types::run, chosen(Name::AllocationTypes)),
         (&allocation_functions::STAGE, allocation_functions::run, chosen(Name::AllocationFunctions)),
         (&allocation_callers::STAGE, allocation_callers::run, chosen(Name::AllocationCallers)),
@@ -156,6 +156,7 @@ fn tables(job: &Job<'_>, options: &ReplayOptions, display: &Display) -> Result<V
         (&collections::STAGE, collections::run, chosen(Name::Collections)),
         (&object_tracks::STAGE, object_tracks::run, chosen(Name::ObjectTracks) && tracked),
         (&moved_ranges::STAGE, moved_ranges::run, chosen(Name::MovedRanges) && tracked),
+        (&walk_objects::STAGE, walk_objects::run, chosen(Name::WalkObjects) && tracked),
         (&pprof::STAGE, pprof::run, options.pprof),
         (&collapsed::STAGE, collapsed::run, options.collapsed),
     ];

@@ -27,6 +27,7 @@ pub mod run;
 pub mod scratch;
 pub mod snapshot;
 pub mod threads;
+pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -10,6 +10,7 @@ use crate::moved_ranges::MoveRow;
 use crate::object_lifetimes::LifetimeRow;
 use crate::object_tracks::TrackRow;
 use crate::scratch::{Column, StringColumns};
+use crate::walk_objects::WalkRow;
 use serde::{Deserialize, Serialize};
 
 /// Stands for "there is none" in optional numbers of rows.
@@ -33,6 +34,8 @@ pub const COLLECTIONS: Column<CollectionRow> = Column::new("replay.collection");
 pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
 /// Rows of `moved_ranges`.
 pub const MOVES: Column<MoveRow> = Column::new("replay.move");
+/// Rows of `walk_objects`.
+pub const WALK_OBJECTS: Column<WalkRow> = Column::new("replay.walk_object");
 /// Names of types, by number of the type.
 pub const TYPE_NAMES: StringColumns =
     StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };

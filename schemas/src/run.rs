@@ -124,11 +124,13 @@ pub enum TraceTable {
     ObjectTracks,
     /// The ranges that collections moved.
     MovedRanges,
+    /// The objects of each walk of the heap.
+    WalkObjects,
 }
 
 impl TraceTable {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::AllocationTypes,
         Self::AllocationFunctions,
         Self::AllocationCallers,
@@ -139,10 +141,11 @@ impl TraceTable {
         Self::Findings,
         Self::ObjectTracks,
         Self::MovedRanges,
+        Self::WalkObjects,
     ];
 
     /// Those that say where each object was; they are as long as the trace.
-    pub const TRACKS: [Self; 2] = [Self::ObjectTracks, Self::MovedRanges];
+    pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
 
     /// All but those of single objects.
     #[must_use]
@@ -164,6 +167,7 @@ impl TraceTable {
             Self::Findings => "findings",
             Self::ObjectTracks => "object_tracks",
             Self::MovedRanges => "moved_ranges",
+            Self::WalkObjects => "walk_objects",
         }
     }
 }

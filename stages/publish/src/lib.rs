@@ -33,3 +33,4 @@ pub mod table;
 pub mod text;
 pub mod threads;
 pub mod totals;
+pub mod walk_objects;

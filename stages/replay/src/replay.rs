@@ -338,7 +338,7 @@ impl Replay {
             self.anomalies.overrun_objects += done.overrun;
             record(&mut row, &done, self.objects.alive());
             if let Some(walked) = closed.walked {
-                self.compare(&mut row, walked);
+                self.compare(&mut row, walked)?;
             }
         }
         if let Some(started) = self.clock.absolute_us(open.start.time) {
@@ -351,20 +351,24 @@ impl Replay {
     }
 
     /// Compares the objects held alive with those that a walk of the heap found.
-    fn compare(&mut self, row: &mut CollectionRow, mut walked: Vec<u64>) {
+    fn compare(&mut self, row: &mut CollectionRow, mut walked: Vec<u64>) -> Result<(), StageError> {
         walked.sort_unstable();
         walked.dedup();
-        let (mut both, mut at) = (0, 0);
-        for object in self.objects.iter() {
-            while walked.get(at).is_some_and(|&address| address < object.address) {
-                at += 1;
+        let mut both = 0;
+        let mut objects = self.objects.iter().peekable();
+        for &address in &walked {
+            while objects.next_if(|object| object.address < address).is_some() {}
+            let object = objects.next_if(|object| object.address == address);
+            both += u64::from(object.is_some());
+            if let Some(tracks) = &mut self.tracks {
+                tracks.walked(row.gc, address, object)?;
             }
-            both += u64::from(walked.get(at) == Some(&object.address));
         }
         row.walked_objects = walked.len() as u64;
         row.walk_missing = row.walked_objects - both;
         row.walk_extra = self.objects.alive().0 - both;
         self.anomalies.unknown_objects += row.walk_missing;
+        Ok(())
     }
 
     /// The trace is over: what has not died lives.

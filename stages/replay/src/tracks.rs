@@ -9,8 +9,9 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Fetch, Room, Scratch, StageError, Store};
 use heaplake_schemas::moved_ranges::MoveRow;
 use heaplake_schemas::object_tracks::TrackRow;
-use heaplake_schemas::replay::{ABSENT, MOVES, TRACKS};
+use heaplake_schemas::replay::{ABSENT, MOVES, TRACKS, WALK_OBJECTS};
 use heaplake_schemas::scratch::Column;
+use heaplake_schemas::walk_objects::WalkRow;
 
 const BIRTHS: Column<Birth> = Column::new("replay.birth");
 const DEATHS: Column<Death> = Column::new("replay.death");
@@ -56,6 +57,7 @@ pub struct Tracks {
     births: ColumnWriter<Birth>,
     deaths: ColumnWriter<Death>,
     moves: ColumnWriter<MoveRow>,
+    walks: ColumnWriter<WalkRow>,
     /// Numbers of collections, in the order in which they ended.
     gcs: Vec<u32>,
 }
@@ -70,6 +72,7 @@ impl Tracks {
             births: ColumnWriter::create(scratch, BIRTHS)?,
             deaths: ColumnWriter::create(scratch, DEATHS)?,
             moves: ColumnWriter::create(scratch, MOVES)?,
+            walks: ColumnWriter::create(scratch, WALK_OBJECTS)?,
             gcs: Vec::new(),
         })
     }
@@ -107,6 +110,16 @@ impl Tracks {
         self.deaths.push(Death { object: serial, end: End { address, moves, gcs, generation, padding: [0; 3] } })
     }
 
+    /// A walk of the heap at the end of a collection shows an object at an address; which one, where that is known.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn walked(&mut self, gc: u32, address: u64, object: Option<&Object>) -> Result<(), StageError> {
+        let (number, type_id, bytes) =
+            object.map_or((NONE, NONE, ABSENT), |object| (object.serial as u32, object.type_id, object.bytes));
+        self.walks.push(WalkRow { address, bytes, gc, object: number, type_id, padding: 0 })
+    }
+
     /// A collection ends.
     ///
     /// # Errors
@@ -130,6 +143,7 @@ impl Tracks {
         stack: impl Fn(u32) -> Option<u32>,
     ) -> Result<(), StageError> {
         self.moves.finish()?;
+        self.walks.finish()?;
         self.deaths.finish()?;
         let count = self.births.finish()?;
         let mut room = Room::plan(budget, scratch, "object_tracks", &[count * size_of::<End>() as u64]);
