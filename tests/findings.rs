@@ -71,7 +71,7 @@ fn a_leaking_service_is_told_on() {
     let [cache, listeners, buffer] = suspects else { panic!("three") };
 
     // The cache: class, chain, and bytes as the table of nodes has them.
-    says(cache, &["40,000 × Session", "SessionCache", "Map"]);
+    says(cache, &["40,000 × Session", ".cache → SessionCache.sessions → Map.table → ", " → Session (40,000 ×, "]);
     assert_eq!((&cache["subject"], &cache["count"]), (&Value::from("Session"), &Value::from(40_000)));
     let nodes = Table::read(&run, "nodes.parquet");
     let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
@@ -79,7 +79,7 @@ fn a_leaking_service_is_told_on() {
     assert_eq!(cache["bytes"].as_u64(), Some(sessions.map(|(_, bytes)| bytes.unwrap()).sum()));
 
     assert!(listeners["count"].as_u64() >= Some(5_000), "{listeners}");
-    says(listeners, &["× Function", "listener", "Ticker", "Array"]);
+    says(listeners, &["× Function", "listener", "Ticker", "Array", " → Function (5,"]);
     says(buffer, &["Buffer", "12.0 MiB", "system / Context"]);
     assert!(!of_rule(&findings, "big-context").is_empty(), "{findings:?}");
 

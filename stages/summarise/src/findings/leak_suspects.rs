@@ -2,7 +2,8 @@
 //!
 //! Of the objects that retain much, those matter under which the memory parts: none of their dominated objects that
 //! retain much themselves holds the larger part of it. What they hold directly, by class, is the evidence; the object of
-//! the program that owns them and the chain of dominators say where to look.
+//! the program that owns them and the chain of references to them say where to look; where their class has no such
+//! chain, that of dominators.
 
 use super::heap::{Heap, about_class, about_node};
 use super::{FLOOR, Node, Rule, severity};
@@ -148,12 +149,13 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     finding.node = Some(holder);
     finding.count = crowd.count;
     finding.bytes = crowd.bytes;
+    let chain = heap
+        .reference_chain(class, |example| heap.is_within(example, place))
+        .unwrap_or_else(|| format!("{} › {} × {name}", heap.chain(holder), count(crowd.count)));
     finding.message = format!(
-        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {} › {} × {name}",
+        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {chain}",
         count(crowd.count),
         heap.share(crowd.bytes),
-        heap.chain(holder),
-        count(crowd.count),
     );
     finding.next_step = format!(
         "If this {holder_name} only ever grows, bound it: remove entries when they are done with, or hold them weakly."
@@ -196,7 +198,8 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
         "One {name} @{} retains {}, {what}: {}",
         heap.nodes.id[owner as usize],
         heap.share(bytes),
-        heap.chain(owner),
+        heap.reference_chain(heap.nodes.class[owner as usize].0, |example| example == owner)
+            .unwrap_or_else(|| heap.chain(owner)),
     );
     finding.next_step = format!(
         "Follow the chain from its end: the first holder that should have let go of this {name} is the place to fix."
