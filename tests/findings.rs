@@ -159,16 +159,78 @@ fn sins_of_java_are_found() {
             .any(|finding| finding["subject"] == "java.lang.Long" && finding["count"].as_u64() >= Some(150_000)),
         "{findings:?}"
     );
+    // With references of four bytes: 2,000 tables of 1,024 slots, of which an entry needs two.
+    of_collections(&findings, "collection-slack", "java.util.HashMap", "Sins\"", 2_000, 2_000 * (4_112 - 24));
+    let orders = [
+        ("one-entry-collections", "java.util.HashMap", 48 + 80),
+        ("empty-collections", "java.util.ArrayDeque", 24 + 88),
+        ("empty-collections", "java.util.ArrayList", 24 + 56),
+    ];
+    for (rule, class, bytes) in orders {
+        of_collections(&findings, rule, class, "Sins$Order", 20_000, 20_000 * bytes);
+    }
     let sparse = of_rule(&findings, "sparse-array");
-    let table = sparse.iter().find(|finding| finding["subject"] == "java.util.HashMap$Node[]").unwrap();
-    // 2,000 tables of 1,024 slots with one entry each, in references of four bytes.
-    assert!((8_000_000..9_000_000).contains(&table["bytes"].as_u64().unwrap()), "{table}");
+    let board = sparse.iter().find(|finding| finding["subject"] == "java.lang.Object[]").unwrap();
+    assert!((4_000_000..4_300_000).contains(&board["bytes"].as_u64().unwrap()), "{board}");
     let huge = of_rule(&findings, "huge-array");
     assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(16 << 20)), "{findings:?}");
     let loaders = of_rule(&findings, "class-loader-leak");
     assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    let finalizers = of_rule(&findings, "finalizer-queue");
+    assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
+}
+
+/// A finding about collections of a class that are held by another one, with exact numbers.
+fn of_collections(findings: &[Value], rule: &str, class: &str, holder: &str, count: u64, bytes: u64) {
+    let found = of_rule(findings, rule).into_iter().find(|finding| {
+        finding["subject"] == class && finding["message"].as_str().unwrap().contains(&format!("{holder},"))
+    });
+    let found = found.unwrap_or_else(|| panic!("{rule} of {class}: {findings:?}"));
+    assert_eq!((found["count"].as_u64(), found["bytes"].as_u64()), (Some(count), Some(bytes)), "{found}");
+}
+
+#[test]
+fn a_leaking_java_service_is_told_on() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("leaking.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "leaking", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &dump);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let sessions = suspects.iter().find(|finding| finding["subject"] == "Service$Session");
+    let sessions = sessions.unwrap_or_else(|| panic!("{findings:?}"));
+    assert_eq!(sessions["severity"], "high");
+    says(sessions, &["40,000 × Service$Session", "Service$SessionCache", " → java.util.HashMap$Node", "(40,000 ×, "]);
+    let nodes = Table::read(&run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    let of = |name: &str| -> u64 {
+        let of_class = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some(name));
+        of_class.map(|(_, bytes)| bytes.unwrap()).sum()
+    };
+    assert_eq!(sessions["bytes"].as_u64(), Some(of("Service$Session")));
+    let listeners = suspects.iter().find(|finding| finding["subject"] == "Service$Subscription").unwrap();
+    says(listeners, &["5,000 × Service$Subscription", "java.util.ArrayList", "Service$Ticker", "(5,000 ×, "]);
+    assert_eq!(listeners["bytes"].as_u64(), Some(of("Service$Subscription")));
+    let locals = of_rule(&findings, "thread-locals");
+    assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    says(locals[0], &["above all 4 × byte[] (12.0 MiB)", "worker-"]);
+    // Nothing else comes before them.
+    let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
+    assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
+}
+
+#[test]
+fn a_healthy_java_service_is_left_in_peace() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("healthy.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "healthy", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
-//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
-//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
+//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes or
+//!   that of findings, `node.{edge_count,retainer_count}` and `container.row`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
@@ -17,6 +17,7 @@
 //!   it is never needed, since the class can be had from the root at once, so neither dominators nor distances change.
 
 use super::classes::{CLASSES, Classes, Misfit};
+use super::containers::{self, Containers};
 use super::degrees::InDegrees;
 use super::index::{Index, Twice, Word};
 use super::names::Names;
@@ -73,7 +74,11 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let special = Special::find(&mut classes, &dump, scratch, context)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = if dump.choices.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
-    let heap = Heap { classes, special, scratch, context };
+    let containers = match dump.choices.nodes {
+        true => Some(Containers::find(&classes, dump.id_bytes.into(), scratch, context)?),
+        false => None,
+    };
+    let heap = Heap { classes, special, containers, scratch, context };
     let holding = match (index.resident(), degrees) {
         (Ok(index), None) => heap.link(&mut dump, index, None::<BudgetVec<u8>>)?,
         (Ok(index), Some(Array::Resident(degrees))) => heap.link(&mut dump, index, Some(degrees))?,
@@ -117,6 +122,8 @@ fn overlapping(index: &mut Index, scratch: &Scratch, context: &Context<'_>) -> R
 pub(super) struct Heap<'a> {
     pub classes: Classes,
     pub special: Special,
+    /// Where rules of findings look at collections.
+    pub containers: Option<Containers>,
     pub scratch: &'a Scratch,
     pub context: &'a Context<'a>,
 }
@@ -150,6 +157,9 @@ impl Heap<'_> {
         let classes = keys::write(&self.classes, &mut index, &mut names, scratch, context)?;
         threads::write(&roots, &thread_names, scratch)?;
         names.finish()?;
+        if self.containers.is_some() {
+            containers::settle(&dump.sizes, scratch, context)?;
+        }
         scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
         ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?.finish()?;
         let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;

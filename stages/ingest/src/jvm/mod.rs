@@ -13,6 +13,7 @@
 //! Eclipse MAT, object for object.
 
 pub mod classes;
+pub mod containers;
 pub mod cursor;
 pub mod degrees;
 pub mod equality;

@@ -12,6 +12,9 @@ use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
 
+/// Kind of the nodes that are classes, in formats that have such.
+pub const CLASS: &str = "class";
+
 /// Value of `node.detached` for a detached node.
 const DETACHED: u8 = 2;
 
@@ -140,6 +143,11 @@ impl<'a> Heap<'a> {
     /// Name of a kind of nodes.
     pub fn kind(&self, kind: u8) -> &str {
         self.facts.node_kinds.get(usize::from(kind)).map_or("", String::as_str)
+    }
+
+    /// Whether classes are objects, which hold what is in their static fields.
+    pub fn has_class_objects(&self) -> bool {
+        self.facts.node_kinds.iter().any(|kind| kind == CLASS)
     }
 
     /// Whether a node is a part of the runtime, or of the object that holds it, rather than an object of the program.
