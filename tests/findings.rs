@@ -234,6 +234,45 @@ fn a_healthy_java_service_is_left_in_peace() {
 }
 
 #[test]
+fn sins_of_javascript_are_found() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("sins.heapsnapshot");
+    if !took("node", &[program("sins.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    // Of each order a map, a set and an array, every one with what it takes beside the entry.
+    let nodes = Table::read(&run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    for class in ["Map", "Set", "Array"] {
+        let found = of_rule(&findings, "one-entry-collections");
+        let found = found.into_iter().find(|finding| finding["subject"] == class).unwrap();
+        says(found, &["held by Order,", "global"]);
+        assert_eq!(found["count"], 20_000);
+        let bytes = found["bytes"].as_u64().unwrap();
+        assert!(bytes.is_multiple_of(20_000) && (80..300).contains(&(bytes / 20_000)), "{found}");
+    }
+    let boards = of_rule(&findings, "sparse-array");
+    let [board] = boards[..] else { panic!("{findings:?}") };
+    says(board, &["300 × Array, held by Board,", "300 objects"]);
+    // A slot has four bytes or eight.
+    let bytes = board["bytes"].as_u64().unwrap();
+    assert!([4, 8].map(|slot| 300 * 1_999 * slot).contains(&bytes), "{board}");
+    let registries = of_rule(&findings, "collection-slack");
+    let registry = registries.iter().find(|finding| finding["count"] == 5_000).unwrap();
+    says(registry, &["held by Registry,", "10,000 entries"]);
+
+    let weak = of_rule(&findings, "weak-map");
+    let [details] = weak[..] else { panic!("{findings:?}") };
+    says(details, &["2,000 entries", "values of Details", "Array › Request"]);
+    let of_details = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some("Details"));
+    assert_eq!(details["bytes"].as_u64(), Some(of_details.map(|(_, bytes)| bytes.unwrap()).sum()));
+    let chains = of_rule(&findings, "weak-map-chain");
+    let [chain] = chains[..] else { panic!("{findings:?}") };
+    says(chain, &["a chain of 3,000", "Step @"]);
+}
+
+#[test]
 fn detached_elements_are_found() {
     let lake = Lake::new();
     let (run, findings) = analyzed(&lake, &support::fixtures().join("chromium_dom.heapsnapshot.zst"));

@@ -4,7 +4,7 @@ use heaplake_duplicates::{classes as equal_classes, components, holders, proofs,
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
+use heaplake_ingest::v8::{classes, containers, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
@@ -226,6 +226,7 @@ const V8: Phases = &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
             Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
+            Step { need: Need::Table(TableName::Findings), ..step(&containers::STAGE, containers::run) },
             Step { releases: &EDGE_COLUMNS, ..step(&distances::STAGE, distances::run) },
             Step { releases: &EDGE_COLUMNS, ..SHORTEST_PATHS },
         ],

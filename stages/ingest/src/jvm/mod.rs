@@ -5,7 +5,7 @@
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`scan`] | the dump | names, classes, roots, stacks; address and place of every object |
-//! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads |
+//! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads, [`containers`] |
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //!

@@ -10,10 +10,12 @@
 //! | [`holds`] | nodes, edges, page ownership ([`pages`]) | holding edges, edge flags, in-degrees, orphans, distance seeds |
 //! | [`owners`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
+//! | [`containers`] | nodes, edges | collections with their entries and spare bytes, entries of weak maps |
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
 pub mod classes;
+pub mod containers;
 pub mod detached;
 pub mod ephemerons;
 pub mod equality;

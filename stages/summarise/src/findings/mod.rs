@@ -32,6 +32,7 @@ mod possible_duplicates;
 mod sparse_arrays;
 mod thread_locals;
 mod unreachable;
+mod weak_maps;
 
 use heap::{Heap, Sweep};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
@@ -102,6 +103,7 @@ fn rules(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<
         Box::new(collection_slack::CollectionSlack),
         Box::new(one_entry::OneEntry),
         Box::new(empty_collections::EmptyCollections),
+        Box::new(weak_maps::WeakMaps),
         Box::new(loaders::Loaders::default()),
         Box::new(thread_locals::ThreadLocals::default()),
         Box::new(finalizers::Finalizers::default()),
