@@ -22,6 +22,8 @@ pub enum Need {
     Always,
     /// Where a table is wanted.
     Table(TableName),
+    /// Where chains are wanted, in their table or in findings.
+    Chains,
     /// Where what the table of nodes adds up must be added up without it.
     Totals,
     /// Where duplicates are looked for.
@@ -40,6 +42,7 @@ impl Need {
             Self::Always => true,
             Self::Table(TableName::DuplicateSets | TableName::DuplicateMembers) if !options.finds_duplicates() => false,
             Self::Table(table) => options.tables.has(table),
+            Self::Chains => options.tables.has(TableName::Chains) || options.tables.has(TableName::Findings),
             Self::Totals => !options.tables.has(TableName::Nodes),
             Self::Duplicates => options.finds_duplicates(),
             Self::References => options.looks_into_references(),
@@ -160,7 +163,7 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
 };
 
 const SHORTEST_PATHS: Step =
-    Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+    Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
 
 /// What [`object_equality`] releases.
 const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
@@ -248,7 +251,7 @@ pub const BESIDE_NODES: Lane = &[
     },
     step(&big::STAGE, big::run),
     Step {
-        need: Need::Table(TableName::Chains),
+        need: Need::Chains,
         releases: &[per_node(columns::PATH_PARENT), per_node(columns::PATH_LABEL), per_node(columns::NODE_OUTERMOST)],
         ..step(&chains::STAGE, chains::run)
     },

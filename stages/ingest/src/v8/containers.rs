@@ -93,7 +93,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
             pairs.see(position, node, edge)?;
             position += 1;
         }
-        if let Some(row) = seen.map(|seen| finder.judge(node, seen)).transpose()?.flatten() {
+        if let Some(row) = seen.map(|seen| finder.judge(node, &seen)).transpose()?.flatten() {
             rows.push(row)?;
         }
         if node.is_multiple_of(1 << 16) && node > 0 {
@@ -201,7 +201,7 @@ impl Finder {
         }
     }
 
-    fn judge(&mut self, node: u32, seen: Seen) -> Result<Option<ContainerRow>, StageError> {
+    fn judge(&mut self, node: u32, seen: &Seen) -> Result<Option<ContainerRow>, StageError> {
         let Some((shape, store)) = seen.store else { return Ok(None) };
         let size = self.sizes[store.index()];
         let Some(slots) = (size / self.slot).checked_sub(HEAD).filter(|&slots| slots > 0) else { return Ok(None) };
