@@ -54,6 +54,8 @@ pub struct StageForecast {
     pub given: u64,
     /// Whether some of its arrays will be paged.
     pub paged: bool,
+    /// Whether even that is too little.
+    pub refused: bool,
     /// What it adds to scratch.
     pub scratch: u64,
     /// What it goes through.
@@ -66,23 +68,24 @@ impl Forecast {
     pub fn new(heap: &Heap, memory: u64, options: &Options) -> Self {
         let Heap { format, nodes, edges, estimated } = *heap;
         let wanted = |stage: &StageInfo| stage.resident_bytes(nodes, edges) + FIXED_OVERHEAD;
+        let least = |stage: &StageInfo| stage.least_bytes(nodes) + FIXED_OVERHEAD;
         let stages: Vec<StageForecast> = plan::stages(format, options)
             .map(|stage| StageForecast {
                 stage: stage.name,
                 wanted: wanted(stage),
                 given: wanted(stage).min(memory),
-                paged: wanted(stage) > memory,
+                paged: wanted(stage) > memory && least(stage) <= memory,
+                refused: least(stage) > memory,
                 scratch: stage.scratch_bytes(nodes, edges),
                 passes: stage.passes,
             })
             .collect();
-        let least = plan::stages(format, options).map(|stage| stage.least_bytes(nodes) + FIXED_OVERHEAD).max();
         Self {
             nodes,
             edges,
             estimated,
             memory,
-            least_memory: least.unwrap_or(0),
+            least_memory: plan::stages(format, options).map(least).max().unwrap_or(0),
             resident_memory: stages.iter().map(|stage| stage.wanted).max().unwrap_or(0),
             scratch: plan::fullest_scratch(format, nodes, edges, options),
             stages,
@@ -103,12 +106,15 @@ impl Forecast {
         writeln!(out, "{input}: {about}{} nodes, {} edges\n", count(self.nodes), count(self.edges))?;
         writeln!(out, "  {:<17} {:>12} {:>12} {:>12}  passes", "stage", "wants", "gets", "scratch")?;
         for stage in &self.stages {
-            let given = format!("{}{}", size(stage.given), if stage.paged { "*" } else { "" });
+            let mark = if stage.refused { "!" } else { "*" };
+            let given = format!("{}{}", size(stage.given), if stage.paged || stage.refused { mark } else { "" });
             let scratch = if stage.scratch == 0 { "-".to_owned() } else { size(stage.scratch) };
             let (name, wanted, passes) = (stage.stage, size(stage.wanted), stage.passes);
             writeln!(out, "  {name:<17} {wanted:>12} {given:>12} {scratch:>12}  {passes}")?;
         }
-        writeln!(out, "\nscratch {} and the strings; * pages, because the budget is smaller", size(self.scratch))?;
+        let refused = if self.stages.iter().any(|stage| stage.refused) { "; ! cannot do with so little" } else { "" };
+        let marks = format!("* pages, because the budget is smaller{refused}");
+        writeln!(out, "\nscratch {} and the strings; {marks}", size(self.scratch))?;
         let verdict = if self.memory < self.least_memory {
             format!("too little: it needs {} at least", size(self.least_memory))
         } else if self.memory < self.resident_memory {
@@ -130,6 +136,7 @@ mod tests {
         let text = |memory| Forecast::new(&heap, memory, &Options::default()).text("it");
         assert!(text(8 << 30).contains("everything to be resident") && !text(8 << 30).contains("MiB*"));
         assert!(text(128 << 20).contains("from ") && text(128 << 20).contains("128.0 MiB*"));
-        assert!(text(16 << 20).contains("too little"));
+        assert!(text(16 << 20).contains("too little") && text(16 << 20).contains("16.0 MiB!"));
+        assert!(!text(128 << 20).contains('!'));
     }
 }

@@ -1,6 +1,6 @@
 //! Which stages a run has, in which order, and whether its budget can carry them.
 
-use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets};
+use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
@@ -96,11 +96,11 @@ const fn step(info: &'static StageInfo, run: fn(&Scratch, &Context<'_>) -> Resul
 
 /// The stages that find duplicates, once there is an equality graph.
 const DUPLICATES: Lane = &[
-    Step { need: Need::Values, ..step(&resolve::trivial::STAGE, resolve::trivial::run) },
+    Step { need: Need::Values, ..step(&trivial::STAGE, trivial::run) },
     Step { need: Need::References, ..step(&components::STAGE, components::run) },
     Step { need: Need::References, ..step(&equal_classes::STAGE, equal_classes::run) },
     Step { need: Need::References, ..step(&proofs::STAGE, proofs::run) },
-    Step { need: Need::Duplicates, ..step(&resolve::STAGE, resolve::run) },
+    Step { need: Need::References, ..step(&resolve::STAGE, resolve::run) },
     Step {
         need: Need::Duplicates,
         releases: &[

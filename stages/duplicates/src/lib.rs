@@ -3,10 +3,11 @@
 //!
 //! Two nodes are duplicates if what they reach in the equality graph is the same but for the identity of the nodes: there
 //! is a one-to-one map of the one part to the other that respects values and slots. Readers of formats write that graph
-//! (`equal.{value,degree,to}`); the stages of this crate know no format.
+//! (`equal.{value,degree,to}`, the last only where references are looked into); the stages of this crate know no format.
 //!
 //! | stage | what it does |
 //! |---|---|
+//! | [`trivial`] | groups of one value, where no references are to be looked into; the next four where they are |
 //! | [`components`] | brings the nodes into an order in which targets come first, cycles as one |
 //! | [`classes`] | separates what cannot be duplicates: nodes of different classes are none |
 //! | [`proofs`] | joins what is shown to be duplicates, by its own parts and by whom it shares the others with |
@@ -31,3 +32,4 @@ mod properties;
 pub mod resolve;
 pub mod sets;
 mod slots;
+pub mod trivial;

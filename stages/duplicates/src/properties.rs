@@ -1,7 +1,7 @@
 //! The stages on thousands of random graphs, against the definition.
 
 use crate::options::Choices;
-use crate::{classes, components, holders, proofs, resolve, sets};
+use crate::{classes, components, holders, proofs, resolve, sets, trivial};
 use heaplake_graph::{dominators, preorder, retainers};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch, StageError, Stats};
@@ -83,10 +83,10 @@ impl Bench {
             components::run(scratch, context).unwrap();
             classes::run(scratch, context).unwrap();
             proofs::run(scratch, context).unwrap();
+            resolve::run_with(choices, scratch, context).unwrap();
         } else {
-            resolve::trivial::run(scratch, context).unwrap();
+            trivial::run(scratch, context).unwrap();
         }
-        resolve::run_with(choices, scratch, context).unwrap();
         sets::run_with(choices, scratch, context).unwrap();
         if choices.looks_into_any() {
             holders::run(dominate, scratch, context).unwrap();

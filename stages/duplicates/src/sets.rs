@@ -34,7 +34,7 @@ use rustc_hash::FxHashSet;
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "duplicate sets",
-    version: 1,
+    version: 2,
     bytes_per_node: 24,
     bytes_per_edge: 4,
     least_bits_per_node: 3,

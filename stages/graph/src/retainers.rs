@@ -7,7 +7,8 @@
 //!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
 //! * Resident memory: 4 bytes per node where the budget allows, paged where not; a [`PairSpill`]; [`BLOCK_BYTES`] for each
 //!   block of edges under way.
-//! * Passes over disk: one over the edges; the pairs written once and read twice (8 bytes each); the groups once.
+//! * Passes over disk: one over the edges; the pairs (6 or 7 bytes each) written once and read once, more often where a
+//!   node has very many holders; the groups once.
 //! * Worst case: linear; one node with very many holders is streamed, not held.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: threads number targets and sort partitions, which are written in order.
@@ -30,15 +31,15 @@ const MOST_THREADS: usize = 4;
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "retainers",
-    version: 1,
+    version: 2,
     bytes_per_node: 4,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
     least_fixed: PairSpill::MOST_BYTES + (4 << 20),
     scratch_per_node: 4,
-    // Pairs, whose place groups of half the size take.
-    scratch_per_edge: 8,
-    passes: "edges once; pairs written once, read twice",
+    // Pairs, whose place groups take.
+    scratch_per_edge: 7,
+    passes: "edges once; pairs written once, read once",
 };
 
 /// Turns the graph round.

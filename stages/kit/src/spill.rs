@@ -2,18 +2,19 @@
 //!
 //! A [`PairSpill`] takes `(key, value)` pairs in any order and gives the values back grouped by key, keys descending,
 //! values of one key in the order in which they came. It is a radix partition: pairs go to the partition of their
-//! key's high bits, each partition has one small buffer, full buffers are appended to one file as blocks. Reading a
-//! partition back is a counting sort whose scatter stays in cache.
+//! key's high bits, each partition has one small buffer, full buffers are appended as blocks to the file of several
+//! neighbouring partitions, the keys without the bits that the partition tells. Reading a partition back is a counting
+//! sort whose scatter stays in cache.
 //!
-//! Memory: [`PairSpill::BLOCK_BYTES`] per partition while writing; while reading, 8 bytes per key of a partition plus 4
-//! per value of it, for each partition that a thread is at. A partition whose values do not fit (keys with very many
-//! values) is read in several passes, and a single key that does not fit is streamed. Disk: 8 bytes per pair, written
-//! once and read twice; while groups are written, large spills shrink as fast as the groups grow.
+//! Memory: [`BUFFER_BYTES`] per partition while writing; while reading, 8 bytes per key of a partition plus 12 per pair
+//! of it, for each partition that a thread is at. A partition that does not fit (keys with very many values) is read from
+//! disk as often as it takes, with half of the free budget for its values, and a single key that does not fit is streamed.
+//! Disk: 6 bytes per pair where a partition has at most 65,536 keys, else 7, written once and, what fits, read once; while
+//! groups are written, the files go one by one, so groups take the place of pairs.
 
 use crate::{Budget, ColumnWriter, Context, Crew, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File};
 use std::io::Write;
 use std::ops::Range;
@@ -23,43 +24,56 @@ use std::path::PathBuf;
 type Pair = [u32; 2];
 
 const BLOCK_PAIRS: usize = 2048;
+/// Bytes of one partition's buffer.
+const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
 const MOST_PARTITIONS: usize = 1024;
+const MOST_FILES: usize = 64;
 /// Pairs per partition at which the scatter of reading still stays in the second-level cache.
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
-/// Bytes of a spill from which on partitions that were read give their space back at once.
-const WORTH_RELEASING: u64 = 256 << 20;
-/// Values of a partition held at once, at least and at most.
-const LEAST_VALUES: u64 = 1 << 16;
-const MOST_VALUES: u64 = 1 << 20;
+/// Pairs of a partition held at once, at least and at most.
+const LEAST_PAIRS: u64 = 1 << 16;
+const MOST_PAIRS: u64 = 1 << 20;
 /// Most threads that are of use in reading back: by then writing, on one thread, takes longer.
 const MOST_THREADS: usize = 8;
 
 /// See the module.
 pub struct PairSpill {
-    path: PathBuf,
-    file: File,
+    files: Vec<Part>,
+    /// Partitions of a file.
+    partitions_per_file: usize,
     shift: u32,
     keys: usize,
     partitions: Vec<Partition>,
-    blocks: u32,
+    block: Vec<u8>,
     _buffers: Reservation,
+}
+
+/// One of the files.
+struct Part {
+    path: PathBuf,
+    file: File,
+    blocks: u32,
 }
 
 #[derive(Default)]
 struct Partition {
     buffer: Vec<Pair>,
+    /// Where its blocks are in its file.
     blocks: Vec<u32>,
 }
 
+impl Partition {
+    fn pairs(&self) -> usize {
+        self.blocks.len() * BLOCK_PAIRS + self.buffer.len()
+    }
+}
+
 impl PairSpill {
-    /// Bytes of one partition's buffer.
-    pub const BLOCK_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
-
     /// Bytes of budget that any spill needs at most for its buffers and for reading back.
-    pub const MOST_BYTES: u64 = (MOST_PARTITIONS * Self::BLOCK_BYTES) as u64 + (4 << 20);
+    pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
-    /// Prepares for about `pairs` pairs with keys below `keys`. The file `name` lives in the scratch folder until the
-    /// groups are written.
+    /// Prepares for about `pairs` pairs with keys below `keys`. Files whose names begin with `name` live in the scratch
+    /// folder until the groups are written.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Budget`].
@@ -70,25 +84,26 @@ impl PairSpill {
         keys: usize,
         pairs: u64,
     ) -> Result<Self, StageError> {
-        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize;
+        // Keys of a partition have 24 bits of their own at most.
+        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).max(keys as u64 >> 24);
+        let wanted = wanted.clamp(1, MOST_PARTITIONS as u64) as usize;
         let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros();
         let count = (keys >> shift) + 1;
-        let path = scratch.file(name);
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .map_err(|error| StageError::io(&path, "create", error))?;
+        let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
+        let partitions_per_file = count.div_ceil(MOST_FILES);
+        let files = (0..count.div_ceil(partitions_per_file)).map(|number| {
+            let path = scratch.file(&format!("{name}.{number}"));
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+            Ok(Part { file: file.map_err(|error| StageError::io(&path, "create", error))?, path, blocks: 0 })
+        });
         Ok(Self {
-            path,
-            file,
+            files: files.collect::<Result<_, StageError>>()?,
+            partitions_per_file,
             shift,
             keys,
             partitions: (0..count).map(|_| Partition::default()).collect(),
-            blocks: 0,
-            _buffers: budget.reserve(name, (count * Self::BLOCK_BYTES) as u64)?,
+            block: Vec::new(),
+            _buffers: buffers,
         })
     }
 
@@ -103,25 +118,37 @@ impl PairSpill {
         if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
     }
 
+    /// Writes a full buffer: all values, then of all keys the low 16 bits, then those above that the partition has.
     #[cold]
-    fn flush(&mut self, partition: usize) -> Result<(), StageError> {
-        let partition = &mut self.partitions[partition];
-        let bytes: &[u8] = bytemuck::cast_slice(&partition.buffer);
-        self.file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
-        partition.buffer.clear();
-        partition.blocks.push(self.blocks);
-        self.blocks += 1;
+    fn flush(&mut self, index: usize) -> Result<(), StageError> {
+        let Partition { buffer, blocks } = &mut self.partitions[index];
+        self.block.clear();
+        self.block.extend(buffer.iter().flat_map(|[_, value]| value.to_ne_bytes()));
+        self.block.extend(buffer.iter().flat_map(|[key, _]| (*key as u16).to_ne_bytes()));
+        if self.shift > u16::BITS {
+            self.block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
+        }
+        buffer.clear();
+        let Part { path, file, blocks: written } = &mut self.files[index / self.partitions_per_file];
+        file.write_all(&self.block).map_err(|error| StageError::io(path, "write", error))?;
+        blocks.push(*written);
+        *written += 1;
         Ok(())
     }
 
-    /// Bytes written to the file.
+    /// Bytes of a block.
+    fn block_bytes(&self) -> usize {
+        BLOCK_PAIRS * if self.shift > u16::BITS { 7 } else { 6 }
+    }
+
+    /// Bytes written to disk.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
-        u64::from(self.blocks) * Self::BLOCK_BYTES as u64
+        self.files.iter().map(|part| u64::from(part.blocks)).sum::<u64>() * self.block_bytes() as u64
     }
 
     /// Writes the groups: to `sizes` the number of values of every key from the last key down to `first_key`, to
-    /// `values` the values in the same order. Removes the spill's file.
+    /// `values` the values in the same order. Removes the spill's files.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
@@ -133,14 +160,12 @@ impl PairSpill {
         sizes: Column<u32>,
         values: Column<V>,
     ) -> Result<(), StageError> {
-        // From here on groups take the place of pairs.
-        scratch.measure();
         let mut sizes = ColumnWriter::create(scratch, sizes)?;
         let mut values = ColumnWriter::create(scratch, values)?;
         let threads = context.threads.min(MOST_THREADS);
-        let room = context.budget.free() / 32 / Crew::jobs(threads) as u64;
-        let room = room.clamp(LEAST_VALUES, MOST_VALUES) as usize;
-        let job_bytes = (room * 4 + (8 << self.shift) + Self::BLOCK_BYTES) as u64;
+        let room = context.budget.free() / 96 / Crew::jobs(threads) as u64;
+        let room = room.clamp(LEAST_PAIRS, MOST_PAIRS) as usize;
+        let job_bytes = (room * 12 + (8 << self.shift) + BUFFER_BYTES) as u64;
         let crew = Crew::gather(context, "grouping", threads, job_bytes)?;
         let mut indices = (0..self.partitions.len()).rev();
         crew.run::<_, StageError, _>(
@@ -158,16 +183,18 @@ impl PairSpill {
                 if fits {
                     values.extend(&group.values)?;
                 } else {
-                    self.write_parts(group, room, &mut values)?;
+                    self.write_parts(group, room, &context.budget, &mut values)?;
                 }
-                self.release(group.index);
+                self.release(group.index, scratch);
                 Ok(())
             },
         )?;
         sizes.finish()?;
         values.finish()?;
-        // A file that stays is only space; the whole folder goes at the end.
-        let _ = fs::remove_file(&self.path);
+        for part in &self.files {
+            // A file that stays is only space; the whole folder goes at the end.
+            let _ = fs::remove_file(&part.path);
+        }
         Ok(())
     }
 
@@ -178,62 +205,52 @@ impl PairSpill {
         base.max(first_key)..end.max(base.max(first_key))
     }
 
-    /// Counts the values of a partition's keys and, when there are at most `room` of them, brings them into order; says
-    /// whether it did.
+    /// Counts the values of a partition's keys and, when it has at most `room` pairs, brings them into order; says whether
+    /// it did.
     fn sort<V: Pod + From32>(&self, group: &mut Group<V>, room: usize) -> Result<bool, StageError> {
-        let Group { index, keys, counts, sizes, values, block, .. } = group;
+        let Group { index, keys, counts, sizes, values, pairs, block, .. } = group;
         let base = *index << self.shift;
+        let fits = self.partitions[*index].pairs() <= room;
         counts.clear();
         counts.resize(1 << self.shift, 0);
-        self.for_each(*index, block, |[key, _]| {
-            counts[key as usize - base] += 1;
+        pairs.clear();
+        self.for_each(*index, block, |pair| {
+            counts[pair[0] as usize - base] += 1;
+            if fits {
+                pairs.push(pair);
+            }
             Ok(())
         })?;
         sizes.clear();
         sizes.extend(keys.clone().rev().map(|key| counts[key - base]));
-        let total = sizes.iter().map(|&size| size as usize).sum::<usize>();
-        if total <= room {
-            self.scatter(*index, keys, counts, values, total, block)?;
+        if fits {
+            let total = positions(counts, base, keys);
+            values.clear();
+            values.resize(total, V::zeroed());
+            pairs.iter().for_each(|&pair| place(pair, counts, base, keys, values));
         }
-        Ok(total <= room)
+        Ok(fits)
     }
 
-    /// Makes `values` the `total` values of some `keys`, in descending order of key.
-    fn scatter<V: Pod + From32>(
-        &self,
-        index: usize,
-        keys: &Range<usize>,
-        counts: &mut [u32],
-        values: &mut Vec<V>,
-        total: usize,
-        block: &mut Vec<Pair>,
-    ) -> Result<(), StageError> {
-        let base = index << self.shift;
-        // From here on counts are write positions; those of other keys stay counts.
-        let mut position = 0u32;
-        for key in keys.clone().rev() {
-            position += std::mem::replace(&mut counts[key - base], position);
-        }
-        values.resize(total, V::zeroed());
-        self.for_each(index, block, |[key, value]| {
-            if keys.contains(&(key as usize)) {
-                let position = &mut counts[key as usize - base];
-                values[*position as usize] = V::from_u32(value);
-                *position += 1;
-            }
-            Ok(())
-        })
-    }
-
-    /// Writes the values of a partition that has too many of them, as many keys at a time as fit into `room`.
+    /// Writes the values of a partition that has too many of them for `room`: as many keys at a time as fit into half of
+    /// what is free now: each time reads the whole partition.
     fn write_parts<V: Pod + From32>(
         &self,
         group: &mut Group<V>,
         room: usize,
+        budget: &Budget,
         out: &mut ColumnWriter<V>,
     ) -> Result<(), StageError> {
-        let Group { index, keys, counts, values, block, .. } = group;
+        let Group { index, keys, counts, sizes, values, block, .. } = group;
         let base = *index << self.shift;
+        let total: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+        let more = total.min(budget.free() / 8);
+        let mut many = Vec::new();
+        let (room, values, _held) = if more > room as u64 {
+            (more as usize, &mut many, Some(budget.reserve("grouping: keys with many values", more * 4)?))
+        } else {
+            (room, values, None)
+        };
         let mut high = keys.end;
         while high > keys.start {
             let (mut low, mut total) = (high, 0usize);
@@ -249,7 +266,14 @@ impl PairSpill {
                 };
                 self.for_each(*index, block, pass)?;
             } else if total > 0 {
-                self.scatter(*index, &(low..high), counts, values, total, block)?;
+                let keys = low..high;
+                positions(counts, base, &keys);
+                values.clear();
+                values.resize(total, V::zeroed());
+                self.for_each(*index, block, |pair| {
+                    place(pair, counts, base, &keys, values);
+                    Ok(())
+                })?;
                 out.extend(values)?;
             }
             high = low;
@@ -257,18 +281,12 @@ impl PairSpill {
         Ok(())
     }
 
-    /// Gives the disk space of a partition back, where it is worth the system calls.
-    fn release(&self, index: usize) {
-        if self.spilled_bytes() < WORTH_RELEASING {
-            return;
-        }
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        for &block in &self.partitions[index].blocks {
-            let (start, length) = (u64::from(block) * Self::BLOCK_BYTES as u64, Self::BLOCK_BYTES as u64);
-            // Where the file system cannot do that, the space goes with the file.
-            if fallocate(&self.file, flags, start, length).is_err() {
-                return;
-            }
+    /// Gives the disk space of a file back, once the last of its partitions was read.
+    fn release(&self, index: usize, scratch: &Scratch) {
+        if index.is_multiple_of(self.partitions_per_file) {
+            scratch.measure();
+            // Space that stays goes with the file.
+            let _ = self.files[index / self.partitions_per_file].file.set_len(0);
         }
     }
 
@@ -276,19 +294,49 @@ impl PairSpill {
     fn for_each(
         &self,
         index: usize,
-        block: &mut Vec<Pair>,
+        block: &mut Vec<u8>,
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        let partition = &self.partitions[index];
-        block.resize(BLOCK_PAIRS, [0; 2]);
+        let (partition, base) = (&self.partitions[index], (index << self.shift) as u32);
+        let Part { path, file, .. } = &self.files[index / self.partitions_per_file];
+        block.resize(self.block_bytes(), 0);
         for &number in &partition.blocks {
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(block);
-            self.file
-                .read_exact_at(bytes, u64::from(number) * Self::BLOCK_BYTES as u64)
-                .map_err(|error| StageError::io(&self.path, "read", error))?;
-            block.iter().try_for_each(|&pair| each(pair))?;
+            file.read_exact_at(block, u64::from(number) * self.block_bytes() as u64)
+                .map_err(|error| StageError::io(path, "read", error))?;
+            let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
+            let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
+            let (values, _) = values.as_chunks::<4>();
+            let (low, _) = low.as_chunks::<2>();
+            // The bits that the partition tells are also in the keys that were written, so they may come twice.
+            let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
+            let pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
+            if high.is_empty() {
+                pairs.into_iter().try_for_each(|(key, value)| each([key, value]))?;
+            } else {
+                pairs.zip(high).try_for_each(|((key, value), &high)| each([key | u32::from(high) << 16, value]))?;
+            }
         }
         partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+}
+
+/// Makes counts of some keys into the positions of their values, descending by key; gives the number of values. Counts
+/// of other keys stay.
+fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
+    let mut position = 0u32;
+    for key in keys.clone().rev() {
+        position += std::mem::replace(&mut counts[key - base], position);
+    }
+    position as usize
+}
+
+/// Puts the value of a pair into its place, if its key is one of `keys`.
+#[inline]
+fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys: &Range<usize>, values: &mut [V]) {
+    if keys.contains(&(key as usize)) {
+        let position = &mut positions[key as usize - base];
+        values[*position as usize] = V::from_u32(value);
+        *position += 1;
     }
 }
 
@@ -302,14 +350,16 @@ struct Group<V> {
     sizes: Vec<u32>,
     /// The values in order, if they fit.
     values: Vec<V>,
-    block: Vec<Pair>,
+    /// The partition's pairs, if they fit.
+    pairs: Vec<Pair>,
+    block: Vec<u8>,
     fits: Result<bool, StageError>,
 }
 
 impl<V> Default for Group<V> {
     fn default() -> Self {
-        let (counts, sizes, values, block) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { index: 0, keys: 0..0, counts, sizes, values, block, fits: Ok(false) }
+        let (counts, sizes, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self { index: 0, keys: 0..0, counts, sizes, values, pairs: Vec::new(), block: Vec::new(), fits: Ok(false) }
     }
 }
 
@@ -359,8 +409,9 @@ mod tests {
     fn expected(pairs: &[Pair], keys: usize) -> (Vec<u32>, Vec<u32>) {
         let mut sorted: Vec<Pair> = pairs.iter().copied().filter(|pair| pair[0] >= 1).collect();
         sorted.sort_by_key(|pair| std::cmp::Reverse(pair[0]));
-        let sizes = (1..keys as u32).rev().map(|key| sorted.iter().filter(|pair| pair[0] == key).count() as u32);
-        (sizes.collect(), sorted.iter().map(|pair| pair[1]).collect())
+        let mut sizes = vec![0; keys];
+        sorted.iter().for_each(|pair| sizes[pair[0] as usize] += 1);
+        (sizes[1..].iter().rev().copied().collect(), sorted.iter().map(|pair| pair[1]).collect())
     }
 
     #[test]
@@ -370,9 +421,13 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             state >> 8
         };
-        for (keys, count, announced) in [(1, 0, 0), (2, 10, 10), (1000, 20_000, 20_000), (1000, 20_000, 1 << 28)] {
+        let (few, many) = (20_000, 1 << 28);
+        // The last two have partitions of keys with 18 and 20 bits.
+        for (keys, count, announced) in
+            [(1, 0, 0), (2, 10, 10), (1000, few, few), (1000, few, many), (1 << 18, few, few), (1 << 22, few, 1 << 20)]
+        {
             let pairs: Vec<Pair> = (0..count).map(|i| [random() % keys, i]).collect();
-            let groups = grouped(&pairs, keys as usize, 64 << 20, announced);
+            let groups = grouped(&pairs, keys as usize, 64 << 20, announced.into());
             assert_eq!(groups, expected(&pairs, keys as usize), "{keys} keys, {count} pairs");
         }
     }

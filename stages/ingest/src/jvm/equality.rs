@@ -6,7 +6,7 @@
 //!   dump has no object. Those objects themselves, and what the root does not hold, are no duplicates of anything. Weak
 //!   referents are ordinary fields here.
 //! * Reads: the content of the dump, once more; classes; `node.{id,kind,class,preorder}`.
-//! * Writes: `equal.{value,degree,to}`, and `equal.limits` where the dump leaves out elements.
+//! * Writes: `equal.{value,degree}`, `equal.to` where references are to be looked into, and `equal.limits` where the dump leaves out elements.
 //! * Resident memory: the index as in `link`; a bit, names 12 to 24 and offsets 8 bytes per node, where the budget allows,
 //!   paged where not; the classes; some pages of the content.
 //! * Passes over disk: the content once in order; objects with a value that occurred before and those that have it, at
@@ -31,12 +31,13 @@ use heaplake_kit::{
     Store,
 };
 use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::run::Options;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "equality of objects",
-    version: 1,
+    version: 2,
     bytes_per_node: 34,
     bytes_per_edge: 0,
     least_bits_per_node: 1,
@@ -285,6 +286,7 @@ fn all<const ID: usize>(
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
+    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
     let mut objects = Objects {
         looks,
         names,
@@ -292,7 +294,7 @@ fn all<const ID: usize>(
         nodes: dump.facts.node_count as u32,
         values: ColumnWriter::create(scratch, columns::EQUAL_VALUE)?,
         degrees: ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?,
-        to: ColumnWriter::create(scratch, columns::EQUAL_TO)?,
+        to: options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?,
         missing: ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?,
         any_missing: false,
     };
@@ -306,7 +308,7 @@ fn all<const ID: usize>(
     let any_missing = objects.any_missing;
     objects.values.finish()?;
     objects.degrees.finish()?;
-    objects.to.finish()?;
+    objects.to.map(ColumnWriter::finish).transpose()?;
     objects.missing.finish()?;
     if !any_missing {
         scratch.discard(columns::EQUAL_LIMITS);
@@ -323,7 +325,7 @@ struct Objects {
     nodes: u32,
     values: ColumnWriter<NodeId>,
     degrees: ColumnWriter<u32>,
-    to: ColumnWriter<NodeId>,
+    to: Option<ColumnWriter<NodeId>>,
     missing: ColumnWriter<u8>,
     any_missing: bool,
 }
@@ -362,7 +364,7 @@ impl Objects {
     fn reference(&mut self, address: u64, hash: u64, degree: &mut u32) -> Result<u64, StageError> {
         let meaning = self.looks.meaning(address)?;
         if let Meaning::Followed(to) = meaning {
-            self.to.push(to)?;
+            self.to.iter_mut().try_for_each(|column| column.push(to))?;
             *degree += 1;
         }
         Ok(meaning.mixed(hash))

@@ -7,7 +7,7 @@
 //!   value, with kind, name, size and the labels of all slots. Nodes of those kinds are no duplicates of anything. `weak` and
 //!   `shortcut` edges do not count. The map of a string does not either: it says how V8 keeps the text, not what it is.
 //! * Reads: `node.{kind,name,self,edge_count}`, `edge.{kind,name,to}`, strings.
-//! * Writes: `equal.{value,degree,to,limits}`.
+//! * Writes: `equal.{value,degree,limits}`, and `equal.to` where references are to be looked into.
 //! * Resident memory: a bit, names 12 to 24 and offsets 4 bytes per node, 9 per edge and 13 per node for comparisons, where
 //!   the budget allows, paged where not.
 //! * Passes over disk: nodes twice, edges once in order; those of nodes with a value that occurred before at random.
@@ -25,12 +25,13 @@ use heaplake_kit::{
     Stats, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::run::Options;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "equality",
-    version: 1,
+    version: 2,
     bytes_per_node: 34,
     bytes_per_edge: 9,
     least_bits_per_node: 1,
@@ -336,7 +337,9 @@ fn write(
     let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
     let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
     let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
-    let mut to = ColumnWriter::create(scratch, columns::EQUAL_TO)?;
+    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
+    let mut to =
+        options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
     let mut missing = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
     let (mut slots, mut list) = (Vec::new(), Vec::new());
     let mut edges = 0;
@@ -373,7 +376,7 @@ fn write(
                 Meaning::Identity(to) => (1, to),
                 Meaning::Text(name) => (2, name),
                 Meaning::Followed | Meaning::Nothing => {
-                    to.push(slot.to)?;
+                    to.iter_mut().try_for_each(|to| to.push(slot.to))?;
                     followed += 1;
                     (3, 0)
                 }
@@ -389,6 +392,6 @@ fn write(
     }
     values.finish()?;
     degrees.finish()?;
-    to.finish()?;
+    to.map(ColumnWriter::finish).transpose()?;
     missing.finish().map(drop)
 }
