@@ -162,8 +162,7 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
     releases
 };
 
-const SHORTEST_PATHS: Step =
-    Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
+const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
 
 /// What [`object_equality`] releases.
 const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
