@@ -3,7 +3,7 @@
 use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
-use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
+use heaplake_ingest::jvm::{equality as object_equality, link, previews as object_previews, scan, texts};
 use heaplake_ingest::v8::{classes, containers, detached, equality, holds, intern, owners, previews, read};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
@@ -164,8 +164,11 @@ const TEXTS: [Release; texts::RELEASES.len()] = {
 
 const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
 
-/// What [`object_equality`] releases.
-const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
+/// What [`object_previews`] releases.
+const OBJECT_PREVIEWS: [Release; 2] = [
+    Release { column: object_previews::RELEASES[0], ..small(columns::HOLDS_ORPHAN) },
+    Release { column: object_previews::RELEASES[1], per_node: 8, per_edge: 0 },
+];
 
 const DOMINATORS: Step = Step {
     releases: &[
@@ -191,12 +194,13 @@ const JVM: Phases = &[
         releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
         ..step(&retained::STAGE, retained::run)
     }]],
+    &[&[Step { need: Need::Duplicates, ..step(&object_equality::STAGE, object_equality::run) }]],
+    &[DUPLICATES],
     &[&[Step {
         need: Need::Duplicates,
-        releases: &OBJECT_EQUALITY,
-        ..step(&object_equality::STAGE, object_equality::run)
+        releases: &OBJECT_PREVIEWS,
+        ..step(&object_previews::STAGE, object_previews::run)
     }]],
-    &[DUPLICATES],
 ];
 
 /// What distances need of edges, and the shortest paths after them.
@@ -329,7 +333,7 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
     let later: [(Need, &[&str], &StageInfo); 4] = [
         (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
-        (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
+        (Need::Duplicates, &object_previews::READS, &object_previews::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
         (Need::References, &previews::READS, &previews::STAGE),
     ];
