@@ -61,6 +61,29 @@ fn page(lake: &Lake, snapshot: &Path) -> PathBuf {
     lake.run().join("report.html")
 }
 
+/// The page of a real trace.
+fn trace(lake: &Lake) -> PathBuf {
+    replayed(lake, &support::replay::dotnet("net8_exact.log.zst"))
+}
+
+/// The page of the same trace, whose names of functions and types want to be markup, or are long.
+fn hostile_trace(lake: &Lake) -> PathBuf {
+    let log = zstd::decode_all(&fs::read(support::replay::dotnet("net8_exact.log.zst")).unwrap()[..]).unwrap();
+    let text = String::from_utf8(log).unwrap();
+    let markup = "x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u{202e}\u{2028}{{data}}";
+    let (function, class) = (" Program::ShortLived\n", " Pt[]\n");
+    assert!(text.contains(function) && text.contains(class));
+    let text = text.replace(function, &format!(" {markup}\n")).replace(class, &format!(" {}\n", "A".repeat(1 << 20)));
+    replayed(lake, &lake.input("hostile.log", text.as_bytes()))
+}
+
+fn replayed(lake: &Lake, log: &Path) -> PathBuf {
+    support::replay::replay(lake, log).arg("--report").assert().success();
+    let page = lake.run().join("report.html");
+    assert!(fs::metadata(&page).unwrap().len() < 2 << 20);
+    page
+}
+
 #[test]
 fn the_page_works_in_a_browser() {
     let (browser, script) = match script() {
@@ -69,10 +92,11 @@ fn the_page_works_in_a_browser() {
     };
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
     fs::create_dir_all(&pictures).unwrap();
-    let (one, other) = (Lake::new(), Lake::new());
+    let lakes = [(); 4].map(|()| Lake::new());
+    let [one, two, three, four] = &lakes;
     let command = Command::new("node")
         .arg(script)
-        .args([&browser, &pictures, &leaking(&one), &hostile(&other)])
+        .args([&browser, &pictures, &leaking(one), &hostile(two), &trace(three), &hostile_trace(four)])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&command.stdout);

@@ -27,8 +27,25 @@ fn tables_are_the_same_bytes_with_any_threads_and_memory() {
     replay(&one, dotnet(LOG)).args(all).args(["--threads", "1", "--memory", "64MiB"]).assert().success();
     replay(&other, dotnet(LOG)).args(all).args(["--threads", "4", "--memory", "1GiB"]).assert().success();
     let (a, b) = (table_bytes(&one.run()), table_bytes(&other.run()));
-    assert_eq!(a.len(), 11);
+    assert_eq!(a.len(), 12);
     assert!(a == b, "{:?}", a.keys().filter(|name| a[*name] != b[*name]).collect::<Vec<_>>());
+}
+
+#[test]
+fn tables_are_those_that_were_chosen() {
+    let (chosen, tracked) = (Lake::new(), Lake::new());
+    let list = ["--tables", "collections,allocation_types"];
+    replay(&chosen, dotnet(LOG)).args(list).assert().success();
+    let names = |lake: &Lake| table_bytes(&lake.run()).into_keys().collect::<Vec<_>>();
+    assert_eq!(names(&chosen), ["allocation_types.parquet", "collections.parquet"]);
+    replay(&tracked, dotnet(LOG)).args(["--tables", "moved_ranges", "--tracks"]).assert().success();
+    assert_eq!(names(&tracked), ["moved_ranges.parquet", "object_tracks.parquet"]);
+    replay(&chosen, dotnet(LOG)).args(["--tables", "nodes"]).assert().code(2);
+    // What is about snapshots has no place in it.
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(chosen.run().join("run.json")).unwrap()).unwrap();
+    let keys: Vec<&String> = run["options"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["labels", "replay"]);
+    assert_eq!(run["options"]["replay"]["tables"], serde_json::json!(["allocation_types", "collections"]));
 }
 
 #[test]

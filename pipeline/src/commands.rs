@@ -12,6 +12,7 @@ use crate::inspect::tree::{self, Branch};
 use crate::inspect::why::{self, Why};
 use crate::inspect::{Asked, Unanswered};
 use crate::memory::default_budget;
+use crate::owners;
 use crate::progress::Mode;
 use crate::replay::replay;
 use crate::replay_cli::{Replay, Track};
@@ -27,7 +28,7 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::run::{Options, ReplayOptions, Run};
+use heaplake_schemas::run::{Options, OwnerRules, ReplayOptions, Run};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::io::Write;
@@ -90,32 +91,22 @@ enum Report {
 
 fn run_analyze(options: &Analyze) -> u8 {
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    let owners = match options.owners.as_deref().map(owners::read).transpose() {
+        Ok(owners) => owners,
+        Err(unusable) => return complain(&unusable.to_string(), owners::Unusable::ADVICE, USAGE),
+    };
     let batch = Batch {
         inputs: inputs::resolve(&options.inputs, Wanted::Snapshots),
         lake: &options.out,
         named: options.snapshot.is_some(),
+        told: Told {
+            report: options.report,
+            findings: options.findings_json.as_deref(),
+            quiet: options.quiet,
+            json: options.json,
+        },
     };
-    match batch.requests(|input| request(options, input, memory)) {
-        Ok(requests) => {
-            let found = RefCell::new(Vec::new());
-            let make = |request: &Request, mode, cancel: &AtomicBool| {
-                let outcome = analyze(request, mode, cancel)?;
-                // A run that stood before may have its page.
-                let page = outcome.place.join(reports::FILE);
-                if options.report && !(outcome.unchanged && page.exists()) {
-                    reports::make(&outcome.run, &outcome.place, &page, memory, cancel)?;
-                }
-                found.borrow_mut().push(Found::new(request.input.name(), &outcome));
-                Ok(outcome)
-            };
-            let code = work_through(requests, make, options.quiet, options.json);
-            match &options.findings_json {
-                Some(path) => code.max(write_findings(path, &found.into_inner())),
-                None => code,
-            }
-        }
-        Err(code) => code,
-    }
+    batch.run(|input| request(options, owners.as_ref(), input, memory), analyze)
 }
 
 /// The findings of a run, for machines.
@@ -154,11 +145,14 @@ fn run_replay(options: &Replay) -> u8 {
         inputs: inputs::resolve(&options.inputs, Wanted::Traces),
         lake: &options.out,
         named: options.snapshot.is_some(),
+        told: Told {
+            report: options.report,
+            findings: options.findings_json.as_deref(),
+            quiet: options.quiet,
+            json: options.json,
+        },
     };
-    match batch.requests(|input| replay_request(options, input, memory)) {
-        Ok(requests) => work_through(requests, replay, options.quiet, options.json),
-        Err(code) => code,
-    }
+    batch.run(|input| replay_request(options, input, memory), replay)
 }
 
 /// Inputs, each of which becomes a run.
@@ -167,26 +161,55 @@ struct Batch<'a> {
     lake: &'a Path,
     /// Whether the user named the run.
     named: bool,
+    told: Told<'a>,
+}
+
+/// What is told of runs besides their tables.
+struct Told<'a> {
+    /// Whether each gets a page.
+    report: bool,
+    /// Where the findings of all of them go.
+    findings: Option<&'a Path>,
+    quiet: bool,
+    json: bool,
 }
 
 impl Batch<'_> {
-    /// What to do with each of them; or an exit code, when nothing can be done.
-    fn requests(self, request: impl Fn(Input) -> Request) -> Result<impl Iterator<Item = Requested>, u8> {
+    /// Makes the runs; the exit code.
+    fn run(
+        self,
+        request: impl Fn(Input) -> Request,
+        make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Failure>,
+    ) -> u8 {
         if self.named && self.inputs.len() > 1 {
             let cause = format!("--snapshot names one snapshot, but {} inputs are given", self.inputs.len());
-            return Err(complain(&cause, "leave --snapshot out", USAGE));
+            return complain(&cause, "leave --snapshot out", USAGE);
         }
         if let Err(error) = analyze::prepare(self.lake) {
             let code = if error.is_resource() { RESOURCES } else { USAGE };
-            return Err(complain(&error.to_string(), &error.advice(), code));
+            return complain(&error.to_string(), &error.advice(), code);
         }
-        Ok(self.inputs.into_iter().map(move |input| match input {
+        let Told { report, findings, quiet, json } = self.told;
+        let found = RefCell::new(Vec::new());
+        let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
+            let outcome = make(request, mode, cancel)?;
+            // A run that stood before may have its page.
+            let page = outcome.place.join(reports::FILE);
+            if report && !(outcome.unchanged && page.exists()) {
+                reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+            }
+            found.borrow_mut().push(Found::new(request.input.name(), &outcome));
+            Ok(outcome)
+        };
+        let requests = self.inputs.into_iter().map(|input| match input {
             Err((name, why)) => {
                 let advice = "name a file, or a folder that holds some".to_owned();
                 (name.clone(), Err((format!("{name}: {why}"), advice, FAILED)))
             }
             Ok(input) => (input.name(), Ok(request(input))),
-        }))
+        });
+        let code = work_through(requests, make, quiet, json);
+        findings.map_or(code, |path| code.max(write_findings(path, &found.into_inner())))
     }
 }
 
@@ -264,7 +287,7 @@ fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
                 sample_interval: options.sample_interval,
                 sample_mode: options.sample_mode,
                 seed: options.seed,
-                tracks: options.tracks,
+                tables: options.tables.all(),
                 pprof: options.pprof,
                 collapsed: options.collapsed,
             }),
@@ -277,7 +300,7 @@ fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
     }
 }
 
-fn request(options: &Analyze, input: Input, memory: u64) -> Request {
+fn request(options: &Analyze, owners: Option<&OwnerRules>, input: Input, memory: u64) -> Request {
     Request {
         input,
         lake: options.out.clone(),
@@ -289,6 +312,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             referents: options.referents,
             salvage: options.salvage,
             big: options.big.options(),
+            owners: owners.cloned(),
             ..options.duplicates.options()
         },
         memory,
@@ -400,10 +424,6 @@ fn run_report(options: &Page) -> u8 {
         Ok(None) => return no_run(&options.run),
         Err(error) => return complain(&error.to_string(), &error.advice(), FAILED),
     };
-    if run.replay.is_some() {
-        let cause = format!("{}: this is a run of a trace, the page is for those of snapshots", options.run.display());
-        return complain(&cause, "name a run that analyze made", USAGE);
-    }
     let page = options.output.clone().unwrap_or_else(|| options.run.join(reports::FILE));
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
     match reports::make(&run, &options.run, &page, memory, &AtomicBool::new(false)) {

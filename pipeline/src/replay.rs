@@ -9,17 +9,20 @@ use heaplake_ingest::source::Source;
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, ColumnReader, Context, InputError, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_publish::commit::{self, NewRun};
+use heaplake_publish::rows::Job;
 use heaplake_publish::{
     allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
-    lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
+    findings as finding_table, lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
 };
 use heaplake_replay::blocks::{Blocks, HINT};
 use heaplake_replay::replay::{Mode as Recorded, Options};
 use heaplake_replay::stage::{self, Format};
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::{ABSENT, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
-use heaplake_schemas::run::{NamedAmount, Replay, ReplayOptions, Run, SampleMode, Summary, Table};
+use heaplake_schemas::run::{NamedAmount, Replay, ReplayOptions, Run, SampleMode, Summary, Table, TraceTable};
+use heaplake_schemas::scratch::documents;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
-use std::path::Path;
+use heaplake_summarise::allocations;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -83,7 +86,14 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
     }
     let new = NewRun::create(&place)?;
     let options = request.options.replay.clone().unwrap_or_default();
-    let tables = tables(&facts, &options, scratch, new.folder(), &context, &display)?;
+    let job = Job { facts: &facts, scratch, folder: new.folder(), context: &context };
+    let mut tables = tables(&job, &options, &display)?;
+    let mut found = Vec::new();
+    if options.tables.contains(&TraceTable::Findings) {
+        let (findings, table) = findings(&job, &display)?;
+        found = findings;
+        tables.push(table);
+    }
     let run = Run {
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
@@ -99,6 +109,7 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
             wall_seconds: started.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss(),
             scratch_bytes: scratch.fullest(),
+            findings: found,
             ..Summary::default()
         },
         replay: Some(Replay { types: most_allocated(scratch)?, functions: most_allocating(scratch)?, facts }),
@@ -121,7 +132,7 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     let options = Options {
         interval: chosen.sample_interval,
         seed: chosen.seed,
-        tracks: chosen.tracks,
+        tracks: chosen.tracks(),
         mode: match chosen.sample_mode {
             SampleMode::Creation => Recorded::Creation,
             SampleMode::CreationAndCollection => Recorded::CreationAndCollection,
@@ -139,38 +150,44 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     Ok((facts, stats, seconds))
 }
 
-type Writer = fn(&Facts, &Scratch, &Path, &Context<'_>) -> Result<(Table, Stats), StageError>;
+type Writer = fn(&Job<'_>) -> Result<(Table, Stats), StageError>;
 
-/// The tables that a trace gives: those of lifetimes only where objects were followed to their deaths.
-fn tables(
-    facts: &Facts,
-    options: &ReplayOptions,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-    display: &Display,
-) -> Result<Vec<Table>, StageError> {
-    let tracks = facts.tracked && options.tracks;
+/// What is written, and where: tables that were chosen, exports that were asked for.
+fn tables(job: &Job<'_>, options: &ReplayOptions, display: &Display) -> Result<Vec<Table>, StageError> {
+    use TraceTable as Name;
+    let Facts { tracked, has_stacks, .. } = *job.facts;
+    let chosen = |table| options.tables.contains(&table);
+    // Tables of lifetimes there are only where objects were followed to their deaths.
     let all: [(&StageInfo, Writer, bool); 11] = [
-        (&allocation_types::STAGE, allocation_types::run, true),
-        (&allocation_functions::STAGE, allocation_functions::run, true),
-        (&allocation_callers::STAGE, allocation_callers::run, true),
-        (&allocation_callees::STAGE, allocation_callees::run, true),
-        (&object_lifetimes::STAGE, object_lifetimes::run, facts.tracked),
-        (&lifetime_sites::STAGE, lifetime_sites::run, facts.tracked && facts.has_stacks),
-        (&collections::STAGE, collections::run, true),
-        (&object_tracks::STAGE, object_tracks::run, tracks),
-        (&moved_ranges::STAGE, moved_ranges::run, tracks),
+        (&allocation_types::STAGE, allocation_types::run, chosen(Name::AllocationTypes)),
+        (&allocation_functions::STAGE, allocation_functions::run, chosen(Name::AllocationFunctions)),
+        (&allocation_callers::STAGE, allocation_callers::run, chosen(Name::AllocationCallers)),
+        (&allocation_callees::STAGE, allocation_callees::run, chosen(Name::AllocationCallees)),
+        (&object_lifetimes::STAGE, object_lifetimes::run, chosen(Name::ObjectLifetimes) && tracked),
+        (&lifetime_sites::STAGE, lifetime_sites::run, chosen(Name::LifetimeSites) && tracked && has_stacks),
+        (&collections::STAGE, collections::run, chosen(Name::Collections)),
+        (&object_tracks::STAGE, object_tracks::run, chosen(Name::ObjectTracks) && tracked),
+        (&moved_ranges::STAGE, moved_ranges::run, chosen(Name::MovedRanges) && tracked),
         (&pprof::STAGE, pprof::run, options.pprof),
         (&collapsed::STAGE, collapsed::run, options.collapsed),
     ];
     let mut tables = Vec::new();
     for (stage, write, _) in all.iter().filter(|(_, _, wanted)| *wanted) {
-        let ((table, stats), seconds) = clocked(|| write(facts, scratch, folder, context))?;
+        let ((table, stats), seconds) = clocked(|| write(job))?;
         display.finished(stage.name, stats, seconds);
         tables.push(table);
     }
     Ok(tables)
+}
+
+/// What is worth a look, and its table.
+fn findings(job: &Job<'_>, display: &Display) -> Result<(Vec<Finding>, Table), StageError> {
+    let (stats, seconds) = clocked(|| allocations::run(job.scratch, job.context))?;
+    display.finished(allocations::STAGE.name, stats, seconds);
+    let Job { facts, scratch, folder, context } = *job;
+    let ((table, stats), seconds) = clocked(|| finding_table::run(&facts.input_hash, scratch, folder, context))?;
+    display.finished(finding_table::STAGE.name, stats, seconds);
+    Ok((scratch.read_document(documents::FINDINGS)?, table))
 }
 
 fn most_allocated(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {

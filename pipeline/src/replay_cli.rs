@@ -5,7 +5,8 @@ use crate::memory::Size;
 use crate::track::Spot;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use heaplake_schemas::run::SampleMode;
+use heaplake_schemas::run::{SampleMode, TraceTable};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const REPLAY_EXAMPLES: &str = "\
@@ -45,15 +46,21 @@ pub struct Replay {
     /// Seed of sampling: another one takes other objects
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// Write each object's way from its allocation to its death too
-    #[arg(long)]
-    pub tracks: bool,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
     /// Write allocations as a profile for pprof too (allocations.pb.gz)
     #[arg(long)]
     pub pprof: bool,
     /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
     #[arg(long)]
     pub collapsed: bool,
+    /// Make a page for the browser too (report.html inside the run)
+    #[arg(long)]
+    pub report: bool,
+    /// Write the findings of all runs to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
     /// Memory that the replay may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
@@ -74,6 +81,29 @@ pub struct Replay {
     pub json: bool,
 }
 
+/// Which tables are written.
+#[derive(Args, Clone, Debug)]
+pub struct Chosen {
+    /// Tables to write, of those for which the trace tells enough: allocation_types, allocation_functions,
+    /// allocation_callers, allocation_callees, object_lifetimes, lifetime_sites, collections, findings, object_tracks,
+    /// moved_ranges [default: all but the last two]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    tables: Vec<TraceTable>,
+    /// Write each object's way from its allocation to its death too (object_tracks, moved_ranges)
+    #[arg(long)]
+    tracks: bool,
+}
+
+impl Chosen {
+    /// As one choice.
+    #[must_use]
+    pub fn all(&self) -> BTreeSet<TraceTable> {
+        let tables = if self.tables.is_empty() { TraceTable::most() } else { self.tables.iter().copied().collect() };
+        let tracks: &[TraceTable] = if self.tracks { &TraceTable::TRACKS } else { &[] };
+        tables.into_iter().chain(tracks.iter().copied()).collect()
+    }
+}
+
 /// Options of `track`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
@@ -92,6 +122,11 @@ pub struct Track {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+fn table() -> impl TypedValueParser<Value = TraceTable> {
+    PossibleValuesParser::new(TraceTable::ALL.map(TraceTable::name))
+        .map(|name| TraceTable::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TraceTable::Findings))
 }
 
 fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {

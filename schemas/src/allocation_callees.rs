@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub const FILE: &str = "allocation_callees.parquet";
 
 /// The columns: a node of depth 0 is the outermost function of some stack. `node` counts the rows, `parent` is the caller
-/// (null at depth 0); bytes are those of all objects that the sampled ones stand for.
+/// (null at depth 0); counts and bytes are those of all objects that the sampled ones stand for, exact at interval 1.
 #[must_use]
 pub fn schema() -> SchemaRef {
     let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
@@ -22,6 +22,8 @@ pub fn schema() -> SchemaRef {
         number("inclusive_bytes"),
         number("exclusive_samples"),
         number("exclusive_bytes"),
+        number("inclusive_count"),
+        number("exclusive_count"),
     ]))
 }
 
@@ -45,4 +47,8 @@ pub struct CalleeRow {
     pub exclusive_samples: u64,
     /// Bytes that they stand for.
     pub exclusive_bytes: u64,
+    /// Objects that the former stand for.
+    pub inclusive_count: u64,
+    /// Objects that the latter stand for.
+    pub exclusive_count: u64,
 }

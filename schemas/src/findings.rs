@@ -14,9 +14,10 @@ pub const FILE: &str = "findings.parquet";
 /// | `finding` | number of the row, 0-based |
 /// | `rule` | what was looked for, a stable name |
 /// | `severity` | `high`, `medium` or `low` |
-/// | `scope` | what the finding is about: `snapshot`, `class`, `set` or `node` |
+/// | `scope` | what the finding is about: `snapshot`, `class`, `set` or `node`; of a replayed trace `trace`, `type` or `function` |
 /// | `subject` | its name |
 /// | `class_id`, `set`, `node` | where it is in the other tables; null where it is in none |
+/// | `type_id`, `function_id` | the same in the tables of a replayed trace |
 /// | `count` | objects that the finding speaks of |
 /// | `bytes` | bytes that it speaks of: what would go, or what is wasted, as the message says |
 /// | `message` | what was found, with its evidence |
@@ -34,6 +35,8 @@ pub fn schema() -> SchemaRef {
         optional("class_id", DataType::UInt32),
         optional("set", DataType::UInt32),
         optional("node", DataType::UInt32),
+        optional("type_id", DataType::UInt32),
+        optional("function_id", DataType::UInt32),
         required("count", DataType::UInt64),
         required("bytes", DataType::UInt64),
         required("message", DataType::Utf8),
@@ -77,6 +80,12 @@ pub enum Scope {
     Set,
     /// An object.
     Node,
+    /// A whole trace.
+    Trace,
+    /// A type that is allocated.
+    Type,
+    /// A function that allocates.
+    Function,
 }
 
 impl Scope {
@@ -88,6 +97,9 @@ impl Scope {
             Self::Class => "class",
             Self::Set => "set",
             Self::Node => "node",
+            Self::Trace => "trace",
+            Self::Type => "type",
+            Self::Function => "function",
         }
     }
 }
@@ -109,6 +121,12 @@ pub struct Finding {
     pub set: Option<u32>,
     /// The node, or one for example.
     pub node: Option<u32>,
+    /// The type, in a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub type_id: Option<u32>,
+    /// The function, in a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function_id: Option<u32>,
     /// Objects that it speaks of.
     pub count: u64,
     /// Bytes that it speaks of.

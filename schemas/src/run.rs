@@ -2,7 +2,8 @@
 
 use crate::findings::Finding;
 use crate::replay::Facts;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// File name inside a run.
@@ -67,9 +68,9 @@ pub struct ReplayOptions {
     pub sample_mode: SampleMode,
     /// Seed of sampling.
     pub seed: u64,
-    /// Whether each object's way is written.
-    #[serde(default)]
-    pub tracks: bool,
+    /// The tables that are written, where the trace tells enough for them.
+    #[serde(default = "TraceTable::most")]
+    pub tables: BTreeSet<TraceTable>,
     /// Whether allocations are written as a profile.
     #[serde(default)]
     pub pprof: bool,
@@ -84,9 +85,85 @@ impl Default for ReplayOptions {
             sample_interval: 10,
             sample_mode: SampleMode::default(),
             seed: 0,
-            tracks: false,
+            tables: TraceTable::most(),
             pprof: false,
             collapsed: false,
+        }
+    }
+}
+
+impl ReplayOptions {
+    /// Whether each object's way is recorded.
+    #[must_use]
+    pub fn tracks(&self) -> bool {
+        TraceTable::TRACKS.iter().any(|table| self.tables.contains(table))
+    }
+}
+
+/// Tables of replays that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceTable {
+    /// What was allocated, by type.
+    AllocationTypes,
+    /// By function.
+    AllocationFunctions,
+    /// The reverse call graph of each type.
+    AllocationCallers,
+    /// The call tree.
+    AllocationCallees,
+    /// How long objects live, by type.
+    ObjectLifetimes,
+    /// The same by allocating function.
+    LifetimeSites,
+    /// The collections.
+    Collections,
+    /// The findings.
+    Findings,
+    /// Each object's way.
+    ObjectTracks,
+    /// The ranges that collections moved.
+    MovedRanges,
+}
+
+impl TraceTable {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::AllocationTypes,
+        Self::AllocationFunctions,
+        Self::AllocationCallers,
+        Self::AllocationCallees,
+        Self::ObjectLifetimes,
+        Self::LifetimeSites,
+        Self::Collections,
+        Self::Findings,
+        Self::ObjectTracks,
+        Self::MovedRanges,
+    ];
+
+    /// Those that say where each object was; they are as long as the trace.
+    pub const TRACKS: [Self; 2] = [Self::ObjectTracks, Self::MovedRanges];
+
+    /// All but those of single objects.
+    #[must_use]
+    pub fn most() -> BTreeSet<Self> {
+        Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
+    }
+
+    /// Name, as on the command line and that of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllocationTypes => "allocation_types",
+            Self::AllocationFunctions => "allocation_functions",
+            Self::AllocationCallers => "allocation_callers",
+            Self::AllocationCallees => "allocation_callees",
+            Self::ObjectLifetimes => "object_lifetimes",
+            Self::LifetimeSites => "lifetime_sites",
+            Self::Collections => "collections",
+            Self::Findings => "findings",
+            Self::ObjectTracks => "object_tracks",
+            Self::MovedRanges => "moved_ranges",
         }
     }
 }
@@ -113,13 +190,15 @@ impl SampleMode {
     }
 }
 
-/// Options that shape the result; two runs on the same input with the same options have the same tables.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Options that shape the result; two runs on the same input with the same options have the same tables. Those that are
+/// about snapshots are not written for a replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Options {
     /// The tables that are written, where the format has them.
     #[serde(default)]
     pub tables: Tables,
     /// The user's labels.
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// What weak references do, in formats that leave the choice.
     #[serde(default)]
@@ -139,9 +218,66 @@ pub struct Options {
     /// Work that is allowed for it, in pairs of slots, where the user set it.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
+    /// To whom objects belong, where the user says so.
+    #[serde(default)]
+    pub owners: Option<OwnerRules>,
     /// How a trace was replayed; nothing for the analysis of a snapshot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub replay: Option<ReplayOptions>,
+}
+
+impl Serialize for Options {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Without a rest, so that a new option is not forgotten here.
+        let Self { tables, labels, referents, salvage, big, duplicates, duplicates_of, duplicate_work, owners, replay } =
+            self;
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(replay) = replay {
+            map.serialize_entry("labels", labels)?;
+            map.serialize_entry("replay", replay)?;
+            return map.end();
+        }
+        map.serialize_entry("tables", tables)?;
+        map.serialize_entry("labels", labels)?;
+        map.serialize_entry("referents", referents)?;
+        map.serialize_entry("salvage", salvage)?;
+        map.serialize_entry("big", big)?;
+        map.serialize_entry("duplicates", duplicates)?;
+        map.serialize_entry("duplicates_of", duplicates_of)?;
+        map.serialize_entry("duplicate_work", duplicate_work)?;
+        if let Some(owners) = owners {
+            map.serialize_entry("owners", owners)?;
+        }
+        map.end()
+    }
+}
+
+/// To whom objects belong: the first rule that fits, else, where that is wanted, the package that their code is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRules {
+    /// Whether what fits no rule belongs to its package.
+    pub packages: bool,
+    /// The rules, in order.
+    pub rules: Vec<OwnerRule>,
+}
+
+/// A rule fits an object if, of each kind of pattern that it has, one fits. The patterns are globs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRule {
+    /// The owner.
+    pub name: String,
+    /// Names of classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class: Vec<String>,
+    /// Paths of scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<String>,
+    /// Names of packages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub package: Vec<String>,
+    /// Names of classes of class loaders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loader: Vec<String>,
 }
 
 /// How far duplicate instances are looked for.
@@ -229,6 +365,8 @@ pub enum TableName {
     DuplicateMembers,
     /// The findings.
     Findings,
+    /// To whom the memory belongs.
+    Owners,
     /// The threads, of formats that have some.
     Threads,
     /// The run itself.
@@ -237,7 +375,7 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Nodes,
         Self::Edges,
         Self::Classes,
@@ -245,6 +383,7 @@ impl TableName {
         Self::DuplicateSets,
         Self::DuplicateMembers,
         Self::Findings,
+        Self::Owners,
         Self::Threads,
         Self::Snapshot,
     ];
@@ -260,6 +399,7 @@ impl TableName {
             Self::DuplicateSets => "duplicate_sets",
             Self::DuplicateMembers => "duplicate_members",
             Self::Findings => "findings",
+            Self::Owners => "owners",
             Self::Threads => "threads",
             Self::Snapshot => "snapshot",
         }
@@ -375,6 +515,9 @@ pub struct Summary {
     /// The findings, the most severe first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The largest owners by retained size.
+    #[serde(default)]
+    pub owners: Vec<NamedOwner>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.
@@ -422,6 +565,21 @@ pub struct DuplicateSet {
     pub additional_bytes: u64,
     /// What a member looks like.
     pub preview: Option<String>,
+}
+
+/// An owner in brief. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedOwner {
+    /// Its name.
+    pub owner: String,
+    /// Its objects.
+    pub count: u64,
+    /// Their shallow sizes.
+    pub shallow_bytes: u64,
+    /// Those and what has no owner of its own and hangs under them.
+    pub retained_bytes: u64,
+    /// What would go if they went, where that was worked out.
+    pub freed_bytes: Option<u64>,
 }
 
 /// A class in brief.

@@ -1,14 +1,15 @@
-// Opens pages of runs in a real browser: node report.mjs CHROMIUM FOLDER PAGE HOSTILE_PAGE. Screenshots go to FOLDER.
+// Opens pages of runs in a real browser: node report.mjs CHROMIUM FOLDER PAGE HOSTILE_PAGE TRACE_PAGE HOSTILE_TRACE_PAGE.
+// Screenshots go to FOLDER.
 // Says what failed and exits with 1, or prints "all well".
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [executablePath, folder, page, hostile] = process.argv.slice(2);
+const [executablePath, folder, page, hostile, trace, hostileTrace] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 
 // Opens a page that may not complain and may load nothing but itself.
-const open = async (path, options) => {
+const open = async (path, options, drawn = "#map canvas") => {
   const opened = await browser.newPage({ viewport: { width: 1400, height: 1000 }, reducedMotion: "reduce", ...options });
   const url = pathToFileURL(path).href;
   opened.trouble = [];
@@ -17,7 +18,7 @@ const open = async (path, options) => {
   opened.on("request", (request) => { if (request.url() !== url) opened.trouble.push("asked for " + request.url()); });
   opened.on("dialog", (dialog) => { opened.trouble.push("dialog " + dialog.message()); dialog.dismiss(); });
   await opened.goto(url);
-  await opened.waitForSelector("#map canvas");
+  await opened.waitForSelector(drawn);
   return opened;
 };
 const crumbs = (opened) => opened.$$eval(".crumbs li", (items) => items.map((item) => item.textContent));
@@ -127,6 +128,134 @@ const isUnharmed = async () => {
   await opened.close();
 };
 
+// ---- pages of traces ----
+const openTrace = (path, options) => open(path, options, ".flame .box");
+const boxes = (opened) => opened.$$eval(".flame .box", (list) => list.map((box) => ({ name: box.title.split("\n")[0], level: Number(box.getAttribute("aria-level")), ...(({ left, right, top }) => ({ left, right, top }))(box.getBoundingClientRect()) })));
+const told = (opened) => opened.textContent("#calls-detail");
+const choose = (opened, title, option) => opened.locator(`#calls select[aria-label='${title}']`).selectOption({ index: option });
+
+const traceLooks = async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const opened = await openTrace(trace, { colorScheme });
+    await opened.screenshot({ path: `${folder}/trace-${colorScheme}.png` });
+    await choose(opened, "What is drawn", 1);
+    await choose(opened, "Direction", 1);
+    for (const section of ["calls", "collections"]) await opened.locator("#" + section).screenshot({ path: `${folder}/trace-${section}-${colorScheme}.png` });
+    assert.deepEqual(opened.trouble, []);
+    await opened.close();
+  }
+};
+
+// Boxes lie inside those of their callers, and beside each other.
+const nests = async (opened) => {
+  for (const drawn of [0, 1]) {
+    for (const direction of [0, 1]) {
+      await choose(opened, "What is drawn", drawn);
+      await choose(opened, "Direction", direction);
+      const list = await boxes(opened);
+      assert.ok(list.length > 50, `${list.length} boxes`);
+      assert.equal(list.filter((box) => box.level === 1).length, 1);
+      const [whole] = list;
+      for (const box of list.slice(1)) {
+        const above = list.filter((one) => one.level === box.level - 1 && one.left <= box.left + 0.5 && one.right >= box.right - 0.5);
+        assert.equal(above.length, 1, `${box.name} at level ${box.level}`);
+        assert.ok(direction === 0 ? box.top > whole.top : box.top < whole.top, "down or up");
+      }
+      for (const level of new Set(list.map((box) => box.level))) {
+        const row = list.filter((box) => box.level === level).sort((a, b) => a.left - b.left);
+        row.forEach((box, i) => assert.ok(i === 0 || box.left >= row[i - 1].right - 0.5, `${box.name} beside ${i && row[i - 1].name}`));
+      }
+    }
+  }
+  await choose(opened, "What is drawn", 0);
+  await choose(opened, "Direction", 0);
+};
+
+const flameZooms = async (opened) => {
+  const all = await boxes(opened);
+  const inner = all.find((box) => box.name === "Program::MidLived");
+  assert.ok(inner, "the fixture's function has a box");
+  await opened.locator(".flame .box[aria-label^='Program::MidLived,']").click();
+  const zoomed = (await boxes(opened)).find((box) => box.name === "Program::MidLived");
+  assert.ok(zoomed.right - zoomed.left > 2 * (inner.right - inner.left), "a click makes a box wide");
+  assert.match(await told(opened), /^Program::MidLived: .* of all/);
+  await opened.getByRole("button", { name: "Whole" }).click();
+  assert.deepEqual((await boxes(opened)).length, all.length);
+  const before = await told(opened);
+  await choose(opened, "Width of boxes", 1);
+  assert.notEqual(await told(opened), before);
+  assert.match(await told(opened), /^all allocations: [\d,]+ objects/);
+  await choose(opened, "Width of boxes", 0);
+};
+
+const flameHasKeys = async (opened) => {
+  await opened.locator(".flame .box[aria-level='1']").focus();
+  const level = () => opened.evaluate(() => Number(document.activeElement.getAttribute("aria-level")));
+  for (let step = 0; step < 7; step += 1) await opened.keyboard.press("ArrowDown");
+  assert.equal(await level(), 8);
+  const first = await told(opened);
+  await opened.keyboard.press("ArrowRight");
+  assert.notEqual(await told(opened), first);
+  assert.equal(await level(), 8);
+  await opened.keyboard.press("ArrowLeft");
+  assert.equal(await told(opened), first);
+  await opened.keyboard.press("Enter");
+  assert.equal(await opened.locator(".flame .box.zoomed").count(), 1);
+  for (let step = 0; step < 7; step += 1) await opened.keyboard.press("Backspace");
+  assert.equal(await level(), 1);
+  assert.match(await told(opened), /^all allocations/);
+};
+
+const flameSearches = async (opened) => {
+  await opened.fill("#calls-search", "midlived");
+  const hits = await opened.$$eval(".flame .box.hit", (list) => list.map((box) => box.title.split("\n")[0]));
+  assert.ok(hits.length > 0 && hits.every((name) => name === "Program::MidLived"), String(hits));
+  assert.match(await opened.textContent("#calls .tools"), /\d+ box(es)?, [\d.]+ % of all bytes/);
+  await opened.fill("#calls-search", "");
+  assert.equal(await opened.locator(".flame .box.hit, .flame .box.miss").count(), 0);
+};
+
+// From the table of types to who allocates one, and from functions to where they are called.
+const jumps = async (opened) => {
+  await opened.fill("#types-search", "Order");
+  await opened.locator("#types tbody tr", { hasText: /^Order/ }).getByRole("button").click();
+  assert.match(await told(opened), /^Order: /);
+  assert.equal((await boxes(opened)).filter((box) => box.level === 2).length, 1);
+  await opened.fill("#functions-search", "MakeOrder");
+  await opened.locator("#functions tbody tr").first().getByRole("button").click();
+  assert.ok(await opened.locator(".flame .box.hit").count() > 0);
+};
+
+// From a finding to the row that it is about.
+const leads = async (opened) => {
+  await opened.locator("#findings a[href^='#function-']").first().click();
+  const target = await opened.evaluate(() => location.hash);
+  const row = opened.locator(`${target}.target`);
+  await row.waitFor();
+  assert.match(await row.textContent(), /^Program::ShortLived/);
+  assert.equal(await opened.evaluate(() => "#" + document.activeElement.id), target);
+};
+
+const traceIsUnharmed = async () => {
+  const opened = await openTrace(hostileTrace, {});
+  assert.equal(await opened.evaluate(() => window.hacked), undefined);
+  assert.equal(await opened.locator("img, iframe, object, script[src], b[onclick]").count(), 0);
+  assert.equal(await opened.locator("script").count(), 3);
+  const names = (await boxes(opened)).map((box) => box.name);
+  assert.ok(names.some((name) => name.includes("</script><img src=x onerror=")), String(names.slice(0, 9)));
+  assert.ok(names.every((name) => !name.includes("\u202e")), "marks of direction are shown, not followed");
+  // Every box, every way to draw it.
+  for (const drawn of [0, 1]) {
+    await choose(opened, "What is drawn", drawn);
+    for (const box of (await boxes(opened)).slice(0, 30)) {
+      await opened.evaluate((name) => [...document.querySelectorAll(".flame .box")].find((one) => one.title.startsWith(name)).click(), box.name);
+      await opened.getByRole("button", { name: "Whole" }).click();
+    }
+  }
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+};
+
 try {
   await looks();
   const opened = await open(page, {});
@@ -137,6 +266,14 @@ try {
   }
   await opened.close();
   await isUnharmed();
+  await traceLooks();
+  const replayed = await openTrace(trace, {});
+  for (const check of [nests, flameZooms, flameHasKeys, flameSearches, jumps, leads]) {
+    await check(replayed);
+    assert.deepEqual(replayed.trouble, [], check.name);
+  }
+  await replayed.close();
+  await traceIsUnharmed();
   console.log("all well");
 } finally {
   await browser.close();

@@ -30,6 +30,22 @@ pub struct StageInfo {
 }
 
 impl StageInfo {
+    /// Of a stage that holds so many bytes whatever the input, and leaves nothing in scratch that grows with it.
+    #[must_use]
+    pub const fn streaming(name: &'static str, least_fixed: u64, passes: &'static str) -> Self {
+        Self {
+            name,
+            version: 1,
+            bytes_per_node: 0,
+            bytes_per_edge: 0,
+            least_bits_per_node: 0,
+            least_fixed,
+            scratch_per_node: 0,
+            scratch_per_edge: 0,
+            passes,
+        }
+    }
+
     /// Bytes of budget below which the stage cannot work on an input of this size.
     #[must_use]
     pub fn least_bytes(&self, nodes: u64) -> u64 {

@@ -10,37 +10,21 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
-use crate::rows::{self, Rows};
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use crate::rows::{self, Job, Rows};
+use heaplake_kit::{StageError, StageInfo, Stats};
 use heaplake_schemas::allocation_callees::{FILE, schema};
-use heaplake_schemas::replay::{CALLEES, Facts};
-use heaplake_schemas::run;
-use std::path::Path;
+use heaplake_schemas::replay::CALLEES;
+use heaplake_schemas::run::Table;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "allocation_callees",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once per column",
-};
+pub const STAGE: StageInfo = rows::stage("allocation_callees", "its rows once per column");
 
 /// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let rows = Rows::of(scratch, CALLEES);
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let rows = Rows::of(job.scratch, CALLEES);
     let sources = vec![
         rows.u32s(|row| row.node)?,
         rows.optional_ids(|row| row.parent)?,
@@ -50,6 +34,8 @@ pub fn run(
         rows.u64s(|row| row.inclusive_bytes)?,
         rows.u64s(|row| row.exclusive_samples)?,
         rows.u64s(|row| row.exclusive_bytes)?,
+        rows.u64s(|row| row.inclusive_count)?,
+        rows.u64s(|row| row.exclusive_count)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

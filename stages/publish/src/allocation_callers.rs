@@ -10,37 +10,21 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callers`].
 
-use crate::rows::{self, Rows};
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use crate::rows::{self, Job, Rows};
+use heaplake_kit::{StageError, StageInfo, Stats};
 use heaplake_schemas::allocation_callers::{FILE, schema};
-use heaplake_schemas::replay::{CALLERS, Facts};
-use heaplake_schemas::run;
-use std::path::Path;
+use heaplake_schemas::replay::CALLERS;
+use heaplake_schemas::run::Table;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "allocation_callers",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once per column",
-};
+pub const STAGE: StageInfo = rows::stage("allocation_callers", "its rows once per column");
 
 /// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let rows = Rows::of(scratch, CALLERS);
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let rows = Rows::of(job.scratch, CALLERS);
     let sources = vec![
         rows.u32s(|row| row.node)?,
         rows.optional_ids(|row| row.parent)?,
@@ -52,5 +36,5 @@ pub fn run(
         rows.u64s(|row| row.estimated_bytes)?,
         rows.u64s(|row| row.estimated_count)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

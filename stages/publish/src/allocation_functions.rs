@@ -10,40 +10,24 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_functions`].
 
-use crate::rows::{self, Rows};
+use crate::rows::{self, Job, Rows};
 use crate::text::Texts;
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::allocation_functions::{FILE, schema};
-use heaplake_schemas::replay::{FUNCTIONS, Facts, STRINGS};
-use heaplake_schemas::run;
-use std::path::Path;
+use heaplake_schemas::replay::{FUNCTIONS, STRINGS};
+use heaplake_schemas::run::Table;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "allocation_functions",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once per column",
-};
+pub const STAGE: StageInfo = rows::stage("allocation_functions", "its rows once per column");
 
 /// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let strings = StringTable::open(scratch, STRINGS)?;
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let strings = StringTable::open(job.scratch, STRINGS)?;
     let texts = Texts::Table(&strings);
-    let rows = Rows::of(scratch, FUNCTIONS);
+    let rows = Rows::of(job.scratch, FUNCTIONS);
     let sources = vec![
         rows.u32s(|row| row.function_id)?,
         rows.texts(texts, |row| row.name)?,
@@ -58,5 +42,5 @@ pub fn run(
         rows.u64s(|row| row.inclusive_samples)?,
         rows.u64s(|row| row.exclusive_samples)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

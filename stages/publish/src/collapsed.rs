@@ -11,39 +11,25 @@
 //! * Determinism: order of the call tree.
 //! * Reference: `stackcollapse` of the FlameGraph tools.
 
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
-use heaplake_schemas::replay::{CALLEES, FUNCTIONS, Facts, STRINGS};
-use heaplake_schemas::run;
+use crate::rows::{self, Job};
+use heaplake_kit::{ColumnReader, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS};
+use heaplake_schemas::run::Table;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 /// File name inside a run.
 pub const FILE: &str = "allocations.collapsed";
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "collapsed",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "callees once",
-};
+pub const STAGE: StageInfo = rows::stage("collapsed", "callees once");
 
 /// Writes the stacks.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    _facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let Job { scratch, folder, context, .. } = *job;
     let path = folder.join(FILE);
     let failed = |error: io::Error| StageError::io(&path, "write", error);
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
@@ -75,7 +61,7 @@ pub fn run(
     file.sync_all().map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
     context.progress.end();
-    Ok((run::Table { file: FILE.to_owned(), rows, bytes }, Stats { rows, spilled_bytes: 0 }))
+    Ok((Table { file: FILE.to_owned(), rows, bytes }, Stats { rows, spilled_bytes: 0 }))
 }
 
 /// The position of each function's name among the texts.

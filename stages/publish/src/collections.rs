@@ -10,31 +10,21 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::collections`].
 
+use crate::rows::{self, Job};
 use crate::source::read;
 use crate::table::Table;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, ListBuilder, StringArray, TimestampMicrosecondArray, UInt8Array,
     UInt8Builder, UInt32Array, UInt64Array,
 };
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{ColumnReader, StageError, StageInfo, Stats};
 use heaplake_schemas::collections::{CollectionRow, FILE, condemned, schema};
-use heaplake_schemas::replay::{ABSENT, COLLECTIONS, Facts};
+use heaplake_schemas::replay::{ABSENT, COLLECTIONS};
 use heaplake_schemas::run;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "collections",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once",
-};
+pub const STAGE: StageInfo = rows::stage("collections", "its rows once");
 
 /// Rows of a row group.
 const ROWS: u64 = 1 << 14;
@@ -64,12 +54,8 @@ const REASONS: [&str; 14] = [
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
+pub fn run(job: &Job<'_>) -> Result<(run::Table, Stats), StageError> {
+    let Job { facts, scratch, folder, context } = *job;
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
     context.progress.begin(STAGE.name, rows.remaining());
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;

@@ -17,7 +17,7 @@ use arrow::datatypes::{UInt32Type, UInt64Type};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::findings::{FILE, Finding, schema};
 use heaplake_schemas::run;
-use heaplake_schemas::scratch::{Facts, documents};
+use heaplake_schemas::scratch::documents;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,19 +34,19 @@ pub const STAGE: StageInfo = StageInfo {
     passes: "findings once",
 };
 
-/// Writes the table.
+/// Writes the table of a run whose input has this hash.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Scratch`].
 pub fn run(
-    facts: &Facts,
+    hash: &str,
     scratch: &Scratch,
     folder: &Path,
     context: &Context<'_>,
 ) -> Result<(run::Table, Stats), StageError> {
     let findings: Vec<Finding> = scratch.read_document(documents::FINDINGS)?;
     context.progress.begin(STAGE.name, findings.len() as u64);
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut table = Table::create(folder, FILE, schema(), hash)?;
     table.write(&columns(&findings))?;
     let table = table.finish()?;
     context.progress.end();
@@ -54,7 +54,7 @@ pub fn run(
     Ok((table, stats))
 }
 
-fn columns(findings: &[Finding]) -> [ArrayRef; 12] {
+fn columns(findings: &[Finding]) -> [ArrayRef; 14] {
     let texts =
         |of: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(findings.iter().map(of))) };
     let optional =
@@ -69,6 +69,8 @@ fn columns(findings: &[Finding]) -> [ArrayRef; 12] {
         optional(|finding| finding.class_id),
         optional(|finding| finding.set),
         optional(|finding| finding.node),
+        optional(|finding| finding.type_id),
+        optional(|finding| finding.function_id),
         numbers(|finding| finding.count),
         numbers(|finding| finding.bytes),
         texts(|finding| &finding.message),

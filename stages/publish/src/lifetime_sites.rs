@@ -10,41 +10,25 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::lifetime_sites`].
 
-use crate::rows::{self, Rows};
+use crate::rows::{self, Job, Rows};
 use crate::text::Texts;
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::lifetime_sites::{FILE, schema};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
-use heaplake_schemas::replay::{Facts, SITES, STRINGS, TYPE_NAMES};
-use heaplake_schemas::run;
-use std::path::Path;
+use heaplake_schemas::replay::{SITES, STRINGS, TYPE_NAMES};
+use heaplake_schemas::run::Table;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "lifetime_sites",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once per column",
-};
+pub const STAGE: StageInfo = rows::stage("lifetime_sites", "its rows once per column");
 
 /// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let (names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let (names, strings) = (StringTable::open(job.scratch, TYPE_NAMES)?, StringTable::open(job.scratch, STRINGS)?);
     let generations = GENERATIONS.map(str::to_owned);
-    let rows = Rows::of(scratch, SITES);
+    let rows = Rows::of(job.scratch, SITES);
     let sources = vec![
         rows.u32s(|row| row.function_id)?,
         rows.texts(Texts::Table(&strings), |row| row.function)?,
@@ -55,5 +39,5 @@ pub fn run(
         rows.u64s(|row| row.bytes)?,
         rows.u64s(|row| row.samples)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

@@ -10,40 +10,24 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::object_lifetimes`].
 
-use crate::rows::{self, Rows};
+use crate::rows::{self, Job, Rows};
 use crate::text::Texts;
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
-use heaplake_schemas::replay::{Facts, LIFETIMES, TYPE_NAMES};
-use heaplake_schemas::run;
-use std::path::Path;
+use heaplake_schemas::replay::{LIFETIMES, TYPE_NAMES};
+use heaplake_schemas::run::Table;
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "object_lifetimes",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "its rows once per column",
-};
+pub const STAGE: StageInfo = rows::stage("object_lifetimes", "its rows once per column");
 
 /// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let names = StringTable::open(scratch, TYPE_NAMES)?;
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let names = StringTable::open(job.scratch, TYPE_NAMES)?;
     let generations = GENERATIONS.map(str::to_owned);
-    let rows = Rows::of(scratch, LIFETIMES);
+    let rows = Rows::of(job.scratch, LIFETIMES);
     let sources = vec![
         rows.u32s(|row| row.type_id)?,
         rows.texts(Texts::Table(&names), |row| row.type_id)?,
@@ -54,5 +38,5 @@ pub fn run(
         rows.u32s(|row| row.max_age_gcs)?,
         rows.fractions(|row| row.mean_age_seconds)?,
     ];
-    rows::write((FILE, schema()), sources, rows.count()?, &facts.input_hash, folder, &STAGE, context)
+    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
 }

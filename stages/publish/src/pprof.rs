@@ -10,32 +10,22 @@
 //! * Determinism: order of the rows; there is no time in it.
 //! * Reference: `profile.proto` of google/pprof.
 
+use crate::rows::{self, Job};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::replay::{CALLERS, FUNCTIONS, Facts, STRINGS, TYPE_NAMES};
-use heaplake_schemas::run;
+use heaplake_schemas::replay::{CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES};
+use heaplake_schemas::run::Table;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 /// File name inside a run.
 pub const FILE: &str = "allocations.pb.gz";
 
 /// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "pprof",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
-    passes: "callers once",
-};
+pub const STAGE: StageInfo = rows::stage("pprof", "callers once");
 
 /// Strings that come before names: their position is their number.
 const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
@@ -54,12 +44,8 @@ mod field {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    _facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
+pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+    let Job { scratch, folder, context, .. } = *job;
     let path = folder.join(FILE);
     let failed = |error: io::Error| StageError::io(&path, "write", error);
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
@@ -85,7 +71,7 @@ pub fn run(
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     let file = file.and_then(|file| file.sync_all().map(|()| file)).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    let table = run::Table { file: FILE.to_owned(), rows, bytes: size };
+    let table = Table { file: FILE.to_owned(), rows, bytes: size };
     Ok((table, Stats { rows, spilled_bytes: 0 }))
 }
 

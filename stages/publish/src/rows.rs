@@ -8,7 +8,7 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, Float64Type, SchemaRef, UInt32Type, UInt64Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::replay::ABSENT;
+use heaplake_schemas::replay::{ABSENT, Facts};
 use heaplake_schemas::run;
 use heaplake_schemas::scratch::Column;
 use std::path::Path;
@@ -137,24 +137,43 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 }
 
-/// Writes a whole table of such columns.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Cancelled`].
-pub fn write(
-    (file, schema): (&'static str, SchemaRef),
-    sources: Vec<Source<'_>>,
-    rows: u64,
-    hash: &str,
-    folder: &Path,
-    stage: &'static StageInfo,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    context.progress.begin(stage.name, rows);
-    let mut table = Table::create(folder, file, schema, hash)?;
-    table.fill(sources, rows, context)?;
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+/// What a stage that writes a table of a replay is given.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// What the trace holds.
+    pub facts: &'a Facts,
+    /// Where its rows are.
+    pub scratch: &'a Scratch,
+    /// Where its table goes.
+    pub folder: &'a Path,
+    /// Budget, progress, cancellation.
+    pub context: &'a Context<'a>,
+}
+
+impl Job<'_> {
+    /// Writes a whole table of columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Cancelled`].
+    pub fn write(
+        &self,
+        (file, schema): (&'static str, SchemaRef),
+        sources: Vec<Source<'_>>,
+        rows: u64,
+        stage: &StageInfo,
+    ) -> Result<(run::Table, Stats), StageError> {
+        self.context.progress.begin(stage.name, rows);
+        let mut table = Table::create(self.folder, file, schema, &self.facts.input_hash)?;
+        table.fill(sources, rows, self.context)?;
+        let table = table.finish()?;
+        self.context.progress.end();
+        let stats = Stats { rows: table.rows, spilled_bytes: 0 };
+        Ok((table, stats))
+    }
+}
+
+/// What the plan knows of a stage that writes a table of a replay.
+#[must_use]
+pub const fn stage(name: &'static str, passes: &'static str) -> StageInfo {
+    StageInfo::streaming(name, 8 << 20, passes)
 }

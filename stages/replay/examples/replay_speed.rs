@@ -1,4 +1,5 @@
-//! How fast traces are replayed: `cargo run --release -p heaplake-replay --example replay_speed -- [MILLIONS]`.
+//! How fast traces are replayed: `cargo run --release -p heaplake-replay --example replay_speed -- [MILLIONS [TYPES]]`, of so many
+//! types on each stack.
 //!
 //! Writes a trace to a temporary file and replays it from there, at interval 1 and 10, tracked and not; checks the answers;
 //! prints seconds and events per second. Run on one thread; comparisons count within one run only.
@@ -39,6 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("trace");
     let plan = Plan { allocations: millions * 1_000_000, ..Plan::default() };
+    let types_of_stack = std::env::args().nth(2).map_or(Ok(plan.types_of_stack), |text| text.parse())?;
+    let plan = Plan { types_of_stack, ..plan };
     let answers = trace::write(&plan, BufWriter::new(File::create(&path)?))?;
     let bytes = std::fs::metadata(&path)?.len();
     println!("{millions} million allocations, {} collections, {} MB", answers.live.len(), bytes / 1_000_000);

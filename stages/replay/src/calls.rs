@@ -1,14 +1,10 @@
 //! Who allocates: sampled objects by stack and type, and the call trees that follow from them.
 
-use crate::charge::Charge;
+use crate::numbers::{Numbers, hash};
 use crate::sampling::scale;
 use crate::stacks::{EMPTY, Node};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
-use rustc_hash::FxHashMap;
-
-/// Bytes of an entry of a hash table, with the room that it keeps free.
-const ENTRY: u64 = 64;
 
 /// No function: the root of a call tree, or a frame whose function is not known.
 pub const NONE: u32 = u32::MAX;
@@ -26,15 +22,18 @@ pub struct Cell {
     pub count: u64,
     /// Their sizes, bytes.
     pub bytes: u64,
-    /// Those that were reclaimed, by generation: objects and bytes.
-    pub deaths: [(u64, u64); GENERATIONS.len()],
 }
+
+/// Objects and bytes by generation in which they were reclaimed.
+pub type Deaths = [(u64, u64); GENERATIONS.len()];
 
 /// All cells.
 pub struct Cells {
     cells: BudgetVec<Cell>,
-    numbers: FxHashMap<(u32, u32), u32>,
-    charge: Charge,
+    /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how many
+    /// follows from the others.
+    deaths: BudgetVec<Deaths>,
+    numbers: Numbers,
 }
 
 impl Cells {
@@ -44,7 +43,8 @@ impl Cells {
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let who = "the allocating stacks of the trace";
-        Ok(Self { cells: budget.growing(who), numbers: FxHashMap::default(), charge: Charge::new(budget, who)? })
+        let (cells, deaths) = (budget.growing(who), budget.growing(who));
+        Ok(Self { cells, deaths, numbers: Numbers::new(budget, who)? })
     }
 
     /// Counts a sampled event that stands for `count` objects; the number of its cell.
@@ -53,8 +53,13 @@ impl Cells {
     /// [`StageError::Budget`].
     #[inline]
     pub fn add(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<u32, StageError> {
-        let number = match self.numbers.get(&(stack, type_id)) {
-            Some(&number) => number,
+        let cells = &self.cells;
+        let is = |number: u32| {
+            let cell = &cells[number as usize];
+            cell.stack == stack && cell.type_id == type_id
+        };
+        let number = match self.numbers.find(hash(u64::from(stack), u64::from(type_id)), is) {
+            Some(number) => number,
             None => self.make(stack, type_id)?,
         };
         let cell = &mut self.cells[number as usize];
@@ -66,19 +71,34 @@ impl Cells {
 
     #[cold]
     fn make(&mut self, stack: u32, type_id: u32) -> Result<u32, StageError> {
-        self.charge.add(ENTRY)?;
         let number = u32::try_from(self.cells.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
-        self.cells.push(Cell { stack, type_id, samples: 0, count: 0, bytes: 0, deaths: Default::default() })?;
-        self.numbers.insert((stack, type_id), number);
+        self.cells.push(Cell { stack, type_id, samples: 0, count: 0, bytes: 0 })?;
+        self.deaths.push(Deaths::default())?;
+        let cells = &self.cells;
+        self.numbers.add(number, |number| {
+            let cell = &cells[number as usize];
+            hash(u64::from(cell.stack), u64::from(cell.type_id))
+        })?;
         Ok(number)
     }
 
     /// Counts the death of an object of a cell.
     #[inline]
     pub fn died(&mut self, cell: u32, generation: usize, bytes: u64) {
-        if let Some(cell) = self.cells.get_mut(cell as usize) {
-            let (count, sum) = &mut cell.deaths[generation];
-            *count += 1;
+        if generation != 0 {
+            self.gone(cell, generation, 1, bytes);
+        }
+    }
+
+    /// Counts objects of a cell that were lost: nobody knows what became of them.
+    pub fn lost(&mut self, cell: u32, count: u64, bytes: u64) {
+        self.gone(cell, 0, count, bytes);
+    }
+
+    fn gone(&mut self, cell: u32, generation: usize, objects: u64, bytes: u64) {
+        if let Some(deaths) = self.deaths.get_mut(cell as usize) {
+            let (count, sum) = &mut deaths[generation];
+            *count += objects;
             *sum = sum.saturating_add(bytes);
         }
     }
@@ -87,6 +107,15 @@ impl Cells {
     #[must_use]
     pub fn all(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Where the objects of a cell died, when all that live at the end have been counted.
+    #[must_use]
+    pub fn deaths(&self, cell: usize) -> Deaths {
+        let (Cell { samples, bytes, .. }, mut deaths) = (self.cells[cell], self.deaths[cell]);
+        let others = deaths.iter().fold((0, 0_u64), |sum, other| (sum.0 + other.0, sum.1.saturating_add(other.1)));
+        deaths[0] = (samples.saturating_sub(others.0), bytes.saturating_sub(others.1));
+        deaths
     }
 }
 
@@ -127,6 +156,8 @@ pub struct Call {
     pub parent: u32,
     /// The function; [`NONE`] at the root.
     pub function: u32,
+    /// The node that was added last below it; [`EMPTY`] for none.
+    newest: u32,
     /// What belongs to the node itself.
     pub exclusive: Amount,
     /// What belongs to it and the nodes below.
@@ -149,8 +180,7 @@ pub struct Place {
 /// A tree of calls, from the outermost functions down or from the allocating ones up.
 pub struct Tree {
     calls: BudgetVec<Call>,
-    children: FxHashMap<(u32, u32), u32>,
-    charge: Charge,
+    children: Numbers,
 }
 
 impl Tree {
@@ -162,18 +192,17 @@ impl Tree {
         let who = "a call tree";
         let mut calls = budget.growing(who);
         let (exclusive, inclusive) = (Amount::default(), Amount::default());
-        calls.push(Call { parent: EMPTY, function: NONE, exclusive, inclusive })?;
-        Ok(Self { calls, children: FxHashMap::default(), charge: Charge::new(budget, who)? })
+        calls.push(Call { parent: EMPTY, function: NONE, newest: EMPTY, exclusive, inclusive })?;
+        Ok(Self { calls, children: Numbers::new(budget, who)? })
     }
 
-    /// Forgets everything but the root; memory is kept.
+    /// Forgets everything but the root, in a tree that was grown in order; memory is kept.
     pub fn clear(&mut self) {
-        let root = self.calls[0];
+        let (exclusive, inclusive) = (Amount::default(), Amount::default());
+        let root = Call { newest: EMPTY, exclusive, inclusive, ..self.calls[0] };
         self.calls.clear();
         // There is room for one.
-        let _ = self.calls.push(Call { exclusive: Amount::default(), inclusive: Amount::default(), ..root });
-        self.charge.sub(self.children.len() as u64 * ENTRY);
-        self.children.clear();
+        let _ = self.calls.push(root);
     }
 
     /// The node of a function below another node.
@@ -181,13 +210,42 @@ impl Tree {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn child(&mut self, parent: u32, function: u32) -> Result<u32, StageError> {
-        if let Some(&node) = self.children.get(&(parent, function)) {
+        let calls = &self.calls;
+        let is = |node: u32| {
+            let call = &calls[node as usize];
+            call.parent == parent && call.function == function
+        };
+        if let Some(node) = self.children.find(hash(u64::from(parent), u64::from(function)), is) {
             return Ok(node);
         }
-        self.charge.add(ENTRY)?;
-        let node = self.calls.len() as u32;
-        self.calls.push(Call { parent, function, exclusive: Amount::default(), inclusive: Amount::default() })?;
-        self.children.insert((parent, function), node);
+        let node = self.grow(parent, function)?;
+        let calls = &self.calls;
+        self.children.add(node, |node| {
+            let call = &calls[node as usize];
+            hash(u64::from(call.parent), u64::from(call.function))
+        })?;
+        Ok(node)
+    }
+
+    /// The same in a tree that is grown in order: functions below a node come one after the other, so that a function is
+    /// the newest one there or was not there before.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn child_in_order(&mut self, parent: u32, function: u32) -> Result<u32, StageError> {
+        let newest = self.calls[parent as usize].newest;
+        if newest != EMPTY && self.calls[newest as usize].function == function {
+            return Ok(newest);
+        }
+        self.grow(parent, function)
+    }
+
+    fn grow(&mut self, parent: u32, function: u32) -> Result<u32, StageError> {
+        let node = u32::try_from(self.calls.len()).map_err(|_| StageError::Overflow("the number of calls"))?;
+        let (exclusive, inclusive) = (Amount::default(), Amount::default());
+        self.calls.push(Call { parent, function, newest: EMPTY, exclusive, inclusive })?;
+        self.calls[parent as usize].newest = node;
         Ok(node)
     }
 
@@ -225,21 +283,29 @@ impl Tree {
         budget: &Budget,
         mut visit: impl FnMut(&Call, Place) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        // Children of a node side by side, in reverse: what comes last is taken from the stack first.
-        let mut order = budget.filled("a call tree in order", self.calls.len(), 0_u32)?;
-        order.iter_mut().zip(0..).for_each(|(slot, node)| *slot = node);
-        let key = |node: u32| {
-            let call = &self.calls[node as usize];
-            (call.parent, call.inclusive.bytes, std::cmp::Reverse(call.function))
-        };
-        order[1..].sort_unstable_by_key(|&node| key(node));
+        // Children of a node side by side, in reverse: what comes last is taken from the stack first. At first the places
+        // where they end, then, as they are filled from behind, those where they begin.
         let mut first = budget.filled("a call tree in order", self.calls.len() + 1, 0_u32)?;
-        for &node in &order[1..] {
-            first[self.calls[node as usize].parent as usize + 1] += 1;
+        for call in &self.calls[1..] {
+            first[call.parent as usize] += 1;
         }
-        first[0] = 1;
         for at in 1..first.len() {
             first[at] += first[at - 1];
+        }
+        let mut order = budget.filled("a call tree in order", self.calls.len() - 1, 0_u32)?;
+        for node in 1..self.calls.len() {
+            let place = &mut first[self.calls[node].parent as usize];
+            *place -= 1;
+            order[*place as usize] = node as u32;
+        }
+        for node in 0..self.calls.len() {
+            let children = &mut order[first[node] as usize..first[node + 1] as usize];
+            if children.len() > 1 {
+                children.sort_unstable_by_key(|&node| {
+                    let call = &self.calls[node as usize];
+                    (call.inclusive.bytes, std::cmp::Reverse(call.function))
+                });
+            }
         }
         let mut stack = budget.growing("a call tree in order");
         let mut position = 0;
@@ -255,6 +321,44 @@ impl Tree {
             position += 1;
         }
         Ok(())
+    }
+}
+
+/// The order of a tree's nodes by their functions, read from the inside out: by the function of the node itself, then by
+/// that of its caller, and so on. In this order, nodes that begin alike from the inside are next to each other.
+///
+/// Ranks by the first function give those by the first two, these give those by the first four, and so on, so the depth of
+/// stacks counts by its logarithm.
+///
+/// # Errors
+/// [`StageError::Budget`].
+pub fn ranks(budget: &Budget, tree: &Tree) -> Result<BudgetVec<u32>, StageError> {
+    const WHO: &str = "the order of callers";
+    let calls = tree.calls();
+    let mut ranks = budget.filled(WHO, calls.len(), 0_u32)?;
+    let mut above = budget.filled(WHO, calls.len(), EMPTY)?;
+    let mut order = budget.filled(WHO, calls.len(), (0_u64, 0_u32))?;
+    for (at, call) in calls.iter().enumerate().skip(1) {
+        (ranks[at], above[at]) = (call.function + 1, call.parent);
+    }
+    loop {
+        for (node, slot) in order.iter_mut().enumerate() {
+            *slot = (u64::from(ranks[node]) << 32 | u64::from(ranks[above[node] as usize]), node as u32);
+        }
+        order.sort_unstable();
+        let (mut rank, mut before) = (0, None);
+        for &(key, node) in order.iter() {
+            rank += u32::from(before.is_some_and(|before| before != key));
+            before = Some(key);
+            ranks[node as usize] = rank;
+        }
+        if rank as usize + 1 == calls.len() || above.iter().all(|&node| node == EMPTY) {
+            return Ok(ranks);
+        }
+        // From the leaves up: what a node is looked up in has not been changed yet.
+        for node in (0..above.len()).rev() {
+            above[node] = above[above[node] as usize];
+        }
     }
 }
 

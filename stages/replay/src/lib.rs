@@ -15,6 +15,7 @@ pub mod json;
 pub mod lifetimes;
 pub mod log;
 pub mod nettrace;
+pub mod numbers;
 pub mod output;
 pub mod replay;
 pub mod sampling;

@@ -242,17 +242,23 @@ fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<BudgetVec<
             inclusive_bytes: call.inclusive.bytes,
             exclusive_samples: call.exclusive.samples,
             exclusive_bytes: call.exclusive.bytes,
+            inclusive_count: call.inclusive.count,
+            exclusive_count: call.exclusive.count,
         })
     })?;
     writer.finish()?;
     Ok(positions)
 }
 
-/// The cells in the order of their types.
-fn by_type(cells: &[Cell]) -> Vec<&Cell> {
-    let mut sorted: Vec<&Cell> = cells.iter().collect();
-    sorted.sort_by_key(|cell| cell.type_id);
-    sorted
+/// The cells in the order of their types, those of one type in the order of their stacks from the inside out.
+fn by_type(cells: &[Cell], nodes: &[u32], tree: &Tree, budget: &Budget) -> Result<BudgetVec<(u64, u32)>, StageError> {
+    let ranks = calls::ranks(budget, tree)?;
+    let mut sorted = budget.filled("the stacks of all types", cells.len(), (0, 0))?;
+    for ((slot, cell), number) in sorted.iter_mut().zip(cells).zip(0..) {
+        *slot = (u64::from(cell.type_id) << 32 | u64::from(ranks[nodes[cell.stack as usize] as usize]), number);
+    }
+    sorted.sort_unstable();
+    Ok(sorted)
 }
 
 fn callers(
@@ -263,19 +269,21 @@ fn callers(
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let budget = &context.budget;
-    let _list = budget.reserve("the stacks of all types", replay.cells.all().len() as u64 * 8)?;
+    let cells = replay.cells.all();
+    let sorted = by_type(cells, nodes, tree, budget)?;
     let mut writer = ColumnWriter::create(scratch, columns::CALLERS)?;
     let mut reverse = Tree::new(budget)?;
     let mut base = 0;
-    for cells in by_type(replay.cells.all()).chunk_by(|a, b| a.type_id == b.type_id) {
+    for of_type in sorted.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32) {
         context.check()?;
-        let type_id = cells[0].type_id;
-        for cell in cells {
+        let type_id = (of_type[0].0 >> 32) as u32;
+        for &(_, cell) in of_type {
+            let cell = &cells[cell as usize];
             let amount = amount(replay, cell);
             let (mut at, mut node) = (nodes[cell.stack as usize], EMPTY);
             while at != EMPTY {
                 let call = &tree.calls()[at as usize];
-                node = reverse.child(node, call.function)?;
+                node = reverse.child_in_order(node, call.function)?;
                 at = call.parent;
             }
             reverse.add(node, &amount);
@@ -305,13 +313,15 @@ fn callers(
 fn sites(replay: &Replay, tree: &Tree, nodes: &[u32], names: &[u32], scratch: &Scratch) -> Result<(), StageError> {
     let mut sites: FxHashMap<(u32, u32, u32), Amount> = FxHashMap::default();
     if replay.tracks() {
-        for cell in replay.cells.all() {
+        for (number, cell) in replay.cells.all().iter().enumerate() {
             let function = tree.calls()[nodes[cell.stack as usize] as usize].function;
             if function == NONE {
                 continue;
             }
             let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
-            for (&(count, bytes), generation) in cell.deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
+            for (&(count, bytes), generation) in
+                replay.cells.deaths(number).iter().zip(0..).filter(|((count, _), _)| *count > 0)
+            {
                 sites
                     .entry((function, cell.type_id, generation))
                     .or_default()

@@ -39,7 +39,7 @@ pub struct Options {
     pub tracks: bool,
 }
 
-/// What is counted of a type.
+/// What is counted of a type, as every allocation looks at it.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeCounts {
     counter: Counter,
@@ -352,6 +352,9 @@ impl Replay {
             self.counts.iter_mut().for_each(|counts| counts.sample = counts.ticks);
         }
         self.objects.settle()?;
+        for (&cell, &(count, bytes)) in &self.objects.lost {
+            self.cells.lost(cell, count, bytes);
+        }
         let now = Moment { gcs: self.ended, time: self.last_time };
         for object in self.objects.iter() {
             self.lifetimes.add(object, ALIVE, now);

@@ -4,15 +4,11 @@
 //! that they have in common from the outermost one on, so that the tree is as large as the program's calls are various,
 //! not as the trace is long.
 
-use crate::charge::Charge;
+use crate::numbers::{Numbers, hash};
 use heaplake_kit::{Budget, BudgetVec, StageError};
-use rustc_hash::FxHashMap;
 
 /// The empty stack, and the parent of outermost frames.
 pub const EMPTY: u32 = 0;
-
-/// Bytes of an entry of the hash table, with the room that the table keeps free.
-const ENTRY: u64 = 64;
 
 /// A frame in its place.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +22,7 @@ pub struct Node {
 /// The tree.
 pub struct Stacks {
     nodes: BudgetVec<Node>,
-    children: FxHashMap<(u32, u64), u32>,
-    charge: Charge,
+    children: Numbers,
 }
 
 /// Finds the frames of a stack that an event names.
@@ -47,8 +42,7 @@ impl Stacks {
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut nodes = budget.growing("the stacks of the trace");
         nodes.push(Node { parent: EMPTY, frame: 0 })?;
-        let charge = Charge::new(budget, "the stacks of the trace")?;
-        Ok(Self { nodes, children: FxHashMap::default(), charge })
+        Ok(Self { nodes, children: Numbers::new(budget, "the stacks of the trace")? })
     }
 
     /// The frame that is called from a node.
@@ -57,13 +51,21 @@ impl Stacks {
     /// [`StageError::Budget`].
     #[inline]
     pub fn callee(&mut self, parent: u32, frame: u64) -> Result<u32, StageError> {
-        if let Some(&node) = self.children.get(&(parent, frame)) {
+        let nodes = &self.nodes;
+        let is = |node: u32| {
+            let node = &nodes[node as usize];
+            node.parent == parent && node.frame == frame
+        };
+        if let Some(node) = self.children.find(hash(u64::from(parent), frame), is) {
             return Ok(node);
         }
-        self.charge.add(ENTRY)?;
         let node = u32::try_from(self.nodes.len()).map_err(|_| StageError::Overflow("the number of stack frames"))?;
         self.nodes.push(Node { parent, frame })?;
-        self.children.insert((parent, frame), node);
+        let nodes = &self.nodes;
+        self.children.add(node, |node| {
+            let node = &nodes[node as usize];
+            hash(u64::from(node.parent), node.frame)
+        })?;
         Ok(node)
     }
 

@@ -11,6 +11,7 @@
 
 use crate::charge::Charge;
 use heaplake_kit::{Budget, StageError};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -101,6 +102,8 @@ pub struct Objects {
     bytes: u64,
     /// Objects at whose address another one was allocated without a collection that had freed it.
     pub replaced: u64,
+    /// Those, and those that others were moved onto, by where their deaths would have been counted: objects and bytes.
+    pub lost: FxHashMap<u32, (u64, u64)>,
 }
 
 impl Objects {
@@ -120,6 +123,7 @@ impl Objects {
             count: 0,
             bytes: 0,
             replaced: 0,
+            lost: FxHashMap::default(),
         })
     }
 
@@ -184,6 +188,11 @@ impl Objects {
                     let keep = next.next() != Some(object.address);
                     if !keep {
                         lost_bytes = object.bytes.wrapping_add(lost_bytes);
+                        let lost = self.lost.entry(object.cell).or_insert_with(|| {
+                            grown += ENTRY;
+                            (0, 0)
+                        });
+                        *lost = (lost.0 + 1, lost.1.saturating_add(object.bytes));
                     }
                     keep
                 });

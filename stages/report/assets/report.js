@@ -1,6 +1,5 @@
-"use strict";
-// The page of a run. Everything from the snapshot reaches the document through textContent, never as markup.
-(() => {
+  // The page of a run. Everything from its input reaches the document through textContent, never as markup. What all pages
+  // have comes first, then the sections of snapshots; those of traces are in trace.js.
   const data = JSON.parse(document.getElementById("data").textContent);
   const text = (position) => (position === null || position === undefined ? "" : data.texts[position]);
   const byId = (id) => document.getElementById(id);
@@ -30,6 +29,16 @@
   const share = (bytes) => (data.run.shallow > 0 ? (100 * bytes / data.run.shallow).toFixed(1) + " %" : "");
   const plural = (number, one, many) => count(number) + " " + (number === 1 ? one : many);
 
+  // A name has the same color wherever it is.
+  const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
+  const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const colorOf = (words) => {
+    let hash = 7;
+    for (const c of words) hash = (31 * hash + c.codePointAt(0)) % 65521;
+    return (dark.matches ? DARK : LIGHT)[hash % LIGHT.length];
+  };
+
   // A section, listed in the navigation.
   const section = (id, title, ...children) => {
     byId("nav").append(el("a", { href: "#" + id }, title));
@@ -49,7 +58,11 @@
     if (run.partial !== null) {
       byId("head").append(el("p", { class: "warn", role: "note" }, "The input is damaged. This leaves out ", name(text(run.partial)), "."));
     }
-    byId("foot").append("heaplake " + text(run.version) + ". Sizes are bytes of the heap in units of 1024. Chart: Apache ECharts (Apache License 2.0).");
+    byId("foot").append("heaplake " + text(run.version) + ". Sizes are bytes of the heap in units of 1024." + (data.groups ? " Chart: Apache ECharts (Apache License 2.0)." : ""));
+  };
+  const summary = (list) => {
+    const tile = ([what, value, more]) => el("div", null, el("dt", null, what), el("dd", null, value, more ? el("small", null, more) : null));
+    byId("main").append(el("section", { class: "bare", "aria-label": "Summary" }, el("dl", { class: "tiles" }, list.filter(Boolean).map(tile))));
   };
   const tiles = () => {
     const findings = data.findings ? data.findings.rows : null;
@@ -66,11 +79,13 @@
       run.detached > 0 ? ["Detached", count(run.detached), "DOM nodes"] : null,
       ["Analysis", run.seconds.toFixed(1) + " s", run.peak === null ? null : "peak memory " + size(run.peak)],
     ];
-    const tile = ([what, value, more]) => el("div", null, el("dt", null, what), el("dd", null, value, more ? el("small", null, more) : null));
-    byId("main").append(el("section", { class: "bare", "aria-label": "Summary" }, el("dl", { class: "tiles" }, list.filter(Boolean).map(tile))));
+    summary(list);
   };
 
   // ---- links between sections ----
+  // What brings a row into view, by kind of row.
+  const links = {};
+  const shownHere = (table, id) => Boolean(data.allocations && data.allocations[table] && data.allocations[table].rows.some((row) => row.id === id));
   const classLink = (id, label) => (classRow.has(id) ? el("a", { href: "#class-" + id }, name(label)) : name(label));
   const setLink = (id) => el("a", { href: "#set-" + id }, "set " + id);
   const nodeText = (node) => {
@@ -93,6 +108,8 @@
         finding.class !== null && classRow.has(finding.class) ? el("a", { href: "#class-" + finding.class }, "class in the table") : null,
         finding.class !== null && chained.has(finding.class) ? el("a", { href: "#chain-" + finding.class }, "chains") : null,
         finding.set !== null ? setLink(finding.set) : null,
+        finding.type !== null && shownHere("types", finding.type) ? el("a", { href: "#type-" + finding.type }, "type in the table") : null,
+        finding.function !== null && shownHere("functions", finding.function) ? el("a", { href: "#function-" + finding.function }, "function in the table") : null,
         finding.node !== null ? name("node " + finding.node) : null,
       ].filter(Boolean);
       return el("article", { class: severity, id: "finding-" + at },
@@ -140,15 +157,7 @@
 
     // The map is drawn four levels deep from the group that is looked at.
     const LEVELS = 4;
-    // A class has the same color wherever it is.
-    const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
-    const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];
-    const color = (cls) => {
-      if (cls === null) return dark.matches ? "#3a4452" : "#d0d6dd";
-      let hash = 7;
-      for (const c of text(cls)) hash = (31 * hash + c.codePointAt(0)) % 65521;
-      return (dark.matches ? DARK : LIGHT)[hash % LIGHT.length];
-    };
+    const color = (cls) => (cls === null ? (dark.matches ? "#3a4452" : "#d0d6dd") : colorOf(text(cls)));
     const item = (at, levels) => {
       const group = groups[at];
       const made = { name: title(at), value: group[TOTAL], group: at, itemStyle: { color: color(group[CLASS]) } };
@@ -158,7 +167,6 @@
       }
       return made;
     };
-    const dark = matchMedia("(prefers-color-scheme: dark)");
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const map = el("div", { id: "map", role: "img" });
     const crumbs = el("ol", { class: "crumbs", "aria-label": "Path to the group that is shown" });
@@ -456,8 +464,9 @@
 
   // ---- links open what they lead to ----
   const arrive = () => {
-    const [, kind, id] = location.hash.match(/^#(class|set|chain)-(\d+)$/) || [];
+    const [, kind, id] = location.hash.match(/^#(class|set|chain|type|function)-(\d+)$/) || [];
     if (!kind) return;
+    if (links[kind]) links[kind](Number(id));
     if (kind === "class" && classGrid && classRow.has(Number(id))) classGrid.reveal(classRow.get(Number(id)));
     if (kind === "set" && setGrid) {
       const row = data.duplicates.rows.find((one) => one.set === Number(id));
@@ -472,16 +481,3 @@
     target.scrollIntoView({ block: "center" });
     target.focus({ preventScroll: true });
   };
-
-  head();
-  tiles();
-  findings();
-  dominators();
-  classes();
-  chains();
-  duplicates();
-  objects();
-  stages();
-  addEventListener("hashchange", arrive);
-  arrive();
-})();

@@ -10,19 +10,28 @@ use sha2::{Digest, Sha256};
 
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const STYLE: &str = include_str!("../assets/report.css");
-const SCRIPT: &str = include_str!("../assets/report.js");
+/// One script of several files, which see each other's functions and which nothing else sees.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("../assets/report.js"),
+    include_str!("../assets/flame.js"),
+    include_str!("../assets/trace.js"),
+    include_str!("../assets/begin.js"),
+    "})();\n"
+);
 /// Apache ECharts, with a treemap only.
 const CHARTS: &str = include_str!("../assets/echarts.min.js");
 
-/// The page. `title` and the data may hold anything.
+/// The page. `title` and the data may hold anything; a page without a treemap needs no `charts`.
 #[must_use]
-pub fn html(title: &str, json: &str) -> String {
-    let hashes: Vec<String> = [CHARTS, SCRIPT].iter().map(|script| format!("'sha256-{}'", sha256(script))).collect();
+pub fn html(title: &str, json: &str, charts: bool) -> String {
+    let charts = if charts { CHARTS } else { "" };
+    let hashes: Vec<String> = [charts, SCRIPT].iter().map(|script| format!("'sha256-{}'", sha256(script))).collect();
     let policy = format!(
         "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
         hashes.join(" ")
     );
-    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + CHARTS.len() + json.len());
+    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + charts.len() + json.len());
     // What is put in is not searched for further marks.
     let mut rest = TEMPLATE;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -33,7 +42,7 @@ pub fn html(title: &str, json: &str) -> String {
             "title" => page += &markup(title),
             "style" => page += STYLE,
             "data" => page += &harmless(json),
-            "charts" => page += CHARTS,
+            "charts" => page += charts,
             "script" => page += SCRIPT,
             _ => {}
         }
@@ -71,7 +80,7 @@ mod tests {
     #[test]
     fn hostile_data_stays_data() {
         let bad = "</script><script>alert(1)</script><!--\u{2028}{{script}}";
-        let page = html(bad, &serde_json::to_string(bad).unwrap_or_default());
+        let page = html(bad, &serde_json::to_string(bad).unwrap_or_default(), true);
         assert_eq!(page.matches("</script>").count(), 3);
         assert_eq!(page.matches("<script").count(), 3);
         let begin = page.find("type=\"application/json\">").map(|at| at + 24).unwrap_or_default();
@@ -92,7 +101,7 @@ mod tests {
 
     #[test]
     fn it_asks_for_nothing() {
-        let page = html("a", "{}");
+        let page = html("a", "{}", true);
         assert!(page.contains("default-src 'none'"));
         for ask in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
             for part in [SCRIPT, STYLE, TEMPLATE] {

@@ -1,21 +1,24 @@
 //! Stage `report`: a run as one HTML page.
 //!
-//! * Computes: the dominator tree folded into groups ([`crate::tree`]); all else is in the tables.
+//! * Computes: the dominator tree folded into groups ([`crate::tree`]), call trees folded to their largest nodes
+//!   ([`crate::calls`]); all else is in the tables.
 //! * Reads: `run.json` and the tables of a run, those that are there.
 //! * Writes: the page, in one step.
 //! * Resident memory: 12 bytes per node, which page where they do not fit; groups, 64 B each, at most 2^18 and as many
 //!   of others; the rows that are shown.
-//! * Passes over disk: numeric columns of the nodes three times; of other tables the first rows.
+//! * Passes over disk: numeric columns of the nodes three times, those of call trees twice; of other tables the first rows.
 //! * Worst case: linear.
 //! * Fails when: a table is damaged, the disk is full.
 //! * Determinism: same run, same bytes.
 //! * Reference: none needed.
 
+use crate::allocations::{self, Allocations};
 use crate::page;
 use crate::tables::{self, Chain, Class, Finding, Node, Set, Shown, Stage};
 use crate::texts::Texts;
 use crate::tree::{self, Group, NONE, OTHERS};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::replay::Facts;
 use heaplake_schemas::run::{LargeObject, Run};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -55,6 +58,9 @@ struct Document {
     duplicates: Option<Shown<Set>>,
     findings: Option<Shown<Finding>>,
     objects: Vec<Object>,
+    /// What a replayed trace can tell; a page without it is that of a snapshot.
+    trace: Option<Facts>,
+    allocations: Option<Allocations>,
 }
 
 type FxMap = std::collections::BTreeMap<u32, Node>;
@@ -117,6 +123,7 @@ pub fn run(
     let brief = brief(run, &mut texts);
     let findings = tables::findings(folder, &mut texts)?;
     let stages = tables::stages(folder, &mut texts)?;
+    let allocations = allocations::read(folder, &mut texts)?;
     let groups = groups(folder, scratch, context)?;
     let examples = groups.iter().flat_map(|groups| &groups.rows).filter_map(|group| group.5);
     let mut wanted: Vec<u32> = examples.collect();
@@ -134,12 +141,14 @@ pub fn run(
         duplicates: tables::duplicates(folder, &mut texts)?,
         findings,
         objects,
+        trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
+        allocations,
         texts: texts.into_list(),
     };
     let rows = document.groups.as_ref().map_or(0, |groups| groups.rows.len() as u64);
     let json = serde_json::to_string(&document).map_err(|error| crate::read::damaged(folder, &error))?;
     let title = document.texts.get(document.run.snapshot as usize).map_or("", String::as_str);
-    write(page, page::html(title, &json).as_bytes())?;
+    write(page, page::html(title, &json, document.groups.is_some()).as_bytes())?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
 }

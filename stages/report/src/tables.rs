@@ -32,7 +32,10 @@ pub struct Shown<T> {
 }
 
 /// Reads the first rows of a table; nothing where the run does not have it.
-fn shown<T>(
+///
+/// # Errors
+/// As [`Reader`], and those of `row`.
+pub fn shown<T>(
     folder: &Path,
     file: &str,
     columns: &[&str],
@@ -239,6 +242,9 @@ pub struct Finding {
     class: Option<u32>,
     set: Option<u32>,
     node: Option<u32>,
+    #[serde(rename = "type")]
+    type_id: Option<u32>,
+    function: Option<u32>,
     count: u64,
     bytes: u64,
     message: u32,
@@ -250,8 +256,19 @@ pub struct Finding {
 /// # Errors
 /// As [`Reader`].
 pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding>>, StageError> {
-    let columns = ["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
-    shown(folder, "findings.parquet", &columns, FINDINGS, |rows, at| {
+    const FILE: &str = heaplake_schemas::findings::FILE;
+    let mut columns =
+        vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
+    // Tables of older runs have no such columns.
+    let has_types = Reader::open(folder, FILE)?.is_some_and(|reader| reader.has("type_id"));
+    if has_types {
+        columns.extend(["type_id", "function_id"]);
+    }
+    let of_trace = |rows: &Rows, name: &str, at: usize| match has_types {
+        true => rows.numbers::<UInt32Type>(name).map(|column| value(column, at)),
+        false => Ok(None),
+    };
+    shown(folder, FILE, &columns, FINDINGS, |rows, at| {
         Ok(Finding {
             rule: texts.add(rows.texts("rule")?.value(at)),
             severity: texts.add(rows.texts("severity")?.value(at)),
@@ -259,6 +276,8 @@ pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding
             class: value(rows.numbers::<UInt32Type>("class_id")?, at),
             set: value(rows.numbers::<UInt32Type>("set")?, at),
             node: value(rows.numbers::<UInt32Type>("node")?, at),
+            type_id: of_trace(rows, "type_id", at)?,
+            function: of_trace(rows, "function_id", at)?,
             count: rows.numbers::<UInt64Type>("count")?.value(at),
             bytes: rows.numbers::<UInt64Type>("bytes")?.value(at),
             message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),

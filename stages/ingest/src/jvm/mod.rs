@@ -23,6 +23,7 @@ pub mod keys;
 pub mod link;
 pub mod names;
 pub mod objects;
+pub mod origins;
 pub mod output;
 pub mod previews;
 pub mod records;
@@ -35,6 +36,7 @@ pub mod spool;
 pub mod stacks;
 pub mod texts;
 pub mod threads;
+pub mod ways;
 
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
@@ -69,6 +71,9 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
+    /// Whether it is asked how holding edges are called.
+    #[serde(default)]
+    pub ways: bool,
 }
 
 /// A dump between its stages.

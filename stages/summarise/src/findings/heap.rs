@@ -257,6 +257,8 @@ pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> F
         class_id: None,
         set: None,
         node: None,
+        type_id: None,
+        function_id: None,
         count: 0,
         bytes: 0,
         message: String::new(),

@@ -35,6 +35,7 @@ mod unreachable;
 mod weak_maps;
 
 use heap::{Heap, Sweep};
+pub(crate) use heap::{blank, shorten};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
@@ -145,7 +146,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 }
 
 /// The most severe first, then the largest.
-fn rank(findings: &mut [Finding]) {
+pub(crate) fn rank(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.severity, Reverse(finding.bytes), finding.node, finding.class_id);
         key(a).cmp(&key(b)).then_with(|| a.rule.cmp(&b.rule))
@@ -158,7 +159,7 @@ const FLOOR: u64 = 1 << 20;
 const HIGH_FLOOR: u64 = 4 << 20;
 
 /// What bytes out of the heap amount to: so many percent of it for a high, a medium and a low severity.
-fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
+pub(crate) fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
     let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
     match percent {
         [high, _, _] if at_least(high) && bytes >= HIGH_FLOOR => Some(Severity::High),

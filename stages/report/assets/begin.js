@@ -1,0 +1,17 @@
+
+  // ---- the page, from top to bottom ----
+  head();
+  if (data.trace) traceTiles();
+  else tiles();
+  findings();
+  if (!data.trace) {
+    dominators();
+    classes();
+    chains();
+    duplicates();
+    objects();
+  }
+  if (data.allocations) allocations();
+  stages();
+  addEventListener("hashchange", arrive);
+  arrive();

@@ -1,0 +1,196 @@
+//! What a replay says of allocations: types with their lifetimes, functions, call trees, collections.
+
+use crate::calls;
+use crate::read::{Reader, value};
+use crate::tables::{Shown, shown};
+use crate::texts::Texts;
+use arrow::datatypes::{Float64Type, UInt8Type, UInt32Type, UInt64Type};
+use heaplake_kit::StageError;
+use heaplake_schemas::object_lifetimes::GENERATIONS;
+use heaplake_schemas::{allocation_functions, allocation_types, collections, object_lifetimes};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::path::Path;
+
+/// Types and functions that are shown.
+const TYPES: u64 = 1500;
+const FUNCTIONS: u64 = 1500;
+/// Bars of collections, at most: where there are more, neighbours share one.
+const BARS: u64 = 400;
+
+/// All of it. What a run has no table of is not there.
+#[derive(Serialize)]
+pub struct Allocations {
+    types: Option<Shown<Type>>,
+    /// Names of the generations that types have deaths of.
+    generations: [&'static str; GENERATIONS.len()],
+    functions: Option<Shown<Function>>,
+    callees: Option<Shown<calls::Call>>,
+    callers: Option<Shown<calls::Call>>,
+    collections: Option<Shown<Bar>>,
+}
+
+/// Reads it; nothing where a run has no table of any of it.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Allocations>, StageError> {
+    let all = Allocations {
+        types: types(folder, texts)?,
+        generations: GENERATIONS,
+        functions: functions(folder, texts)?,
+        callees: calls::callees(folder, texts)?,
+        callers: calls::callers(folder, texts)?,
+        collections: bars(folder)?,
+    };
+    let Allocations { types, functions, callees, callers, collections, .. } = &all;
+    let none =
+        types.is_none() && functions.is_none() && callees.is_none() && callers.is_none() && collections.is_none();
+    Ok((!none).then_some(all))
+}
+
+/// A type.
+#[derive(Serialize)]
+struct Type {
+    id: u32,
+    name: u32,
+    count: Option<u64>,
+    samples: u64,
+    estimated: Option<u64>,
+    low: Option<u64>,
+    high: Option<u64>,
+    exact: Option<u64>,
+    /// Bytes and objects that died in each generation, or live.
+    ends: Option<[(u64, u64); GENERATIONS.len()]>,
+}
+
+fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageError> {
+    let columns = [
+        "type_id",
+        "type",
+        "allocated_count",
+        "sampled_count",
+        "estimated_bytes",
+        "estimated_low_bytes",
+        "estimated_high_bytes",
+        "exact_bytes",
+    ];
+    let ends = ends(folder)?;
+    shown(folder, allocation_types::FILE, &columns, TYPES, |rows, at| {
+        let id = rows.numbers::<UInt32Type>("type_id")?.value(at);
+        let number = |name: &str| rows.numbers::<UInt64Type>(name).map(|column| value(column, at));
+        Ok(Type {
+            id,
+            name: texts.add(rows.texts("type")?.value(at)),
+            count: number("allocated_count")?,
+            samples: number("sampled_count")?.unwrap_or(0),
+            estimated: number("estimated_bytes")?,
+            low: number("estimated_low_bytes")?,
+            high: number("estimated_high_bytes")?,
+            exact: number("exact_bytes")?,
+            ends: ends.as_ref().map(|ends| ends.get(&id).copied().unwrap_or_default()),
+        })
+    })
+}
+
+type Ends = FxHashMap<u32, [(u64, u64); GENERATIONS.len()]>;
+
+/// Where objects of each type died.
+fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
+    let Some(reader) = Reader::open(folder, object_lifetimes::FILE)? else { return Ok(None) };
+    let mut batches = reader.all(&["type_id", "generation", "count", "bytes"])?;
+    let mut ends = Ends::default();
+    while let Some(rows) = batches.batch()? {
+        let generations = rows.texts("generation")?;
+        for at in 0..rows.len() {
+            let Some(generation) = GENERATIONS.iter().position(|&name| name == generations.value(at)) else { continue };
+            let of_type = ends.entry(rows.numbers::<UInt32Type>("type_id")?.value(at)).or_default();
+            let (bytes, count) = (rows.numbers::<UInt64Type>("bytes")?, rows.numbers::<UInt64Type>("count")?);
+            of_type[generation] = (bytes.value(at), count.value(at));
+        }
+    }
+    Ok(Some(ends))
+}
+
+/// A function.
+#[derive(Serialize)]
+struct Function {
+    id: u32,
+    name: u32,
+    module: Option<u32>,
+    bytes: u64,
+    count: u64,
+    own_bytes: u64,
+    own_count: u64,
+}
+
+fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>, StageError> {
+    let columns = [
+        "function_id",
+        "function",
+        "module",
+        "inclusive_bytes",
+        "inclusive_count",
+        "exclusive_bytes",
+        "exclusive_count",
+    ];
+    shown(folder, allocation_functions::FILE, &columns, FUNCTIONS, |rows, at| {
+        let number = |name: &str| rows.numbers::<UInt64Type>(name).map(|column| column.value(at));
+        Ok(Function {
+            id: rows.numbers::<UInt32Type>("function_id")?.value(at),
+            name: texts.add(rows.texts("function")?.value(at)),
+            module: crate::read::text(rows.texts("module")?, at).map(|module| texts.add(module)),
+            bytes: number("inclusive_bytes")?,
+            count: number("inclusive_count")?,
+            own_bytes: number("exclusive_bytes")?,
+            own_count: number("exclusive_count")?,
+        })
+    })
+}
+
+/// Some collections one after the other.
+#[derive(Default, Serialize)]
+struct Bar {
+    first: u32,
+    last: u32,
+    /// The oldest generation that one of them condemned.
+    generation: u8,
+    dead: Option<u64>,
+    moved: Option<u64>,
+    /// After the last of them.
+    live: Option<u64>,
+    pause: Option<f64>,
+}
+
+fn bars(folder: &Path) -> Result<Option<Shown<Bar>>, StageError> {
+    let Some(reader) = Reader::open(folder, collections::FILE)? else { return Ok(None) };
+    let of = reader.rows();
+    let together = of.div_ceil(BARS).max(1);
+    let columns = ["gc", "generation", "dead_bytes", "moved_bytes", "live_bytes", "pause_seconds"];
+    let mut batches = reader.all(&columns)?;
+    let mut bars: Vec<Bar> = Vec::new();
+    let mut seen = 0_u64;
+    while let Some(rows) = batches.batch()? {
+        let number = |name: &str, at| rows.numbers::<UInt64Type>(name).map(|column| value(column, at));
+        for at in 0..rows.len() {
+            let gc = rows.numbers::<UInt32Type>("gc")?.value(at);
+            if seen.is_multiple_of(together) {
+                bars.push(Bar { first: gc, ..Bar::default() });
+            }
+            seen += 1;
+            let Some(bar) = bars.last_mut() else { continue };
+            bar.last = gc;
+            bar.generation = bar.generation.max(rows.numbers::<UInt8Type>("generation")?.value(at));
+            bar.dead = plus(bar.dead, number("dead_bytes", at)?);
+            bar.moved = plus(bar.moved, number("moved_bytes", at)?);
+            bar.live = number("live_bytes", at)?;
+            let pause = value(rows.numbers::<Float64Type>("pause_seconds")?, at);
+            bar.pause = pause.map_or(bar.pause, |pause| Some(bar.pause.unwrap_or(0.0) + pause));
+        }
+    }
+    Ok(Some(Shown { of, rows: bars }))
+}
+
+fn plus(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
+    more.map_or(sum, |more| Some(sum.unwrap_or(0).saturating_add(more)))
+}

@@ -1,0 +1,213 @@
+//! Call trees, folded to what a page can show.
+//!
+//! A node is shown when it is among those with the largest parts of all bytes or of all objects. What is above such a node
+//! has at least as much, so a shown node's caller is shown, too. The page knows what a node has in itself and below, so
+//! what was left out below it is what is missing there; nothing is lost.
+
+use crate::read::{Reader, damaged, value};
+use crate::tables::Shown;
+use crate::texts::Texts;
+use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::StageError;
+use heaplake_schemas::{allocation_callees, allocation_callers, allocation_functions, allocation_types};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+
+/// Nodes of a tree that are shown.
+const SHOWN: usize = 3000;
+
+/// A node: position of the one above (null at the top), name, bytes and objects, and those of them that are its own.
+pub type Call = (Option<u32>, u32, u64, u64, u64, u64);
+
+/// A table that holds a call tree in preorder.
+struct Form {
+    file: &'static str,
+    /// Columns of bytes and of objects, with all that is below.
+    inclusive: [&'static str; 2],
+    /// The same without; where there is none, a node has nothing of its own.
+    exclusive: Option<[&'static str; 2]>,
+    /// Whether there is a tree for each type.
+    typed: bool,
+}
+
+const CALLEES: Form = Form {
+    file: allocation_callees::FILE,
+    inclusive: ["inclusive_bytes", "inclusive_count"],
+    exclusive: Some(["exclusive_bytes", "exclusive_count"]),
+    typed: false,
+};
+
+const CALLERS: Form = Form {
+    file: allocation_callers::FILE,
+    inclusive: ["estimated_bytes", "estimated_count"],
+    exclusive: None,
+    typed: true,
+};
+
+/// The call tree, from the outermost functions down; nothing where the run has none.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn callees(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
+    CALLEES.read(folder, texts)
+}
+
+/// Types, the functions that allocate them, the callers of these, and so on.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn callers(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
+    CALLERS.read(folder, texts)
+}
+
+/// A row that is shown.
+struct Row {
+    node: u32,
+    parent: Option<u32>,
+    type_id: u32,
+    function: u32,
+    inclusive: [u64; 2],
+    exclusive: [u64; 2],
+}
+
+impl Form {
+    fn read(&self, folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
+        let Some(reader) = Reader::open(folder, self.file)? else { return Ok(None) };
+        let of = reader.rows();
+        let Some(kept) = self.largest(folder)? else { return Ok(None) };
+        let rows = self.rows(reader, &kept)?;
+        let functions: Vec<u32> = rows.iter().map(|row| row.function).collect();
+        let functions = names(folder, allocation_functions::FILE, ["function_id", "function"], &functions, texts)?;
+        let types: Vec<u32> = rows.iter().filter(|_| self.typed).map(|row| row.type_id).collect();
+        let types = names(folder, allocation_types::FILE, ["type_id", "type"], &types, texts)?;
+        let mut calls: Vec<Call> = Vec::new();
+        let mut places = FxHashMap::default();
+        let mut top: Option<(u32, u32)> = None;
+        for row in rows {
+            // The tree of a type is below the type.
+            if self.typed && top.is_none_or(|(type_id, _)| type_id != row.type_id) {
+                top = Some((row.type_id, calls.len() as u32));
+                calls.push((None, named(&types, row.type_id, "type", texts), 0, 0, 0, 0));
+            }
+            let parent = match row.parent {
+                None => top.map(|(_, place)| place),
+                Some(parent) => Some(places.get(&parent).copied().ok_or_else(|| {
+                    let problem = format!("expected that node {parent} has more than node {} below it", row.node);
+                    damaged(&folder.join(self.file), &problem)
+                })?),
+            };
+            if let (None, Some((_, place))) = (row.parent, top) {
+                let all = &mut calls[place as usize];
+                (all.2, all.3) = (all.2.saturating_add(row.inclusive[0]), all.3.saturating_add(row.inclusive[1]));
+            }
+            places.insert(row.node, calls.len() as u32);
+            let name = named(&functions, row.function, "function", texts);
+            calls.push((parent, name, row.inclusive[0], row.inclusive[1], row.exclusive[0], row.exclusive[1]));
+        }
+        Ok(Some(Shown { of, rows: calls }))
+    }
+
+    /// Nodes with the largest parts of the whole, in order; nothing where the table lacks a column, as an older one does.
+    fn largest(&self, folder: &Path) -> Result<Option<Vec<u32>>, StageError> {
+        let mut totals = [0_u64; 2];
+        let columns = [self.inclusive[0], self.inclusive[1], "depth"];
+        let open = || Reader::open(folder, self.file);
+        if open()?.is_none_or(|reader| columns.iter().any(|column| !reader.has(column))) {
+            return Ok(None);
+        }
+        let each = |visit: &mut dyn FnMut(u32, [u64; 2], u32)| -> Result<(), StageError> {
+            let Some(reader) = open()? else { return Ok(()) };
+            let mut batches = reader.all(&columns)?;
+            let mut node = 0;
+            while let Some(rows) = batches.batch()? {
+                let [bytes, count] = [columns[0], columns[1]].map(|name| rows.numbers::<UInt64Type>(name));
+                let (bytes, count, depth) = (bytes?, count?, rows.numbers::<UInt32Type>("depth")?);
+                for at in 0..rows.len() {
+                    visit(node, [bytes.value(at), count.value(at)], depth.value(at));
+                    node += 1;
+                }
+            }
+            Ok(())
+        };
+        each(&mut |_, amounts, depth| {
+            if depth == 0 {
+                totals = [totals[0].saturating_add(amounts[0]), totals[1].saturating_add(amounts[1])];
+            }
+        })?;
+        // Of equal ones the first, which is the one above.
+        let mut best = BinaryHeap::with_capacity(SHOWN + 1);
+        each(&mut |node, [bytes, count], _| {
+            let part = (u128::from(bytes) * u128::from(totals[1])).max(u128::from(count) * u128::from(totals[0]));
+            best.push(Reverse((part, Reverse(node))));
+            if best.len() > SHOWN {
+                best.pop();
+            }
+        })?;
+        let mut kept: Vec<u32> = best.into_iter().map(|Reverse((_, Reverse(node)))| node).collect();
+        kept.sort_unstable();
+        Ok(Some(kept))
+    }
+
+    /// These rows of the table.
+    fn rows(&self, reader: Reader, kept: &[u32]) -> Result<Vec<Row>, StageError> {
+        let mut columns = vec!["node", "parent", "function_id", self.inclusive[0], self.inclusive[1]];
+        columns.extend(self.exclusive.into_iter().flatten());
+        columns.extend(self.typed.then_some("type_id"));
+        let mut batches = reader.some(&columns, kept)?;
+        let mut rows = Vec::with_capacity(kept.len());
+        while let Some(batch) = batches.batch()? {
+            let numbers = |names: [&str; 2], at: usize| -> Result<[u64; 2], StageError> {
+                let [bytes, count] = names.map(|name| batch.numbers::<UInt64Type>(name));
+                Ok([bytes?.value(at), count?.value(at)])
+            };
+            let id = |name: &str, at: usize| batch.numbers::<UInt32Type>(name).map(|column| value(column, at));
+            for at in 0..batch.len() {
+                rows.push(Row {
+                    node: id("node", at)?.unwrap_or(u32::MAX),
+                    parent: id("parent", at)?,
+                    type_id: if self.typed { id("type_id", at)?.unwrap_or(u32::MAX) } else { u32::MAX },
+                    function: id("function_id", at)?.unwrap_or(u32::MAX),
+                    inclusive: numbers(self.inclusive, at)?,
+                    exclusive: self.exclusive.map_or(Ok([0; 2]), |names| numbers(names, at))?,
+                });
+            }
+        }
+        Ok(rows)
+    }
+}
+
+fn named(names: &FxHashMap<u32, u32>, id: u32, what: &str, texts: &mut Texts) -> u32 {
+    names.get(&id).copied().unwrap_or_else(|| texts.add(&format!("{what} {id}")))
+}
+
+/// Names of these ids, from a table that has ids in any order; none where the run has no such table.
+fn names(
+    folder: &Path,
+    file: &str,
+    [id, name]: [&str; 2],
+    wanted: &[u32],
+    texts: &mut Texts,
+) -> Result<FxHashMap<u32, u32>, StageError> {
+    let wanted: FxHashSet<u32> = wanted.iter().copied().collect();
+    let mut names = FxHashMap::default();
+    let (Some(ids), Some(reader)) = (Reader::open(folder, file)?, Reader::open(folder, file)?) else {
+        return Ok(names);
+    };
+    let (mut batches, mut rows, mut row) = (ids.all(&[id])?, Vec::new(), 0);
+    while let Some(batch) = batches.batch()? {
+        for &id in batch.numbers::<UInt32Type>(id)?.values() {
+            rows.extend(wanted.contains(&id).then_some(row));
+            row += 1;
+        }
+    }
+    let mut batches = reader.some(&[id, name], &rows)?;
+    while let Some(batch) = batches.batch()? {
+        for at in 0..batch.len() {
+            let text = texts.add(batch.texts(name)?.value(at));
+            names.insert(batch.numbers::<UInt32Type>(id)?.value(at), text);
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,30 @@
+//! Rule `allocated-most`: types that are a large part of everything allocated.
+
+use super::trace::{Trace, about_type, bytes_of};
+use crate::findings::severity;
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::replay::ABSENT;
+
+/// Percent of all bytes from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [50, 25, 10];
+
+pub fn find(trace: &Trace) -> Vec<Finding> {
+    let large = trace.types.iter().filter_map(|row| {
+        let bytes = bytes_of(row);
+        let severity = severity(bytes, trace.bytes, PERCENT)?;
+        let mut finding = about_type("allocated-most", severity, row.type_id, trace);
+        finding.count = if row.allocated_count == ABSENT { row.sampled_count } else { row.allocated_count };
+        finding.bytes = bytes;
+        finding.message = format!(
+            "{}{} are {}{}",
+            trace.objects(row.allocated_count),
+            finding.subject,
+            trace.share(bytes),
+            trace.allocated_by(row.type_id)
+        );
+        "Make fewer of them: keep and reuse them, hand out slices of one, or use values where they are short-lived."
+            .clone_into(&mut finding.next_step);
+        Some(finding)
+    });
+    large.collect()
+}

@@ -1,0 +1,32 @@
+//! Rule `mid-life-crisis`: types whose objects survive into generation 2 and die there. Collections have moved them twice
+//! by then, for nothing, and only a full collection gets rid of them.
+
+use super::trace::{Trace, about_type};
+use crate::findings::severity;
+use heaplake_kit::text::count;
+use heaplake_schemas::findings::Finding;
+
+/// Percent of all bytes from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [20, 5, 1];
+
+pub fn find(trace: &Trace) -> Vec<Finding> {
+    let late = trace.types.iter().filter_map(|row| {
+        let died = trace.died(row.type_id, "2")?;
+        let severity = severity(died.bytes, trace.bytes, PERCENT)?;
+        let mut finding = about_type("mid-life-crisis", severity, row.type_id, trace);
+        (finding.count, finding.bytes) = (died.count, died.bytes);
+        let part = 100.0 * died.count as f64 / row.allocated_count.max(1) as f64;
+        finding.message = format!(
+            "{} × {} died in generation 2, {}: {part:.0} % of those allocated, after {:.1} collections on average{}",
+            count(died.count),
+            finding.subject,
+            trace.share(died.bytes),
+            died.mean_age_gcs,
+            trace.made_by(row.type_id, "2"),
+        );
+        "Let them die young (give references up sooner, work in smaller batches) or keep them for good (a pool)."
+            .clone_into(&mut finding.next_step);
+        Some(finding)
+    });
+    late.collect()
+}

@@ -1,0 +1,222 @@
+//! What a replay came to, as rules look at it.
+
+use crate::findings::{blank, shorten};
+use heaplake_kit::text::{count, size};
+use heaplake_kit::{ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::allocation_types::TypeRow;
+use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
+use heaplake_schemas::replay::{ABSENT, CALLERS, COLLECTIONS, FUNCTIONS, LIFETIMES, SITES, STRINGS, TYPE_NAMES, TYPES};
+use heaplake_schemas::scratch::Column;
+use rustc_hash::FxHashMap;
+
+/// Characters of a name.
+const NAME: usize = 120;
+
+/// Rows that rules look at, and what follows from the longer ones.
+pub struct Trace {
+    /// Bytes of all that was allocated, as well as they are known.
+    pub bytes: u64,
+    /// Types, the largest first.
+    pub types: Vec<TypeRow>,
+    /// Functions on sampled stacks.
+    pub functions: Vec<FunctionRow>,
+    /// Deaths by type and generation.
+    lifetimes: FxHashMap<(u32, u32), LifetimeRow>,
+    /// By type and generation: the function that allocates most of what dies there, and how much.
+    makers: FxHashMap<(u32, u32), (u32, u64)>,
+    /// By type: the function that allocates most of it.
+    allocators: FxHashMap<u32, (u32, u64)>,
+    /// By function: the type that it allocates most of.
+    products: FxHashMap<u32, (u32, u64)>,
+    /// By function: the caller for which it allocates most.
+    callers: FxHashMap<u32, (u32, u64)>,
+    /// Collections, and those that somebody asked for.
+    pub collections: (u64, u64),
+    names: Names,
+    _rows: Reservation,
+}
+
+struct Names {
+    types: StringTable,
+    functions: StringTable,
+    /// Where the name of a function is among the texts.
+    places: FxHashMap<u32, u32>,
+}
+
+impl Trace {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let (types, functions) = (ColumnReader::open(scratch, TYPES)?, ColumnReader::open(scratch, FUNCTIONS)?);
+        // Rows, and entries of tables with the room that they keep free.
+        let bytes = types.remaining() * (size_of::<TypeRow>() as u64 + 320) + functions.remaining() * 256;
+        let rows = context.budget.reserve("findings of a trace", bytes)?;
+        let (types, functions) = (all(scratch, TYPES)?, all::<FunctionRow>(scratch, FUNCTIONS)?);
+        let places = functions.iter().map(|row| (row.function_id, row.name)).collect();
+        let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
+        let names = Names { types: type_names, functions: strings, places };
+        let lifetimes: Vec<LifetimeRow> = all(scratch, LIFETIMES)?;
+        let lifetimes = lifetimes.into_iter().map(|row| ((row.type_id, row.generation), row)).collect();
+        let mut trace = Self {
+            bytes: types.iter().map(bytes_of).fold(0, u64::saturating_add),
+            types,
+            functions,
+            lifetimes,
+            makers: FxHashMap::default(),
+            allocators: FxHashMap::default(),
+            products: FxHashMap::default(),
+            callers: FxHashMap::default(),
+            collections: collections(scratch)?,
+            names,
+            _rows: rows,
+        };
+        trace.sites(scratch)?;
+        trace.calls(scratch, context)?;
+        Ok(trace)
+    }
+
+    fn sites(&mut self, scratch: &Scratch) -> Result<(), StageError> {
+        let mut sites = ColumnReader::open(scratch, SITES)?;
+        while sites.remaining() > 0 {
+            let row = sites.next()?;
+            most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+        let mut rows = ColumnReader::open(scratch, CALLERS)?;
+        // The function at the top of what is being read, and, by pair, what a function allocates for a caller.
+        let mut top = 0;
+        let mut pairs: FxHashMap<(u32, u32), u64> = FxHashMap::default();
+        let mut charge = context.budget.reserve("callers of allocating functions", 0)?;
+        while rows.remaining() > 0 {
+            let row = rows.next()?;
+            if row.depth == 0 {
+                context.check()?;
+                top = row.function_id;
+                most(&mut self.allocators, row.type_id, row.function_id, row.estimated_bytes);
+                most(&mut self.products, row.function_id, row.type_id, row.estimated_bytes);
+            } else if row.depth == 1 && row.function_id != top {
+                if !pairs.contains_key(&(top, row.function_id)) && pairs.len().is_multiple_of(1 << 10) {
+                    charge.grow(64 << 10)?;
+                }
+                let sum = pairs.entry((top, row.function_id)).or_default();
+                *sum = sum.saturating_add(row.estimated_bytes);
+            }
+        }
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        pairs.sort_unstable();
+        for ((function, caller), bytes) in pairs {
+            most(&mut self.callers, function, caller, bytes);
+        }
+        Ok(())
+    }
+
+    /// What is known of the deaths of a type in a generation, by its name in the table.
+    pub fn died(&self, type_id: u32, generation: &str) -> Option<&LifetimeRow> {
+        self.lifetimes.get(&(type_id, code(generation)))
+    }
+
+    /// Who allocates most of what of a type dies in a generation, in words.
+    pub fn made_by(&self, type_id: u32, generation: &str) -> String {
+        let maker = self.makers.get(&(type_id, code(generation))).or_else(|| self.allocators.get(&type_id));
+        maker.map_or_else(String::new, |&(function, _)| format!(", most of it from {}", self.function(function)))
+    }
+
+    /// Who allocates most of a type, in words.
+    pub fn allocated_by(&self, type_id: u32) -> String {
+        let Some(&(function, bytes)) = self.allocators.get(&type_id) else { return String::new() };
+        let caller = self.called_by(function);
+        format!(", {} of it in {}{caller}", size(bytes), self.function(function))
+    }
+
+    /// What a function allocates most of, in words.
+    pub fn allocates(&self, function: u32) -> String {
+        let product = self.products.get(&function);
+        product
+            .map_or_else(String::new, |&(type_id, bytes)| format!(", {} of it {}", size(bytes), self.type_of(type_id)))
+    }
+
+    /// Who calls a function that allocates, in words.
+    pub fn called_by(&self, function: u32) -> String {
+        let caller = self.callers.get(&function);
+        caller.map_or_else(String::new, |&(caller, _)| format!(", called mostly from {}", self.function(caller)))
+    }
+
+    /// Name of a type.
+    pub fn type_of(&self, type_id: u32) -> String {
+        shorten(&self.names.types.text(type_id as usize), NAME)
+    }
+
+    /// Name of a function.
+    pub fn function(&self, function: u32) -> String {
+        let place = self.names.places.get(&function);
+        place.map_or_else(|| "?".to_owned(), |&at| shorten(&self.names.functions.text(at as usize), NAME))
+    }
+
+    /// Bytes, and how much of all that was allocated they are.
+    pub fn share(&self, bytes: u64) -> String {
+        let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
+        format!("{} ({percent:.1} % of all that was allocated)", size(bytes))
+    }
+
+    /// A number of objects, where objects were counted.
+    pub fn objects(&self, number: u64) -> String {
+        if number == ABSENT { String::new() } else { format!("{} × ", count(number)) }
+    }
+}
+
+/// The code of a generation.
+fn code(generation: &str) -> u32 {
+    GENERATIONS.iter().zip(0..).find(|(name, _)| **name == generation).map_or(u32::MAX, |(_, code)| code)
+}
+
+/// Bytes of a type, as well as they are known.
+pub fn bytes_of(row: &TypeRow) -> u64 {
+    [row.exact_bytes, row.estimated_bytes].into_iter().find(|&bytes| bytes != ABSENT).unwrap_or(0)
+}
+
+/// A finding about a type.
+pub fn about_type(rule: &str, severity: Severity, type_id: u32, trace: &Trace) -> Finding {
+    Finding { type_id: Some(type_id), ..blank(rule, severity, Scope::Type, trace.type_of(type_id)) }
+}
+
+/// A finding about a function.
+pub fn about_function(rule: &str, severity: Severity, function: u32, trace: &Trace) -> Finding {
+    Finding { function_id: Some(function), ..blank(rule, severity, Scope::Function, trace.function(function)) }
+}
+
+/// Keeps the greatest; of equal ones the first.
+fn most<K: std::hash::Hash + Eq>(table: &mut FxHashMap<K, (u32, u64)>, key: K, what: u32, bytes: u64) {
+    let entry = table.entry(key).or_insert((what, bytes));
+    if bytes > entry.1 {
+        *entry = (what, bytes);
+    }
+}
+
+fn all<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Result<Vec<T>, StageError> {
+    let mut reader = ColumnReader::open(scratch, column)?;
+    let mut rows = Vec::new();
+    reader.append_to(&mut rows, usize::try_from(reader.remaining()).unwrap_or(usize::MAX))?;
+    Ok(rows)
+}
+
+/// Codes of reasons of the runtime's events that are somebody's wish.
+const INDUCED: [u32; 3] = [1, 7, 10];
+
+fn collections(scratch: &Scratch) -> Result<(u64, u64), StageError> {
+    let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
+    let (mut all, mut induced) = (0, 0);
+    while rows.remaining() > 0 {
+        let row = rows.next()?;
+        let wish = if row.profiler_reason == 1 { row.reason == 1 } else { INDUCED.contains(&row.reason) };
+        all += 1;
+        induced += u64::from(wish);
+    }
+    Ok((all, induced))
+}
