@@ -149,3 +149,51 @@ fn a_bad_file_of_rules_is_refused_before_anything_is_done() {
     assert!(cause.contains("/nowhere.toml: cannot read"), "{cause}");
     lake.assert_empty();
 }
+
+/// Bytes that the file itself says were allocated, by name of the script of the allocating function.
+fn traced(text: &str) -> BTreeMap<String, u64> {
+    let file: serde_json::Value = serde_json::from_str(text).unwrap();
+    let numbers = |name: &str| -> Vec<u64> {
+        file[name].as_array().unwrap().iter().map(|number| number.as_u64().unwrap_or(u64::MAX)).collect()
+    };
+    let infos = numbers("trace_function_infos");
+    let width = file["snapshot"]["meta"]["trace_function_info_fields"].as_array().unwrap().len();
+    let script = |function: u64| file["strings"][infos[function as usize * width + 2] as usize].as_str().unwrap();
+    let mut sums = BTreeMap::new();
+    // A node is five elements, of which the last one is the list of what it calls; with the nearest script above.
+    let mut open = vec![(&file["trace_tree"], "")];
+    while let Some((list, above)) = open.pop() {
+        for node in list.as_array().unwrap().chunks(5) {
+            let own = script(node[1].as_u64().unwrap());
+            let nearest = if own.is_empty() { above } else { own };
+            *sums.entry(nearest.to_owned()).or_default() += node[3].as_u64().unwrap();
+            open.push((&node[4], nearest));
+        }
+    }
+    sums
+}
+
+#[test]
+fn allocations_belong_to_the_innermost_owned_function() {
+    for name in ["alloc20.heapsnapshot", "node24_alloc.heapsnapshot"] {
+        let text = String::from_utf8(support::fixture(name)).unwrap();
+        let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
+        for (script, bytes) in traced(&text) {
+            let owner = match script.as_str() {
+                "" => "(none)",
+                script if script.starts_with("node:") => "node",
+                _ => "(application)",
+            };
+            *expected.entry(owner).or_default() += bytes;
+        }
+        assert!(expected["(application)"] > 1 << 20, "{expected:?}");
+        let lake = Lake::new();
+        lake.analyze(lake.input(name, text.as_bytes())).assert().success();
+        let table = Table::read(&lake.run(), "owners.parquet");
+        let allocated = table.u64s("allocated_bytes");
+        for (row, owner) in table.texts("owner").into_iter().enumerate() {
+            let expected = expected.get(owner.as_deref().unwrap()).copied();
+            assert_eq!(allocated[row].unwrap(), expected.unwrap_or(0), "{name}: {owner:?}");
+        }
+    }
+}
