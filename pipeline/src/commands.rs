@@ -222,7 +222,19 @@ fn run_duplicates(options: &DuplicatesOf) -> u8 {
         let name = target.display().to_string();
         (name.clone(), again::request(options, target).map_err(|failure| explain(&name, &failure)))
     });
-    work_through(requests, analyze, options.quiet, options.json)
+    // A run is replaced as a whole, so those that have a page get a new one.
+    let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
+    let with_pages: Vec<PathBuf> =
+        options.targets.iter().filter(has_page).filter_map(|run| run.canonicalize().ok()).collect();
+    let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
+        let outcome = analyze(request, mode, cancel)?;
+        if outcome.place.canonicalize().is_ok_and(|place| with_pages.contains(&place)) {
+            let page = outcome.place.join(reports::FILE);
+            reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+        }
+        Ok(outcome)
+    };
+    work_through(requests, make, options.quiet, options.json)
 }
 
 /// What a failure says: cause, advice, exit code.
