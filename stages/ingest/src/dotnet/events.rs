@@ -282,7 +282,7 @@ impl<'a> Walker<'a> {
                         self.weak_roots += 1;
                     } else if root.object != 0 {
                         let (object, kind) = (root.object, kind_of(root));
-                        recorder.root(Root { object, kind, of_type: 0, field: StringId::NONE, padding: 0 })?;
+                        recorder.root(Root { object, kind, field: StringId::NONE })?;
                     }
                 }
             }
@@ -307,14 +307,14 @@ impl<'a> Walker<'a> {
                 fields.u64()?; // where the field lies
                 Some((fields.u64()?, fields.u64()?, fields.u32()?, fields.utf16()?))
             };
-            let Some((object, type_id, flags, field)) = entry() else { return Ok(false) };
+            // The type is that of the object; which class has the field is not told.
+            let Some((object, _, flags, field)) = entry() else { return Ok(false) };
             let field = self.names.intern(field.as_bytes())?;
-            let of_type = self.types.position(type_id)?;
             let kind = if flags & THREAD_LOCAL == 0 { root_kind::STATIC } else { root_kind::THREAD_STATIC };
             if let Some(recorder) = &mut self.current(around)?.recorder
                 && object != 0
             {
-                recorder.root(Root { object, kind, of_type, field, padding: 0 })?;
+                recorder.root(Root { object, kind, field })?;
             }
         }
         Ok(true)

@@ -147,10 +147,9 @@ impl Outside {
             return Ok(outside);
         }
         let strings = StringTable::open(scratch, STRINGS)?;
-        let class_names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
         let mut roots = ColumnReader::open(scratch, ROOTS)?;
         while roots.remaining() > 0 {
-            let Root { object, kind, of_type, field, .. } = roots.next()?;
+            let Root { object, kind, field } = roots.next()?;
             let Some(node) = index.find(object)? else {
                 outside.lost += 1;
                 continue;
@@ -159,8 +158,7 @@ impl Outside {
             let name = if field.is_none() {
                 names.intern(kind.as_bytes())?
             } else {
-                let class = strings.text(class_names[of_type as usize].index());
-                names.intern(format!("{kind} {class}.{}", strings.text(field.index())).as_bytes())?
+                names.intern(format!("{kind} {}", strings.text(field.index())).as_bytes())?
             };
             outside.roots.push((node, name))?;
         }

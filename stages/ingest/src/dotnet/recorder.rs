@@ -28,12 +28,8 @@ pub struct Root {
     pub object: u64,
     /// Position in [`ROOT_KINDS`].
     pub kind: u32,
-    /// Position of the type that has the static field.
-    pub of_type: u32,
     /// Name of the static field; [`StringId::NONE`] for other roots.
     pub field: StringId,
-    /// Not used.
-    pub padding: u32,
 }
 
 /// A handle by which one object keeps another one alive, as an entry of a `ConditionalWeakTable` does.

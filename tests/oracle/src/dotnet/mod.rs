@@ -103,7 +103,7 @@ pub struct Root {
 pub struct Static {
     /// Address of the object.
     pub object: u64,
-    /// Id of the type that has the field.
+    /// Id of the type of the object.
     pub type_id: u64,
     /// Name of the field.
     pub field: String,

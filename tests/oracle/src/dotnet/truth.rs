@@ -57,7 +57,7 @@ pub fn truth(heap: &Heap, walk: usize) -> Truth {
             edges.entry(*key).or_default().push((*value, "dependent"));
         }
     }
-    let roots = roots(heap, walk, &place);
+    let roots = roots(walk, &place);
     arcs.extend(roots.iter().map(|(object, _)| (0, place[object])));
     let far = distances(n, &arcs, 0);
     // What nothing refers to is alive all the same.
@@ -95,7 +95,7 @@ pub fn truth(heap: &Heap, walk: usize) -> Truth {
     Truth { nodes, roots, classes }
 }
 
-fn roots(heap: &Heap, walk: &super::Walk, place: &BTreeMap<u64, u32>) -> BTreeSet<(u64, String)> {
+fn roots(walk: &super::Walk, place: &BTreeMap<u64, u32>) -> BTreeSet<(u64, String)> {
     let (weak, pinned, counted) = (2, 1, 8);
     let named = walk.roots.iter().filter(|root| root.flags & weak == 0).map(|root| {
         let name = match root.kind {
@@ -112,9 +112,8 @@ fn roots(heap: &Heap, walk: &super::Walk, place: &BTreeMap<u64, u32>) -> BTreeSe
         (root.object, name.to_owned())
     });
     let fields = walk.statics.iter().map(|field| {
-        let of = find(heap, field.type_id).map_or("(unknown type)".to_owned(), |of| name(heap, of));
         let kind = if field.thread { "thread static" } else { "static" };
-        (field.object, format!("{kind} {of}.{}", field.field))
+        (field.object, format!("{kind} {}", field.field))
     });
     named.chain(fields).filter(|(object, _)| place.contains_key(object)).collect()
 }
@@ -148,7 +147,6 @@ fn key(heap: &Heap, id: u64) -> String {
     let mut ids: BTreeSet<u64> = heap.types.iter().map(|of| of.id).collect();
     let walks = || heap.walks.iter();
     ids.extend(walks().flat_map(|walk| walk.objects.iter().map(|object| object.type_id)));
-    ids.extend(walks().flat_map(|walk| walk.statics.iter().map(|field| field.type_id)));
     let said = |id: u64| match find(heap, id) {
         Some(of) => (name(heap, of), module(heap, of.module), of.token),
         None => ("(unknown type)".to_owned(), "?".to_owned(), 0),
