@@ -172,15 +172,15 @@ const WALK: [Release; join::RELEASES.len()] = named(join::RELEASES);
 
 const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
 
-/// The same along holding edges that have names.
-const NAMED_PATHS: Step =
-    Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
-
 /// What [`object_previews`] releases.
 const OBJECT_PREVIEWS: [Release; 2] = [
     Release { column: object_previews::RELEASES[0], ..small(columns::HOLDS_ORPHAN) },
     Release { column: object_previews::RELEASES[1], per_node: 8, per_edge: 0 },
 ];
+
+/// The same along holding edges that have names.
+const NAMED_PATHS: Step =
+    Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
 
 const DOMINATORS: Step = Step {
     releases: &[

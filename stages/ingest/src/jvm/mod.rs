@@ -10,8 +10,8 @@
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
 //!
-//! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers are those of
-//! Eclipse MAT, object for object.
+//! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
+//! are those of Eclipse MAT, object for object.
 
 pub mod classes;
 pub mod containers;
