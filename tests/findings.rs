@@ -209,6 +209,9 @@ fn sins_of_java_are_found() {
     assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    // Tables of 1,024 slots, and buffers, that are all alike.
+    let arrays = of_rule(&findings, "duplicate-arrays");
+    assert!(arrays.iter().any(|finding| finding["subject"] == "byte[]"), "{findings:?}");
     let finalizers = of_rule(&findings, "finalizer-queue");
     assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
 }
@@ -251,6 +254,22 @@ fn a_leaking_java_service_is_told_on() {
     // Nothing else comes before them.
     let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
     assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
+}
+
+#[test]
+fn garbage_of_java_is_told() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("garbage.hprof");
+    let flags = ["-Xmx512m", "-Xms512m", "-XX:+UseSerialGC"];
+    let program = program("Garbage.java");
+    if !took("java", &[&flags[..], &[program.to_str().unwrap(), dump.to_str().unwrap()]].concat()) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let garbage = of_rule(&findings, "unreachable");
+    let [garbage] = garbage[..] else { panic!("{findings:?}") };
+    // 200,000 pairs of an array of 80 bytes and what holds it.
+    assert!(garbage["bytes"].as_u64() >= Some(200_000 * 96) && garbage["count"].as_u64() >= Some(400_000), "{garbage}");
 }
 
 #[test]
@@ -301,6 +320,19 @@ fn sins_of_javascript_are_found() {
     let chains = of_rule(&findings, "weak-map-chain");
     let [chain] = chains[..] else { panic!("{findings:?}") };
     says(chain, &["a chain of 3,000", "Step @"]);
+
+    let texts = of_rule(&findings, "duplicate-strings");
+    let [texts] = texts[..] else { panic!("{findings:?}") };
+    assert!(texts["count"].as_u64() >= Some(30_000) && texts["bytes"].as_u64() >= Some(29_900 * 112), "{texts}");
+    says(texts, &["× \"text "]);
+    let huge = of_rule(&findings, "huge-string");
+    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(3 << 20)), "{findings:?}");
+    let native = of_rule(&findings, "native-memory");
+    assert!(
+        native.iter().any(|finding| finding["count"].as_u64() >= Some(40)
+            && finding["bytes"].as_u64() >= Some(40 * (256 << 10))),
+        "{findings:?}"
+    );
 }
 
 #[test]
