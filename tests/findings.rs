@@ -5,7 +5,8 @@
 mod support;
 
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{Lake, Table, heaplake};
@@ -71,7 +72,7 @@ fn a_leaking_service_is_told_on() {
     let [cache, listeners, buffer] = suspects else { panic!("three") };
 
     // The cache: class, chain, and bytes as the table of nodes has them.
-    says(cache, &["40,000 × Session", ".cache → SessionCache.sessions → Map.table → ", " → Session (40,000 ×, "]);
+    says(cache, &["40,000 × Session", ".cache → SessionCache.sessions → Map.table → (array)[] → Session (40,000 ×, "]);
     assert_eq!((&cache["subject"], &cache["count"]), (&Value::from("Session"), &Value::from(40_000)));
     let nodes = Table::read(&run, "nodes.parquet");
     let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
@@ -93,44 +94,74 @@ fn a_leaking_service_is_told_on() {
     assert!(shown.contains("40,000 × Session") && shown.contains("HIGH"), "{shown}");
 }
 
-/// A snapshot of a list, in the little that the format needs.
-fn list(length: u32) -> String {
-    let mut nodes = String::from("9,0,1,0,1,0,0,3,1,3,32,1,0,0");
-    let mut edges = String::from("5,1,7");
-    for element in 0..length {
-        let last = element + 1 == length;
-        nodes += &format!(",3,2,{},32,{},0,0", 5 + 2 * element, u32::from(!last));
-        if element == 0 {
-            edges += ",2,4,14";
-        }
-        if !last {
-            edges += &format!(",2,3,{}", 7 * (element + 3));
-        }
-    }
+/// Writes a snapshot of a list, in the little that the format needs; the list may be larger than memory.
+fn write_list(path: &Path, length: u32) {
+    let mut out = BufWriter::new(File::create(path).unwrap());
     let meta = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"]}"#;
-    format!(
-        r#"{{"snapshot":{{"meta":{meta},"node_count":{},"edge_count":{},"trace_function_count":0}},"nodes":[{nodes}],"edges":[{edges}],"trace_function_infos":[],"trace_tree":[],"samples":[],"locations":[],"strings":["","Holder","Element","next","first"]}}"#,
-        length + 2,
-        length + 1,
+    let (nodes, edges) = (length + 2, length + 1);
+    write!(
+        out,
+        r#"{{"snapshot":{{"meta":{meta},"node_count":{nodes},"edge_count":{edges},"trace_function_count":0}},"nodes":[9,0,1,0,1,0,0,3,1,3,32,1,0,0"#
     )
+    .unwrap();
+    for element in 0..length {
+        write!(out, ",3,2,{},32,{},0,0", 5 + 2 * u64::from(element), u32::from(element + 1 < length)).unwrap();
+    }
+    write!(out, r#"],"edges":[5,1,7,2,4,14"#).unwrap();
+    (1..length).for_each(|element| write!(out, ",2,3,{}", 7 * (u64::from(element) + 2)).unwrap());
+    write!(
+        out,
+        r#"],"trace_function_infos":[],"trace_tree":[],"samples":[],"locations":[],"strings":["","Holder","Element","next","first"]}}"#
+    )
+    .unwrap();
+    out.flush().unwrap();
 }
 
-#[test]
-fn a_list_is_one_finding_about_its_holder_and_one_group() {
+fn check_list(length: u32) {
     let lake = Lake::new();
-    let snapshot = lake.input("list.heapsnapshot", list(300_000).as_bytes());
+    let snapshot = lake.folder().join("list.heapsnapshot");
+    write_list(&snapshot, length);
     let (run, findings) = analyzed(&lake, &snapshot);
     let suspects = of_rule(&findings, "leak-suspect");
     let [suspect] = suspects[..] else { panic!("{findings:?}") };
-    says(suspect, &["One Element @5", "list", "Holder"]);
-    assert_eq!(suspect["bytes"], 300_000 * 32);
+    says(suspect, &["One Element @5", "list", "Holder.first → Element"]);
+    let bytes = u64::from(length) * 32;
+    assert_eq!(suspect["bytes"], bytes);
+    // The recursion is folded in the chains of both kinds.
+    let chains = Table::read(&run, "chains.parquet");
+    let (classes, texts) = (chains.texts("class"), chains.texts("text"));
+    let (counts, retained) = (chains.u64s("count"), chains.u64s("retained_bytes"));
+    let mut found: Vec<(&str, Option<u64>, Option<u64>)> = (0..chains.rows())
+        .filter(|&row| classes[row].as_deref() == Some("Element"))
+        .map(|row| (texts[row].as_deref().unwrap(), counts[row], retained[row]))
+        .collect();
+    found.sort_unstable();
+    let all = Some(u64::from(length));
+    let expected = [
+        ("Holder → Element*", all, Some(bytes)),
+        ("Holder.first → Element", Some(1), Some(bytes)),
+        ("Holder.first → Element.next* → Element", all.map(|all| all - 1), Some(0)),
+    ];
+    assert_eq!(found, expected);
     heaplake().arg("report").arg(&run).assert().success();
     let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.len() < 2_000_000);
     let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     // The root, the holder, and all elements.
     assert_eq!(data["groups"]["of"], 3);
-    assert_eq!(data["groups"]["rows"][2][2], 300_000);
+    assert_eq!(data["groups"]["rows"][2][2], length);
+}
+
+#[test]
+fn a_list_is_one_finding_about_its_holder_and_one_group() {
+    check_list(300_000);
+}
+
+#[test]
+#[ignore = "long"]
+fn a_list_of_ten_million_is_one_finding_and_one_chain() {
+    check_list(10_000_000);
 }
 
 #[test]
@@ -178,6 +209,9 @@ fn sins_of_java_are_found() {
     assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    // Tables of 1,024 slots, and buffers, that are all alike.
+    let arrays = of_rule(&findings, "duplicate-arrays");
+    assert!(arrays.iter().any(|finding| finding["subject"] == "byte[]"), "{findings:?}");
     let finalizers = of_rule(&findings, "finalizer-queue");
     assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
 }
@@ -220,6 +254,22 @@ fn a_leaking_java_service_is_told_on() {
     // Nothing else comes before them.
     let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
     assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
+}
+
+#[test]
+fn garbage_of_java_is_told() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("garbage.hprof");
+    let flags = ["-Xmx512m", "-Xms512m", "-XX:+UseSerialGC"];
+    let program = program("Garbage.java");
+    if !took("java", &[&flags[..], &[program.to_str().unwrap(), dump.to_str().unwrap()]].concat()) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let garbage = of_rule(&findings, "unreachable");
+    let [garbage] = garbage[..] else { panic!("{findings:?}") };
+    // 200,000 pairs of an array of 80 bytes and what holds it.
+    assert!(garbage["bytes"].as_u64() >= Some(200_000 * 96) && garbage["count"].as_u64() >= Some(400_000), "{garbage}");
 }
 
 #[test]
@@ -270,6 +320,19 @@ fn sins_of_javascript_are_found() {
     let chains = of_rule(&findings, "weak-map-chain");
     let [chain] = chains[..] else { panic!("{findings:?}") };
     says(chain, &["a chain of 3,000", "Step @"]);
+
+    let texts = of_rule(&findings, "duplicate-strings");
+    let [texts] = texts[..] else { panic!("{findings:?}") };
+    assert!(texts["count"].as_u64() >= Some(30_000) && texts["bytes"].as_u64() >= Some(29_900 * 112), "{texts}");
+    says(texts, &["× \"text "]);
+    let huge = of_rule(&findings, "huge-string");
+    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(3 << 20)), "{findings:?}");
+    let native = of_rule(&findings, "native-memory");
+    assert!(
+        native.iter().any(|finding| finding["count"].as_u64() >= Some(40)
+            && finding["bytes"].as_u64() >= Some(40 * (256 << 10))),
+        "{findings:?}"
+    );
 }
 
 #[test]

@@ -59,5 +59,9 @@ for (let i = 0; i < 3_000; i += 1) {
   key = above;
 }
 sins.first = key;
+// Texts that are made again and again, one huge text, and small objects with large buffers.
+sins.texts = Array.from({ length: 30_000 }, (_, i) => ("text " + (i % 100) + " ").repeat(16).split("").join(""));
+sins.huge = new Array(3 << 20).fill("x").join("");
+sins.uploads = Array.from({ length: 40 }, (_, i) => new Uint8Array(256 << 10).fill(i));
 global.sins = sins;
 v8.writeHeapSnapshot(process.argv[2]);

@@ -2,8 +2,8 @@
 //!
 //! * Computes: for every node that has a distance and did not start a search, a node at a distance one less with an edge
 //!   to it that distances follow. Of several edges the one of the least kind counts, then that of the least node, then
-//!   the first. With the edge goes its label: its name, or one mark for all numbers, or one for all entries of weak maps,
-//!   whose names hold ids.
+//!   the first. With the edge goes its label: its name, or one mark for all numbers and names that are numbers, or one
+//!   for all entries of weak maps, whose names hold ids.
 //! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the holding edges,
 //!   `holds.{degree,to}` instead of those of edges, and where it is there, how they are called, `holds.{way,name}`,
 //!   `node.class` and `class.way`.
@@ -18,16 +18,16 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{
     Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
-    Store,
+    Store, StringTable,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, documents, edge_flags, way};
+use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, way};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "shortest paths",
-    version: 2,
+    version: 3,
     bytes_per_node: 13,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
@@ -271,14 +271,45 @@ fn write(
     let mut distance = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
     let mut parent = ColumnWriter::create(scratch, columns::PATH_PARENT)?;
     let mut labels = ColumnWriter::create(scratch, columns::PATH_LABEL)?;
+    let mut numbers = Numbers::open(scratch)?;
     for node in 0..facts.node_count as usize {
         let link = links.get(node)?;
         parent.push(link.from)?;
-        labels.push(if distance.next()? == NO_DISTANCE { label::NO_PATH } else { link.label })?;
+        labels.push(if distance.next()? == NO_DISTANCE { label::NO_PATH } else { numbers.label(link.label) })?;
         if node.is_multiple_of(1 << 16) {
             context.check()?;
         }
     }
     parent.finish()?;
     labels.finish().map(drop)
+}
+
+/// Labels that were looked at last, as a power of two.
+const RECENT: usize = 1 << 14;
+
+/// Names that are numbers: positions in a part of the runtime, of which there may be as many as there are objects.
+struct Numbers {
+    strings: StringTable,
+    /// Labels that are known, and what they become.
+    recent: Vec<(u32, u32)>,
+}
+
+impl Numbers {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let strings = StringTable::open(scratch, STRINGS)?;
+        Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })
+    }
+
+    /// The mark of all numbers for a name that is one; any other label as it is.
+    #[inline]
+    fn label(&mut self, name: u32) -> u32 {
+        let recent = &mut self.recent[name as usize % RECENT];
+        if recent.0 != name {
+            let is_name = (name as usize) < self.strings.len();
+            let text = if is_name { self.strings.get(name as usize) } else { b"" };
+            let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+            *recent = (name, if is_number { label::INDEX } else { name });
+        }
+        recent.1
+    }
 }

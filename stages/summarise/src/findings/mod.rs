@@ -18,6 +18,7 @@ mod collection_slack;
 mod containers;
 mod contexts;
 mod detached;
+mod duplicate_values;
 mod duplicates;
 mod empty_collections;
 mod finalizers;
@@ -94,12 +95,13 @@ fn rules(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<
         Box::new(leak_suspects::LeakSuspects::new(facts)),
         Box::new(many_instances::ManyInstances::default()),
         Box::new(duplicates::Duplicates),
+        Box::new(duplicate_values::DuplicateValues),
         Box::new(possible_duplicates::PossibleDuplicates),
         Box::new(detached::Detached::default()),
         Box::new(contexts::Contexts::default()),
         Box::new(huge_values::HugeValues::new(facts)),
         Box::new(unreachable::Unreachable::default()),
-        Box::new(native::Native::default()),
+        Box::new(native::Native::new(facts)),
         Box::new(sparse_arrays::SparseArrays::new(facts, scratch, context)?),
         Box::new(collection_slack::CollectionSlack),
         Box::new(one_entry::OneEntry),

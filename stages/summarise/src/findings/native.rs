@@ -1,10 +1,13 @@
-//! Rule `native-memory`: small objects that hold much memory outside the managed heap.
+//! Rule `native-memory`: small objects that hold much memory outside the managed heap, where the format says so of the
+//! object, or has a node of its own for such memory.
 
 use super::heap::{Heap, about_class};
 use super::{Node, Rule, severity};
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::findings::Finding;
+use heaplake_schemas::scratch::Facts;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Percent of the heap from which on a finding is high, medium, low.
@@ -23,26 +26,58 @@ struct Tally {
     example: u32,
 }
 
-#[derive(Default)]
+/// Nodes of native memory that are remembered.
+const MOST: usize = 1 << 14;
+
 pub struct Native {
+    /// The kind of nodes that are native memory.
+    kind: Option<u8>,
+    /// The largest of them, in no order: bytes and node.
+    memory: Vec<(u64, u32)>,
     classes: BTreeMap<u32, Tally>,
+}
+
+impl Native {
+    pub fn new(facts: &Facts) -> Self {
+        let kind = facts.node_kinds.iter().position(|kind| kind == "native");
+        Self { kind: kind.map(|kind| kind as u8), memory: Vec::new(), classes: BTreeMap::new() }
+    }
+
+    fn add(&mut self, class: u32, node: u32, shallow: u64, native: u64) {
+        if self.classes.len() == CLASSES && !self.classes.contains_key(&class) {
+            return;
+        }
+        let tally = self.classes.entry(class).or_insert_with(|| Tally { example: node, ..Tally::default() });
+        tally.count += 1;
+        tally.native = tally.native.saturating_add(native);
+        tally.shallow = tally.shallow.saturating_add(shallow);
+    }
 }
 
 impl Rule for Native {
     fn see(&mut self, node: &Node) {
-        if node.native < MUCH || node.shallow > SMALL {
-            return;
+        if node.native >= MUCH && node.shallow <= SMALL {
+            self.add(node.class, node.node, node.shallow, node.native);
         }
-        if self.classes.len() == CLASSES && !self.classes.contains_key(&node.class) {
-            return;
+        if Some(node.kind) == self.kind && node.shallow >= MUCH {
+            self.memory.push((node.shallow, node.node));
+            if self.memory.len() == 2 * MOST {
+                self.memory.sort_unstable_by_key(|&(bytes, node)| (Reverse(bytes), node));
+                self.memory.truncate(MOST);
+            }
         }
-        let tally = self.classes.entry(node.class).or_insert_with(|| Tally { example: node.node, ..Tally::default() });
-        tally.count += 1;
-        tally.native = tally.native.saturating_add(node.native);
-        tally.shallow = tally.shallow.saturating_add(node.shallow);
     }
 
     fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+        let mut memory = std::mem::take(&mut self.memory);
+        memory.sort_unstable_by_key(|&(_, node)| node);
+        for (bytes, node) in memory {
+            if let Some(owner) = heap.owner(node)
+                && heap.nodes.shallow[owner as usize] <= SMALL
+            {
+                self.add(heap.nodes.class[owner as usize].0, owner, heap.nodes.shallow[owner as usize], bytes);
+            }
+        }
         let found = self.classes.iter().filter_map(|(&class, tally)| {
             let mut finding = about_class("native-memory", severity(tally.native, heap.bytes, PERCENT)?, class, heap);
             finding.node = Some(tally.example);

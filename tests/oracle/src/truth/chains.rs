@@ -90,7 +90,13 @@ fn nearest(snapshot: &Snapshot, truth: &Truth, v: usize) -> Before {
             }
         }
     }
-    best.map_or((None, None), |(_, from, name)| (Some(from), Some(name)))
+    best.map_or((None, None), |(_, from, name)| (Some(from), Some(if is_number(&name) { "[]".into() } else { name })))
+}
+
+/// Whether a name is a number, which counts as an index.
+fn is_number(name: &OracleString) -> bool {
+    let text = name.to_string();
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// All elements from the root to a node.
