@@ -492,7 +492,7 @@ fn choices(options: &Options) -> jvm::Choices {
         // Rules of findings look at numbers of edges and at names.
         nodes: options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings),
         edges: options.tables.has(TableName::Edges),
-        ways: options.tables.has(TableName::Chains),
+        ways: plan::Need::Chains.is_met(options),
         salvage: options.salvage,
         referents_hold: options.referents == Referents::Hold,
     }
