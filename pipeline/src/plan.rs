@@ -3,6 +3,7 @@
 use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
+use heaplake_ingest::dotnet::{join, walk};
 use heaplake_ingest::jvm::{equality as object_equality, link, previews as object_previews, scan, texts};
 use heaplake_ingest::v8::{classes, containers, detached, equality, holds, intern, owners, previews, read, scripts};
 use heaplake_kit::budget::FIXED_OVERHEAD;
@@ -148,19 +149,26 @@ pub fn phases(format: Format) -> Phases {
     match format {
         Format::V8 => V8,
         Format::Jvm => JVM,
+        Format::Dotnet => DOTNET,
     }
 }
 
-/// What [`texts`] releases. How large it is, its stage counts.
-const TEXTS: [Release; texts::RELEASES.len()] = {
-    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+/// Columns whose sizes their stage counts.
+const fn named<const N: usize>(columns: [&'static str; N]) -> [Release; N] {
+    let mut releases = [small(columns::HOLDS_ORPHAN); N];
     let mut at = 0;
-    while at < releases.len() {
-        releases[at].column = texts::RELEASES[at];
+    while at < N {
+        releases[at].column = columns[at];
         at += 1;
     }
     releases
-};
+}
+
+/// What [`texts`] releases.
+const TEXTS: [Release; texts::RELEASES.len()] = named(texts::RELEASES);
+
+/// What [`join`] releases.
+const WALK: [Release; join::RELEASES.len()] = named(join::RELEASES);
 
 const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
 
@@ -170,6 +178,10 @@ const OBJECT_PREVIEWS: [Release; 2] = [
     Release { column: object_previews::RELEASES[1], per_node: 8, per_edge: 0 },
 ];
 
+/// The same along holding edges that have names.
+const NAMED_PATHS: Step =
+    Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
+
 const DOMINATORS: Step = Step {
     releases: &[
         per_node(columns::RETAINERS_DEGREE),
@@ -177,6 +189,12 @@ const DOMINATORS: Step = Step {
         per_node(columns::PREORDER_PARENT),
     ],
     ..step(&dominators::STAGE, dominators::run)
+};
+
+const RETAINED: Step = Step {
+    // Both lanes of the phase before read them.
+    releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+    ..step(&retained::STAGE, retained::run)
 };
 
 /// To whom the memory belongs, beside the retained sizes.
@@ -199,17 +217,10 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
-            Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS },
+            NAMED_PATHS,
         ],
     ],
-    &[
-        &[Step {
-            // Both lanes of the phase before read them.
-            releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
-            ..step(&retained::STAGE, retained::run)
-        }],
-        OWNER_ROWS,
-    ],
+    &[&[RETAINED], OWNER_ROWS],
     &[&[Step { need: Need::Duplicates, ..step(&object_equality::STAGE, object_equality::run) }]],
     &[DUPLICATES],
     &[&[Step {
@@ -217,6 +228,15 @@ const JVM: Phases = &[
         releases: &OBJECT_PREVIEWS,
         ..step(&object_previews::STAGE, object_previews::run)
     }]],
+];
+
+const DOTNET: Phases = &[
+    &[&[Step { appends: true, releases: &WALK, ..step(&join::STAGE, join::run) }]],
+    &[
+        &[step(&preorder::STAGE, preorder::run), step(&retainers::STAGE, retainers::run), DOMINATORS],
+        &[step(&distances::STAGE, distances::run), NAMED_PATHS],
+    ],
+    &[&[RETAINED], OWNER_ROWS],
 ];
 
 /// What distances need of edges, and the shortest paths after them.
@@ -295,7 +315,7 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..9],
+        Format::V8 | Format::Dotnet => &ALL[..9],
         Format::Jvm => &ALL,
     }
 }
@@ -306,6 +326,7 @@ pub fn reader(format: Format) -> &'static StageInfo {
     match format {
         Format::V8 => &read::STAGE,
         Format::Jvm => &scan::STAGE,
+        Format::Dotnet => &walk::STAGE,
     }
 }
 

@@ -39,6 +39,7 @@ pub mod array;
 pub mod bitset;
 pub mod budget;
 pub mod chains;
+pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;
 pub mod crew;

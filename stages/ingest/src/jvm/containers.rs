@@ -4,9 +4,9 @@
 //! are known when all objects are ([`settle`]).
 
 use super::classes::{Classes, Position};
-use super::index::{Index, Word};
 use super::records::{id, u32_at, value};
 use super::sizes::Sizes;
+use crate::index::{Index, Word};
 use heaplake_kit::{
     BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Scratch, StageError, StringTable,
 };

@@ -16,11 +16,11 @@
 
 use super::classes::{Class, Classes, Position};
 use super::equality::{self, Head, INSTANCE, OBJECT_ARRAY, RECORDS};
-use super::index::Index;
 use super::link::lay_out;
 use super::records::{id, u32_at, value};
 use super::texts::Content;
 use super::{Dump, FIRST};
+use crate::index::Index;
 use heaplake_kit::{
     ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable, StringWriter,
 };
