@@ -112,6 +112,54 @@ fn packages_and_loaders_of_a_java_heap() {
     assert!(shown.contains("Largest owners") && shown.contains("maps"), "{shown}");
 }
 
+/// Compiles the Java program of this test and runs it; its dump, or nothing where there is no Java.
+fn dumped(lake: &Lake) -> Option<PathBuf> {
+    let (classes, dump) = (lake.folder().join("classes"), lake.folder().join("shop.hprof"));
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/owners");
+    let mut compile = Command::new("javac");
+    compile.arg("-d").arg(&classes);
+    compile.args(
+        ["cache/Cache.java", "shop/Shop.java", "plugin/Plugin.java"].map(|file| sources.join("com/acme").join(file)),
+    );
+    let mut run = Command::new("java");
+    run.arg("-cp").arg(&classes).arg("com.acme.shop.Shop").arg(&classes).arg(&dump);
+    for mut command in [compile, run] {
+        match command.output() {
+            Err(error) => {
+                eprintln!("SKIPPED: {command:?} cannot be run here: {error}");
+                return None;
+            }
+            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+    Some(dump)
+}
+
+#[test]
+fn packages_of_a_java_program() {
+    let lake = Lake::new();
+    let Some(dump) = dumped(&lake) else { return };
+    lake.analyze(&dump).assert().success();
+    let shares = check_sums(&lake.run());
+    let [cache, shop, plugin] = ["cache", "shop", "plugin"].map(|name| shares[&format!("com.acme.{name}")]);
+    // A map of the platform, texts and bytes: nothing of it is the cache's own, and all counts for it.
+    assert!(cache.1 < 1000 && (2000 * 1000..2000 * 1300).contains(&cache.2), "{cache:?}");
+    // 500 orders with their texts; without the shop all entries of the cache would go, too.
+    assert!(shop.0 >= 502 && (500 * 50..500 * 150).contains(&shop.2), "{shop:?}");
+    assert!(shop.3 >= Some(shop.2 + 2000 * 1000), "{shop:?}");
+    // What is in a static field is the class's.
+    assert!((100 * 800..100 * 1000).contains(&plugin.2) && plugin.3 >= Some(plugin.2), "{plugin:?}");
+
+    let rules = lake.input(
+        "rules.toml",
+        b"[[owner]]\nname = \"plugins\"\nloader = \"*$PluginLoader\"\n[[owner]]\nname = \"acme\"\npackage = \"com.acme.*\"\n",
+    );
+    lake.analyze(&dump).arg("--force").arg("--owners").arg(&rules).assert().success();
+    let taken = check_sums(&lake.run());
+    assert_eq!((taken["plugins"].1, taken["plugins"].2), (plugin.1, plugin.2));
+    assert_eq!((taken["acme"].1, taken["acme"].2), (cache.1 + shop.1, cache.2 + shop.2));
+}
+
 #[test]
 fn other_rules_are_another_run() {
     let lake = Lake::new();

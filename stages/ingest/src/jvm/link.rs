@@ -41,7 +41,7 @@ use heaplake_schemas::scratch::{self as columns, DistanceSeed};
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "link",
-    version: 1,
+    version: 2,
     bytes_per_node: 3,
     bytes_per_edge: 0,
     least_bits_per_node: 0,

@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "scan",
-    version: 1,
+    version: 2,
     bytes_per_node: 0,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
