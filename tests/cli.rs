@@ -10,7 +10,7 @@ use heaplake_generator::plan::{Shape, Target};
 use heaplake_schemas::run::{Duplicates, Options, TableName, Tables};
 use heaplake_schemas::{
     HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, findings, metadata,
-    nodes, run, snapshot,
+    nodes, owners, run, snapshot,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -176,7 +176,7 @@ fn other_options_or_content_need_force() {
     let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
     assert!(
         cause.contains(
-            "--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,threads,snapshot)"
+            "--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,owners,threads,snapshot)"
         ),
         "{cause}"
     );
@@ -395,12 +395,13 @@ fn tables_have_their_schemas() {
     lake.analyze(&input).arg("--edges").assert().success();
     let run = lake.run();
     let json = run_json(&run);
-    let tables: [(&str, SchemaRef); 8] = [
+    let tables: [(&str, SchemaRef); 9] = [
         (nodes::FILE, nodes::schema()),
         (edges::FILE, edges::schema()),
         (classes::FILE, classes::schema()),
         (chains::FILE, chains::schema()),
         (findings::FILE, findings::schema()),
+        (owners::FILE, owners::schema()),
         (snapshot::FILE, snapshot::schema()),
         (duplicate_sets::FILE, duplicate_sets::schema()),
         (duplicate_members::FILE, duplicate_members::schema()),

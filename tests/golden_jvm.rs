@@ -119,6 +119,28 @@ fn check(name: &str, input: &Path, options: &[&str]) {
 }
 
 #[test]
+fn chains_show_the_names_of_fields() {
+    let lake = Lake::new();
+    lake.analyze(packed("dupfix")).args(["--edges", "--min-retained=4KiB"]).assert().success();
+    let run = lake.run();
+    assert!(jvm::check_chain_names(&run) > 1000);
+    let chains = Table::read(&run, "chains.parquet");
+    let texts: Vec<String> = chains.texts("text").into_iter().flatten().collect();
+    let one = "java.lang.Class.DupFixture.DE → DupFixture$Deep[][] → DupFixture$Deep";
+    assert!(texts.iter().any(|text| text.ends_with(one)), "{texts:#?}");
+    // They do not depend on the tables that are written besides.
+    let table = fs::read(run.join("chains.parquet")).unwrap();
+    lake.analyze(packed("dupfix")).args(["--min-retained=4KiB", "--tables=chains", "--force"]).assert().success();
+    assert_eq!(fs::read(lake.run().join("chains.parquet")).unwrap(), table);
+    // A shortest path has them where there are edges.
+    lake.analyze(packed("dupfix")).args(["--edges", "--force"]).assert().success();
+    let node = chains.u32s("example_node")[texts.iter().position(|text| text.ends_with(one)).unwrap()].unwrap();
+    let why = heaplake().arg("why").arg(lake.run()).arg(node.to_string()).output().unwrap();
+    let why = String::from_utf8(why.stdout).unwrap();
+    assert!(why.contains(".DE → DupFixture$Deep[] @"), "{why}");
+}
+
+#[test]
 fn dumps_equal_mat() {
     ALL.iter().for_each(|name| check(name, &packed(name), &[]));
 }

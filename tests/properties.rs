@@ -4,7 +4,6 @@
 
 mod support;
 
-use arrow::array::{Array, AsArray};
 use heaplake_oracle::strategies;
 use heaplake_oracle::truth::{chains, truth};
 use heaplake_oracle::{Layout, OracleString, Snapshot, Truth};
@@ -13,7 +12,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use support::{Lake, Table};
+use support::{Lake, Table, check_owner_sums, paths};
 
 /// Everything that the tables say, against the truth.
 fn check(snapshot: &Snapshot, run: &Path) {
@@ -46,6 +45,7 @@ fn check(snapshot: &Snapshot, run: &Path) {
     assert_eq!(ids(edges.u32s("to")), targets, "targets");
     check_classes(&truth, run);
     check_chains(snapshot, &truth, run);
+    check_owner_sums(run);
 }
 
 type Row = (String, [u64; 4], Option<i32>);
@@ -118,21 +118,6 @@ fn check_chains(snapshot: &Snapshot, truth: &Truth, run: &Path) {
 /// The first 120 characters, as names of paths are cut.
 fn cut(name: String) -> String {
     if name.chars().count() <= 120 { name } else { name.chars().take(120).chain(['…']).collect() }
-}
-
-/// The column `path` of the chains.
-fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
-    let column = table.0.column_by_name("path").unwrap().as_list::<i32>();
-    let paths = (0..column.len()).map(|row| {
-        let path = column.value(row);
-        let path = path.as_struct();
-        let (edges, classes) = (path.column(0).as_string::<i32>(), path.column(1).as_string::<i32>());
-        let edge = |at: usize| edges.is_valid(at).then(|| edges.value(at).to_owned());
-        (0..path.len())
-            .map(|at| (edge(at), classes.value(at).to_owned(), path.column(2).as_boolean().value(at)))
-            .collect()
-    });
-    paths.collect()
 }
 
 /// The sets of duplicates against the definition, on the equality graph that the rules for V8 give.

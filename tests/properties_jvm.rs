@@ -52,7 +52,7 @@ fn policy(referents: Referents) -> run::Referents {
 
 /// The tables that must not depend on anything but input and options.
 fn bytes(run: &Path) -> Vec<Vec<u8>> {
-    ["nodes", "edges", "classes", "threads"]
+    ["nodes", "edges", "classes", "threads", "chains", "owners"]
         .map(|table| fs::read(run.join(format!("{table}.parquet"))).unwrap())
         .to_vec()
 }

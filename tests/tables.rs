@@ -36,9 +36,17 @@ fn chosen_tables_are_those_of_a_run_with_all() {
     for input in inputs() {
         let (_lake, whole) = analyze(&input, &["--edges"]);
         let there = tables(&whole);
-        for list in
-            ["nodes", "classes", "threads", "snapshot", "edges", "snapshot,classes,threads", "edges,nodes", "findings"]
-        {
+        for list in [
+            "nodes",
+            "classes",
+            "threads",
+            "snapshot",
+            "edges",
+            "snapshot,classes,threads",
+            "edges,nodes",
+            "findings",
+            "owners",
+        ] {
             let (_lake, run) = analyze(&input, &["--tables", list]);
             let wanted: BTreeSet<String> =
                 list.split(',').map(str::to_owned).filter(|name| there.contains(name)).collect();
@@ -62,10 +70,13 @@ fn chosen_tables_are_those_of_a_run_with_all() {
 fn the_default_is_all_but_edges() {
     let [v8, jvm] = inputs();
     let names = |run: &Path| tables(run).into_iter().collect::<Vec<_>>().join(",");
-    assert_eq!(names(&analyze(&v8, &[]).1), "chains,classes,duplicate_members,duplicate_sets,findings,nodes,snapshot");
+    assert_eq!(
+        names(&analyze(&v8, &[]).1),
+        "chains,classes,duplicate_members,duplicate_sets,findings,nodes,owners,snapshot"
+    );
     assert_eq!(
         names(&analyze(&jvm, &[]).1),
-        "chains,classes,duplicate_members,duplicate_sets,findings,nodes,snapshot,threads"
+        "chains,classes,duplicate_members,duplicate_sets,findings,nodes,owners,snapshot,threads"
     );
     assert_eq!(names(&analyze(&jvm, &["--tables=threads", "--edges"]).1), "edges,threads");
 }

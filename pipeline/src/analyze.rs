@@ -16,7 +16,7 @@ use heaplake_publish::commit::{self, NewRun};
 use heaplake_publish::snapshot::StageTime;
 use heaplake_publish::{
     chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
-    nodes, snapshot, threads, totals,
+    nodes, owners as owner_table, snapshot, threads, totals,
 };
 use heaplake_schemas::run::{LargeObject, Options, Referents, Run, Summary, TableName};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -204,6 +204,8 @@ pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Resu
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
     } else if run.options.big != request.options.big {
         format!("big classes ({})", run.options.big)
+    } else if run.options.owners != request.options.owners {
+        "--owners".to_owned()
     } else if run.options.replay != request.options.replay {
         "the options of replay".to_owned()
     } else if run.options.labels != request.options.labels {
@@ -413,6 +415,13 @@ impl<'a> Work<'a> {
             finished(&finding_table::STAGE, stats, seconds);
             tables.push(table);
         }
+        let mut owners = Vec::new();
+        if wanted(TableName::Owners) {
+            owners = owner_table::largest(scratch)?;
+            let ((table, stats), seconds) = clocked(|| owner_table::run(facts, scratch, new.folder(), context))?;
+            finished(&owner_table::STAGE, stats, seconds);
+            tables.push(table);
+        }
         let mut duplicates = None;
         if scratch.has(columns::SET_ROW) {
             duplicates = Some(duplicate_sets::summary(scratch)?);
@@ -454,6 +463,7 @@ impl<'a> Work<'a> {
                 partial: facts.partial.clone(),
                 duplicates,
                 findings,
+                owners,
                 classes,
                 objects,
                 wall_seconds: self.started.elapsed().as_secs_f64(),
@@ -482,6 +492,7 @@ fn choices(options: &Options) -> jvm::Choices {
         // Rules of findings look at numbers of edges and at names.
         nodes: options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings),
         edges: options.tables.has(TableName::Edges),
+        ways: options.tables.has(TableName::Chains),
         salvage: options.salvage,
         referents_hold: options.referents == Referents::Hold,
     }

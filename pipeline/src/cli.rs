@@ -64,6 +64,16 @@ Examples:
   heaplake analyze nightly/ --out lake --release 2.4.1 --label host=web7
   heaplake analyze 'snapshots/*.heapsnapshot.zst' --out lake --memory 2GiB
   zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
+  heaplake analyze Heap.heapsnapshot --out lake --owners owners.toml
+
+Rules of owners, of which the first that fits counts; patterns are globs, and * is any text:
+  [[owner]]
+  name = \"payments\"
+  package = [\"com.acme.pay*\", \"@acme/pay-*\"]
+  [[owner]]
+  name = \"checkout\"
+  script = \"*/src/checkout/*\"
+  class = \"Cart*\"
 
 Exit codes:
   0  all inputs are in the lake
@@ -110,6 +120,9 @@ pub struct Analyze {
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
+    /// Rules that say to whom objects belong, by class, script, package and class loader [default: each to its package]
+    #[arg(long, value_name = "FILE")]
+    pub owners: Option<PathBuf>,
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
@@ -186,7 +199,7 @@ pub struct DuplicatesOf {
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
     /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
-    /// findings, threads, snapshot [default: all but edges]
+    /// findings, owners, threads, snapshot [default: all but edges]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
     tables: Vec<TableName>,
     /// Write the table of edges too

@@ -12,6 +12,7 @@ use crate::inspect::tree::{self, Branch};
 use crate::inspect::why::{self, Why};
 use crate::inspect::{Asked, Unanswered};
 use crate::memory::default_budget;
+use crate::owners;
 use crate::progress::Mode;
 use crate::replay::replay;
 use crate::replay_cli::{Replay, Track};
@@ -27,7 +28,7 @@ use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::run::{Options, ReplayOptions, Run};
+use heaplake_schemas::run::{Options, OwnerRules, ReplayOptions, Run};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::io::Write;
@@ -90,6 +91,10 @@ enum Report {
 
 fn run_analyze(options: &Analyze) -> u8 {
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    let owners = match options.owners.as_deref().map(owners::read).transpose() {
+        Ok(owners) => owners,
+        Err(unusable) => return complain(&unusable.to_string(), owners::Unusable::ADVICE, USAGE),
+    };
     let batch = Batch {
         inputs: inputs::resolve(&options.inputs, Wanted::Snapshots),
         lake: &options.out,
@@ -101,7 +106,7 @@ fn run_analyze(options: &Analyze) -> u8 {
             json: options.json,
         },
     };
-    batch.run(|input| request(options, input, memory), analyze)
+    batch.run(|input| request(options, owners.as_ref(), input, memory), analyze)
 }
 
 /// The findings of a run, for machines.
@@ -295,7 +300,7 @@ fn replay_request(options: &Replay, input: Input, memory: u64) -> Request {
     }
 }
 
-fn request(options: &Analyze, input: Input, memory: u64) -> Request {
+fn request(options: &Analyze, owners: Option<&OwnerRules>, input: Input, memory: u64) -> Request {
     Request {
         input,
         lake: options.out.clone(),
@@ -307,6 +312,7 @@ fn request(options: &Analyze, input: Input, memory: u64) -> Request {
             referents: options.referents,
             salvage: options.salvage,
             big: options.big.options(),
+            owners: owners.cloned(),
             ..options.duplicates.options()
         },
         memory,

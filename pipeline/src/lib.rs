@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod inspect;
 pub mod journal;
 pub mod memory;
+pub mod owners;
 pub mod plan;
 pub mod progress;
 pub mod replay;

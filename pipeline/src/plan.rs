@@ -4,16 +4,16 @@ use heaplake_duplicates::{classes as equal_classes, components, holders, proofs,
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read};
+use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read, scripts};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
     chains as chain_table, classes as class_table, duplicate_members, duplicate_sets, edges, findings as finding_table,
-    nodes, threads, totals,
+    nodes, owners as owner_table, threads, totals,
 };
 use heaplake_schemas::run::{Options, TableName};
 use heaplake_schemas::scratch::{self as columns, Column};
-use heaplake_summarise::{big, chains, classes as class_rows, findings, largest};
+use heaplake_summarise::{big, chains, classes as class_rows, findings, largest, owners as owner_rows};
 
 /// When a stage is a part of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,19 @@ const DOMINATORS: Step = Step {
     ..step(&dominators::STAGE, dominators::run)
 };
 
+/// To whom the memory belongs, beside the retained sizes.
+const OWNER_ROWS: Lane = &[Step {
+    need: Need::Table(TableName::Owners),
+    releases: &[
+        per_node(columns::HOLDS_DEGREE),
+        per_edge(columns::HOLDS_TO),
+        small(columns::HOLDS_ORPHAN),
+        small(columns::ORIGIN_NODE),
+        small(columns::ORIGIN_OF_NODE),
+    ],
+    ..step(&owner_rows::STAGE, owner_rows::run)
+}];
+
 const JVM: Phases = &[
     &[&[Step { appends: true, ..step(&link::STAGE, link::run) }]],
     &[
@@ -181,14 +194,17 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
-            SHORTEST_PATHS,
+            Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS },
         ],
     ],
-    &[&[Step {
-        // Both lanes of the phase before read them.
-        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
-        ..step(&retained::STAGE, retained::run)
-    }]],
+    &[
+        &[Step {
+            // Both lanes of the phase before read them.
+            releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+            ..step(&retained::STAGE, retained::run)
+        }],
+        OWNER_ROWS,
+    ],
     &[&[Step {
         need: Need::Duplicates,
         releases: &OBJECT_EQUALITY,
@@ -225,12 +241,13 @@ const V8: Phases = &[
         &[
             step(&owners::STAGE, owners::run),
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
+            Step { need: Need::Table(TableName::Owners), appends: true, ..step(&scripts::STAGE, scripts::run) },
             Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
             Step { releases: &EDGE_COLUMNS, ..step(&distances::STAGE, distances::run) },
             Step { releases: &EDGE_COLUMNS, ..SHORTEST_PATHS },
         ],
     ],
-    &[&[step(&retained::STAGE, retained::run)]],
+    &[&[step(&retained::STAGE, retained::run)], OWNER_ROWS],
     &[DUPLICATES],
     &[&[Step {
         need: Need::Duplicates,
@@ -257,7 +274,7 @@ pub const BESIDE_NODES: Lane = &[
 
 /// The stages that write tables.
 fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
-    const ALL: [(&StageInfo, Need); 9] = [
+    const ALL: [(&StageInfo, Need); 10] = [
         // The table of nodes adds up on the way.
         (&totals::STAGE, Need::Totals),
         (&nodes::STAGE, Need::Table(TableName::Nodes)),
@@ -267,10 +284,11 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&duplicate_sets::STAGE, Need::Table(TableName::DuplicateSets)),
         (&duplicate_members::STAGE, Need::Table(TableName::DuplicateMembers)),
         (&finding_table::STAGE, Need::Table(TableName::Findings)),
+        (&owner_table::STAGE, Need::Table(TableName::Owners)),
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..8],
+        Format::V8 => &ALL[..9],
         Format::Jvm => &ALL,
     }
 }
@@ -324,19 +342,19 @@ pub fn fullest_scratch(format: Format, nodes: u64, edges: u64, options: &Options
 /// Whether a column goes when a step has done with it: not if a table wants it, or a step that not every run has.
 #[must_use]
 pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
-    let later: [(Need, &[&str], &StageInfo); 4] = [
-        (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
+    // In the order in which they come.
+    let later: [(Need, &[&str], &StageInfo); 5] = [
+        (Need::Table(TableName::Owners), &owner_rows::READS, &owner_rows::STAGE),
         (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
         (Need::References, &previews::READS, &previews::STAGE),
+        (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
     ];
+    let next = later.iter().position(|(.., stage)| by.info.name == stage.name).map_or(0, |at| at + 1);
     // Shortest paths come right after the distances.
     let paths = by.info.name == distances::STAGE.name && SHORTEST_PATHS.need.is_met(options);
     let for_paths = paths && shortest_paths::READS.contains(&column);
-    !for_paths
-        && !later
-            .iter()
-            .any(|(need, reads, stage)| need.is_met(options) && reads.contains(&column) && by.info.name != stage.name)
+    !for_paths && !later[next..].iter().any(|(need, reads, _)| need.is_met(options) && reads.contains(&column))
 }
 
 /// Bytes of budget with which no stage of a lane pages.

@@ -52,6 +52,15 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         let (retained, shallow) = (size(class.retained_bytes), size(class.shallow_bytes));
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", count(class.count), shorten(&class.class, 80))?;
     }
+    if !summary.owners.is_empty() {
+        writeln!(out, "\nLargest owners by retained size\n")?;
+        writeln!(out, "  {:>12} {:>12} {:>12}  owner", "retained", "shallow", "freed")?;
+    }
+    for owner in &summary.owners {
+        let freed = owner.freed_bytes.map_or_else(String::new, size);
+        let (retained, shallow) = (size(owner.retained_bytes), size(owner.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {freed:>12}  {}", shorten(&owner.owner, 80))?;
+    }
     writeln!(out, "\nLargest objects by retained size, under their dominators\n")?;
     writeln!(out, "  {:>12} {:>12} {:>12}  object", "retained", "shallow", "node")?;
     for object in &summary.objects {

@@ -21,6 +21,7 @@ pub mod moved_ranges;
 pub mod nodes;
 pub mod object_lifetimes;
 pub mod object_tracks;
+pub mod owners;
 pub mod replay;
 pub mod run;
 pub mod scratch;

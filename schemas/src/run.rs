@@ -218,6 +218,9 @@ pub struct Options {
     /// Work that is allowed for it, in pairs of slots, where the user set it.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
+    /// To whom objects belong, where the user says so.
+    #[serde(default)]
+    pub owners: Option<OwnerRules>,
     /// How a trace was replayed; nothing for the analysis of a snapshot.
     #[serde(default)]
     pub replay: Option<ReplayOptions>,
@@ -226,7 +229,8 @@ pub struct Options {
 impl Serialize for Options {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Without a rest, so that a new option is not forgotten here.
-        let Self { tables, labels, referents, salvage, big, duplicates, duplicates_of, duplicate_work, replay } = self;
+        let Self { tables, labels, referents, salvage, big, duplicates, duplicates_of, duplicate_work, owners, replay } =
+            self;
         let mut map = serializer.serialize_map(None)?;
         if let Some(replay) = replay {
             map.serialize_entry("labels", labels)?;
@@ -241,8 +245,39 @@ impl Serialize for Options {
         map.serialize_entry("duplicates", duplicates)?;
         map.serialize_entry("duplicates_of", duplicates_of)?;
         map.serialize_entry("duplicate_work", duplicate_work)?;
+        if let Some(owners) = owners {
+            map.serialize_entry("owners", owners)?;
+        }
         map.end()
     }
+}
+
+/// To whom objects belong: the first rule that fits, else, where that is wanted, the package that their code is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRules {
+    /// Whether what fits no rule belongs to its package.
+    pub packages: bool,
+    /// The rules, in order.
+    pub rules: Vec<OwnerRule>,
+}
+
+/// A rule fits an object if, of each kind of pattern that it has, one fits. The patterns are globs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRule {
+    /// The owner.
+    pub name: String,
+    /// Names of classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class: Vec<String>,
+    /// Paths of scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<String>,
+    /// Names of packages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub package: Vec<String>,
+    /// Names of classes of class loaders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loader: Vec<String>,
 }
 
 /// How far duplicate instances are looked for.
@@ -330,6 +365,8 @@ pub enum TableName {
     DuplicateMembers,
     /// The findings.
     Findings,
+    /// To whom the memory belongs.
+    Owners,
     /// The threads, of formats that have some.
     Threads,
     /// The run itself.
@@ -338,7 +375,7 @@ pub enum TableName {
 
 impl TableName {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Nodes,
         Self::Edges,
         Self::Classes,
@@ -346,6 +383,7 @@ impl TableName {
         Self::DuplicateSets,
         Self::DuplicateMembers,
         Self::Findings,
+        Self::Owners,
         Self::Threads,
         Self::Snapshot,
     ];
@@ -361,6 +399,7 @@ impl TableName {
             Self::DuplicateSets => "duplicate_sets",
             Self::DuplicateMembers => "duplicate_members",
             Self::Findings => "findings",
+            Self::Owners => "owners",
             Self::Threads => "threads",
             Self::Snapshot => "snapshot",
         }
@@ -476,6 +515,9 @@ pub struct Summary {
     /// The findings, the most severe first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The largest owners by retained size.
+    #[serde(default)]
+    pub owners: Vec<NamedOwner>,
     /// The largest classes by retained size.
     pub classes: Vec<NamedClass>,
     /// The largest objects by retained size.
@@ -523,6 +565,21 @@ pub struct DuplicateSet {
     pub additional_bytes: u64,
     /// What a member looks like.
     pub preview: Option<String>,
+}
+
+/// An owner in brief. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedOwner {
+    /// Its name.
+    pub owner: String,
+    /// Its objects.
+    pub count: u64,
+    /// Their shallow sizes.
+    pub shallow_bytes: u64,
+    /// Those and what has no owner of its own and hangs under them.
+    pub retained_bytes: u64,
+    /// What would go if they went, where that was worked out.
+    pub freed_bytes: Option<u64>,
 }
 
 /// A class in brief.

@@ -9,6 +9,7 @@ use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
+use crate::owners::{Origin, OwnerRow};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -84,6 +85,16 @@ columns! {
     HOLDS_TO: NodeId = "holds.to";
     /// Nodes other than the root that no holding edge enters, ascending.
     HOLDS_ORPHAN: NodeId = "holds.orphan";
+
+    /// How each of [`HOLDS_TO`] is called: a position among the ways out of instances of its source's class, or one of
+    /// [`way`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
+    HOLDS_WAY: u8 = "holds.way";
+    /// Names of those that are [`way::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
+    HOLDS_NAME: u32 = "holds.name";
+    /// Where the ways out of instances of each class begin in [`CLASS_WAY`], and the end of the last, by [`ClassId`].
+    CLASS_WAY_START: u64 = "class.way.start";
+    /// Names of the ways out of instances of classes.
+    CLASS_WAY: StringId = "class.way";
 
     /// Nodes that have a source location, ascending.
     LOCATION_NODE: NodeId = "location.node";
@@ -188,6 +199,19 @@ columns! {
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name";
 
+    /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes tell.
+    CLASS_ORIGIN: u32 = "class.origin";
+    /// Nodes that come from somewhere in particular, whatever their class says, ascending.
+    ORIGIN_NODE: NodeId = "origin.node";
+    /// Where each of them comes from: a row of [`ORIGIN`].
+    ORIGIN_OF_NODE: u32 = "origin.of_node";
+    /// The places from which code comes.
+    ORIGIN: Origin = "origin";
+    /// Where the trace functions come from: a row of [`ORIGIN`], or `u32::MAX`.
+    FUNCTION_ORIGIN: u32 = "function.origin";
+    /// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
+    OWNER_ROW: OwnerRow = "owner.row";
+
     /// Node at each preorder position.
     PREORDER_NODE: NodeId = "preorder.node";
     /// Depth-first parent of each preorder position; the root's is itself.
@@ -233,6 +257,10 @@ pub const STRING_HASH: Column<u64> = Column::new("string.hash");
 pub const CLASS_KEYS: StringColumns =
     StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
 
+/// Names of owners, in the order of their rows.
+pub const OWNER_NAMES: StringColumns =
+    StringColumns { bytes: Column::new("owner.name.bytes"), start: Column::new("owner.name.start") };
+
 /// What the first member of each set of duplicates looks like, by [`SetId`]; empty for nothing that could be shown.
 pub const SET_PREVIEWS: StringColumns =
     StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
@@ -261,6 +289,16 @@ pub mod limits {
     pub const MODE: u8 = 8;
     /// The references were not looked into to the end, because the work that was allowed did not suffice.
     pub const WORK: u8 = 16;
+}
+
+/// Elements of [`HOLDS_WAY`] that are no positions.
+pub mod way {
+    /// The first of them.
+    pub const LEAST: u8 = 254;
+    /// An element of an array.
+    pub const INDEX: u8 = 254;
+    /// The next of [`HOLDS_NAME`](super::HOLDS_NAME) says it.
+    pub const NAMED: u8 = 255;
 }
 
 /// Bits of [`EDGE_FLAGS`].

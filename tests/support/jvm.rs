@@ -2,7 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
-use crate::support::{Table, check_chain_sums};
+use crate::support::{Table, check_chain_sums, check_owner_sums, paths};
 use arrow::array::AsArray;
 use heaplake_oracle::jvm::truth::{ClassId, ClassRow, NodeTruth, ThreadTruth};
 use heaplake_oracle::jvm::{Dump, Truth};
@@ -59,6 +59,8 @@ pub fn check(truth: &Truth, run: &Path) {
     check_retainers(&nodes, &address, &ours);
     check_classes(truth, &nodes, &address, run);
     check_chain_sums(run);
+    check_chain_names(run);
+    check_owner_sums(run);
     check_threads(&truth.threads, &address, run);
 }
 
@@ -188,4 +190,68 @@ pub fn some_dump(id_size: usize) -> Dump {
     let mut draft = heaplake_oracle::jvm::Draft::random(20, 60);
     draft.options.narrow = id_size == 4;
     draft.build()
+}
+
+/// What the first shortest path from the root to each node, in the order of edges, ends with: the node before, and how
+/// the edge is called, and whether it is a static field.
+fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, (usize, Option<String>, bool)> {
+    let edges = Table::read(run, "edges.parquet");
+    let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
+    let (kinds, names) = (edges.texts("kind"), edges.texts("name"));
+    let distances = nodes.i32s("distance");
+    let mut paths = BTreeMap::new();
+    for edge in 0..edges.rows() {
+        let (from, to) = (from[edge].unwrap() as usize, to[edge].unwrap() as usize);
+        let nearer = distances[from].zip(distances[to]).is_some_and(|(from, to)| from + 1 == to);
+        if !nearer || essential[edge] != Some(true) {
+            continue;
+        }
+        let kind = kinds[edge].as_deref().unwrap();
+        let name = match kind {
+            "root" => None,
+            "element" => Some("[]".to_owned()),
+            _ => names[edge].clone(),
+        };
+        paths.entry(to).or_insert((from, name, kind == "static"));
+    }
+    paths
+}
+
+/// Every chain is that of its example: classes and names of edges, where nothing is folded. How many edges are compared.
+pub fn check_chain_names(run: &Path) -> usize {
+    let nodes = Table::read(run, "nodes.parquet");
+    let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));
+    let before = first_paths(&nodes, run);
+    let chains = Table::read(run, "chains.parquet");
+    let (of_kind, examples) = (chains.texts("kind"), chains.u32s("example_node"));
+    let folded =
+        |edge: &Option<String>| edge.as_deref().is_some_and(|edge| ["(any)", "…", "(no path)"].contains(&edge));
+    let mut compared = 0;
+    for (row, path) in paths(&chains).into_iter().enumerate() {
+        let plain = path.iter().all(|(edge, _, repeats)| !repeats && !folded(edge));
+        if of_kind[row].as_deref() != Some("reference") || !plain {
+            continue;
+        }
+        let mut at = examples[row].unwrap() as usize;
+        for (edge, class, _) in path.iter().rev() {
+            // Long names are cut.
+            if class.chars().count() <= 120 {
+                assert_eq!(Some(class), classes[at].as_ref(), "{path:?}");
+            }
+            let (above, name, of_class) = before.get(&at).unwrap_or_else(|| panic!("no way to {at}: {path:?}"));
+            let long = edge.as_ref().is_some_and(|edge| edge.chars().count() > 120);
+            match (edge, name) {
+                _ if long => {}
+                // A static field is called with its class.
+                (Some(edge), Some(name)) if *of_class => {
+                    assert!(edge.ends_with(&format!(".{name}")), "{edge} for {name}: {path:?}");
+                }
+                (edge, name) => assert_eq!(edge, name, "{path:?}"),
+            }
+            compared += usize::from(edge.is_some());
+            at = *above;
+        }
+        assert_eq!(kinds[at].as_deref(), Some("root"), "{path:?}");
+    }
+    compared
 }

@@ -201,6 +201,51 @@ pub fn check_chain_sums(run: &Path) {
     assert_eq!(sums, expected.collect());
 }
 
+/// The column `path` of the chains: edge, class and whether it repeats of each element.
+pub fn paths(table: &Table) -> Vec<Vec<(Option<String>, String, bool)>> {
+    let column = table.0.column_by_name("path").unwrap().as_list::<i32>();
+    let paths = (0..column.len()).map(|row| {
+        let path = column.value(row);
+        let path = path.as_struct();
+        let (edges, classes) = (path.column(0).as_string::<i32>(), path.column(1).as_string::<i32>());
+        let edge = |at: usize| edges.is_valid(at).then(|| edges.value(at).to_owned());
+        (0..path.len())
+            .map(|at| (edge(at), classes.value(at).to_owned(), path.column(2).as_boolean().value(at)))
+            .collect()
+    });
+    paths.collect()
+}
+
+/// What the table of owners says: count, shallow and retained size of each, and what would go with it.
+pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
+    let table = Table::read(run, "owners.parquet");
+    let [count, shallow, retained, freed] =
+        ["count", "shallow_bytes", "retained_bytes", "freed_bytes"].map(|column| table.u64s(column));
+    assert!(retained.is_sorted_by(|a, b| a >= b), "owners are sorted by retained size");
+    let names = table.texts("owner").into_iter().map(Option::unwrap).enumerate();
+    let shares: BTreeMap<_, _> = names
+        .map(|(row, name)| (name, (count[row].unwrap(), shallow[row].unwrap(), retained[row].unwrap(), freed[row])))
+        .collect();
+    assert_eq!(shares.len(), table.rows(), "no owner twice");
+    shares
+}
+
+/// Every byte belongs to one owner, whichever way they are counted.
+pub fn check_owner_sums(run: &Path) {
+    let (shares, nodes) = (owners(run), Table::read(run, "nodes.parquet"));
+    let sizes: Vec<u64> = nodes.u64s("shallow_bytes").into_iter().map(Option::unwrap).collect();
+    let heap: u64 = sizes.iter().sum();
+    assert_eq!(shares.values().map(|share| share.1).sum::<u64>(), heap, "shallow");
+    assert_eq!(shares.values().map(|share| share.2).sum::<u64>(), heap, "retained");
+    for (name, (_, shallow, _, freed)) in &shares {
+        assert_eq!(freed.is_none(), ["(none)", "(unreachable)"].contains(&name.as_str()), "{name}");
+        assert!(freed.is_none_or(|freed| freed >= *shallow && freed <= heap), "{name}");
+    }
+    let lost = sizes.iter().zip(nodes.bools("reachable")).filter(|(_, reachable)| *reachable == Some(false));
+    let lost: u64 = lost.map(|(size, _)| size).sum();
+    assert_eq!(shares.get("(unreachable)").map_or(0, |share| share.2), lost);
+}
+
 /// Thresholds that every class reaches.
 pub fn all_classes() -> BigClasses {
     BigClasses { min_retained: Some(0), ..BigClasses::default() }

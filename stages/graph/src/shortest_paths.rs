@@ -5,7 +5,8 @@
 //!   the first. With the edge goes its label: its name, or one mark for all numbers, or one for all entries of weak maps,
 //!   whose names hold ids.
 //! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the holding edges,
-//!   `holds.{degree,to}` instead of those of edges.
+//!   `holds.{degree,to}` instead of those of edges, and where it is there, how they are called, `holds.{way,name}`,
+//!   `node.class` and `class.way`.
 //! * Writes: `path.{parent,label}`.
 //! * Resident memory: 13 bytes per node (distance 4, best edge so far 9) where the budget allows, paged where not.
 //! * Passes over disk: one over the edges.
@@ -16,16 +17,17 @@
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{
-    Array, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
+    Store,
 };
 use heaplake_schemas::chains::label;
-use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, documents, edge_flags};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, documents, edge_flags, way};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "shortest paths",
-    version: 1,
+    version: 2,
     bytes_per_node: 13,
     bytes_per_edge: 0,
     least_bits_per_node: 0,
@@ -105,6 +107,7 @@ fn search(
             }
             while left == 0 {
                 (left, far) = (degree.next()?, distance.get(next as usize)?);
+                edges.enter()?;
                 next += 1;
             }
             left -= 1;
@@ -125,11 +128,69 @@ fn search(
     }
 }
 
+/// What is known of edges besides their targets.
+enum Details {
+    /// Kind, name and flags.
+    All(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>),
+    /// Every edge is followed, and this is how it is called.
+    Ways(Ways),
+    /// Every edge is followed.
+    Nothing,
+}
+
+/// How holding edges are called.
+struct Ways {
+    way: ColumnReader<u8>,
+    named: ColumnReader<u32>,
+    /// Classes of the sources, in order, and that of the one at hand.
+    classes: ColumnReader<ClassId>,
+    class: ClassId,
+    start: ColumnMap<u64>,
+    names: ColumnMap<StringId>,
+    batch: Vec<u8>,
+}
+
+impl Ways {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            way: ColumnReader::open(scratch, columns::HOLDS_WAY)?,
+            named: ColumnReader::open(scratch, columns::HOLDS_NAME)?,
+            classes: ColumnReader::open(scratch, columns::NODE_CLASS)?,
+            class: ClassId::NONE,
+            start: ColumnMap::open(scratch, columns::CLASS_WAY_START, None)?,
+            names: ColumnMap::open(scratch, columns::CLASS_WAY, None)?,
+            batch: vec![0; BATCH],
+        })
+    }
+
+    /// Reads the next batch; leaves the names of those that have some.
+    fn read(&mut self, names: &mut [u32]) -> Result<(), StageError> {
+        let ways = &mut self.batch[..names.len()];
+        self.way.read_into(ways)?;
+        for (_, name) in ways.iter().zip(names).filter(|(way, _)| **way == way::NAMED) {
+            *name = self.named.next()?;
+        }
+        Ok(())
+    }
+
+    /// The label of an edge of the batch from the node at hand.
+    fn label(&self, at: usize, name: u32) -> u32 {
+        match self.batch[at] {
+            way::NAMED => name,
+            way::INDEX => label::INDEX,
+            position => {
+                let start = self.start[..].get(self.class.index()).map_or(u64::MAX, |&start| start);
+                let name = self.names[..].get((start as usize).saturating_add(position.into()));
+                name.map_or(label::NONE, |name| name.0)
+            }
+        }
+    }
+}
+
 /// The edges in their order, as far as they matter here.
 struct Edges {
     targets: ColumnReader<NodeId>,
-    /// Kind, name and flags. Without them every edge is followed.
-    details: Option<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>)>,
+    details: Details,
     to: Vec<NodeId>,
     kind: Vec<u8>,
     name: Vec<u32>,
@@ -139,12 +200,13 @@ struct Edges {
 impl Edges {
     fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let details = match facts.follows_holding {
-            true => None,
-            false => Some((
+            true if scratch.has(columns::HOLDS_WAY) => Details::Ways(Ways::open(scratch)?),
+            true => Details::Nothing,
+            false => Details::All(
                 ColumnReader::open(scratch, columns::EDGE_KIND)?,
                 ColumnReader::open(scratch, columns::EDGE_NAME)?,
                 ColumnReader::open(scratch, columns::EDGE_FLAGS)?,
-            )),
+            ),
         };
         Ok(Self {
             targets: ColumnReader::open(
@@ -164,16 +226,31 @@ impl Edges {
         let count = self.targets.remaining().min(BATCH as u64) as usize;
         self.to.clear();
         self.targets.append_to(&mut self.to, count)?;
-        if let Some((kinds, names, flags)) = &mut self.details {
-            kinds.read_into(&mut self.kind[..count])?;
-            names.read_into(&mut self.name[..count])?;
-            flags.read_into(&mut self.flags[..count])?;
+        match &mut self.details {
+            Details::All(kinds, names, flags) => {
+                kinds.read_into(&mut self.kind[..count])?;
+                names.read_into(&mut self.name[..count])?;
+                flags.read_into(&mut self.flags[..count])?;
+            }
+            Details::Ways(ways) => ways.read(&mut self.name[..count])?,
+            Details::Nothing => {}
         }
         Ok(count)
     }
 
+    /// Goes on to the edges of the next node.
+    #[inline]
+    fn enter(&mut self) -> Result<(), StageError> {
+        if let Details::Ways(ways) = &mut self.details {
+            ways.class = ways.classes.next()?;
+        }
+        Ok(())
+    }
+
     fn label(&self, facts: &Facts, at: usize) -> u32 {
-        if self.details.is_none() {
+        if let Details::Ways(ways) = &self.details {
+            ways.label(at, self.name[at])
+        } else if let Details::Nothing = &self.details {
             label::NONE
         } else if self.flags[at] & edge_flags::PAIRED != 0 {
             label::ENTRY

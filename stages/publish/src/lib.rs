@@ -22,6 +22,7 @@ pub mod moved_ranges;
 pub mod nodes;
 pub mod object_lifetimes;
 pub mod object_tracks;
+pub mod owners;
 pub mod pprof;
 pub mod reader;
 pub mod row_group;

@@ -9,4 +9,5 @@ pub mod findings;
 mod fold;
 pub mod largest;
 pub mod nodes;
+pub mod owners;
 mod trie;

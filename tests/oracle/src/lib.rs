@@ -37,6 +37,7 @@ pub mod graph;
 pub mod json;
 pub mod jvm;
 pub mod model;
+pub mod owners;
 pub mod random;
 pub mod rng;
 pub mod strategies;

@@ -3,6 +3,7 @@
 use super::classes::Classes;
 use super::index::{Index, Word};
 use super::names::Names;
+use super::origins::Origins;
 use heaplake_kit::{
     ColumnMap, ColumnWriter, Context, Fetch, Reservation, Scratch, StageError, StringTable, StringWriter,
 };
@@ -27,6 +28,9 @@ const NAMES: [&str; 13] = [
     "long[]",
     "java.lang.Class",
 ];
+
+/// How many classes there are that are none of the dump.
+pub const MORE: usize = NAMES.len();
 
 /// Ids of classes of nodes.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +83,7 @@ impl Ids {
     }
 }
 
-/// Writes names and keys of all classes; how many there are. Classes of objects are known.
+/// Writes names, keys and origins of all classes; how many there are. Classes of objects are known.
 ///
 /// A key is the class's name; for classes with a loader of their own the class of that follows; where that is the same
 /// for several, so does the loader's address.
@@ -97,11 +101,13 @@ pub fn write<W: Fetch<Word>, L: Fetch<u32>>(
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut name_of = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
     let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
+    let mut origins = Origins::create(scratch, context)?;
     for class in classes.classes.iter() {
         name_of.push(class.name)?;
+        let loader = if class.loader == 0 { None } else { Some(loaders.class[&class.loader]) };
+        origins.class(class.node, class.name, loader, &strings, names)?;
         keys.extend(&strings.text(class.name.index()).into_owned().into_bytes())?;
-        if class.loader != 0 {
-            let loader = loaders.class[&class.loader];
+        if let Some(loader) = loader {
             keys.extend(b" (")?;
             match loader.get() {
                 Some(name) => keys.extend(strings.get(name as usize))?,
@@ -114,6 +120,7 @@ pub fn write<W: Fetch<Word>, L: Fetch<u32>>(
         }
         keys.end()?;
     }
+    origins.finish(MORE, scratch)?;
     for name in NAMES {
         name_of.push(names.intern(name.as_bytes())?)?;
         keys.push(name.as_bytes())?;

@@ -3,7 +3,8 @@
 //! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
-//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
+//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`, `origin.{node,of_node}`,
+//!   `origin`, `class.origin`; with the table of chains, `holds.{way,name}` and `class.way`; with the table of nodes,
 //!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
@@ -21,12 +22,12 @@ use super::degrees::InDegrees;
 use super::index::{Index, Twice, Word};
 use super::names::Names;
 use super::objects::{Linked, Linker};
-use super::output::{EDGE_KINDS, NODE_KINDS, Output};
+use super::output::{EDGE_KINDS, EdgeNames, NODE_KINDS, Output};
 use super::records::ROOT_KINDS;
 use super::roots::Roots;
 use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
-use super::{Dump, FIRST, ROOT, keys, objects, threads};
+use super::{Dump, FIRST, ROOT, keys, objects, threads, ways};
 use heaplake_kit::{
     Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
     Stats, Store,
@@ -43,7 +44,7 @@ pub const STAGE: StageInfo = StageInfo {
     least_bits_per_node: 0,
     least_fixed: 12 << 20,
     scratch_per_node: 28,
-    scratch_per_edge: 4,
+    scratch_per_edge: 5,
     passes: "input once, addresses twice",
 };
 
@@ -133,20 +134,28 @@ impl Heap<'_> {
         let roots = Roots::load(&mut index, &self.classes, scratch, context)?;
         let mut names = Names::append(&context.budget, scratch)?;
         let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
-        let output = Output::create(dump.choices, degrees, &mut names, scratch)?;
+        let pseudo = EdgeNames::intern(&mut names)?;
+        let statics = match dump.choices.ways {
+            true => ways::static_names(&self.classes, &mut names, scratch, context)?,
+            false => context.budget.growing("names of static fields"),
+        };
+        let output = Output::create(dump.choices, degrees, pseudo, scratch)?;
         let mut rooted = context.budget.filled("rooted classes", self.classes.classes.len(), false)?;
         for (class, rooted) in self.classes.classes.iter().zip(rooted.iter_mut()) {
             *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();
         }
-        let kinds = ROOT_KINDS.iter().map(|kind| names.intern(kind.name.as_bytes()));
-        let kinds = kinds.collect::<Result<_, _>>()?;
-        let linker = Linker::create(self, dump, index, output, &roots, kinds, rooted)?;
+        let roots_called = ROOT_KINDS.iter().map(|kind| names.intern(kind.name.as_bytes()));
+        let called = objects::Names { roots: roots_called.collect::<Result<_, _>>()?, pseudo, statics };
+        let linker = Linker::create(self, dump, index, output, &roots, called, rooted)?;
         let Linked { edges, holding, mut index, thread_names } = match (dump.id_bytes, dump.choices.edges) {
             (4, false) => linker.all::<4, false>()?,
             (4, true) => linker.all::<4, true>()?,
             (_, false) => linker.all::<8, false>()?,
             (_, true) => linker.all::<8, true>()?,
         };
+        if dump.choices.ways {
+            ways::write_names(&self.classes, keys::MORE, pseudo.class, scratch)?;
+        }
         let classes = keys::write(&self.classes, &mut index, &mut names, scratch, context)?;
         threads::write(&roots, &thread_names, scratch)?;
         names.finish()?;

@@ -21,6 +21,7 @@ pub mod keys;
 pub mod link;
 pub mod names;
 pub mod objects;
+pub mod origins;
 pub mod output;
 pub mod records;
 pub mod roots;
@@ -32,6 +33,7 @@ pub mod spool;
 pub mod stacks;
 pub mod texts;
 pub mod threads;
+pub mod ways;
 
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
@@ -66,6 +68,9 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
+    /// Whether it is asked how holding edges are called.
+    #[serde(default)]
+    pub ways: bool,
 }
 
 /// A dump between its stages.

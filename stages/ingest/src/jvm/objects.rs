@@ -5,10 +5,11 @@ use super::cursor::{Cursor, MOST_PIECE};
 use super::index::{Index, Word};
 use super::keys::Ids;
 use super::link::Heap;
-use super::output::{Holding, Output, edge_kind, node_kind};
+use super::output::{EdgeNames, Holding, Output, edge_kind, node_kind};
 use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, value};
 use super::roots::Roots;
 use super::texts::Strings;
+use super::ways::Way;
 use super::{BOOT_LOADER, Dump, FIRST, HINT};
 use crate::source::Source;
 use heaplake_kit::{BudgetVec, Context, Fetch, StageError, Store};
@@ -21,8 +22,7 @@ pub(super) struct Linker<'a, W, L, D> {
     index: Index<W, L>,
     output: Output<D>,
     roots: &'a Roots,
-    /// Names of the kinds of roots.
-    kinds: Vec<StringId>,
+    names: Names,
     /// Whether the root holds each class.
     rooted: BudgetVec<bool>,
     cache: Cache,
@@ -34,6 +34,16 @@ pub(super) struct Linker<'a, W, L, D> {
     local: usize,
     /// The next class of the dump.
     class: Position,
+}
+
+/// What edges are called.
+pub(super) struct Names {
+    /// The kinds of roots.
+    pub roots: Vec<StringId>,
+    /// Edges that have no name in the dump.
+    pub pseudo: EdgeNames,
+    /// Static fields with their classes, where that is asked for.
+    pub statics: BudgetVec<u32>,
 }
 
 /// What is left of it.
@@ -59,7 +69,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
         index: Index<W, L>,
         output: Output<D>,
         roots: &'a Roots,
-        kinds: Vec<StringId>,
+        names: Names,
         rooted: BudgetVec<bool>,
     ) -> Result<Self, StageError> {
         Ok(Self {
@@ -68,7 +78,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
             index,
             output,
             roots,
-            kinds,
+            names,
             rooted,
             cache: Cache::new(),
             ids: Ids::new(heap.classes.classes.len()),
@@ -107,8 +117,8 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
     /// The root, which holds the roots of the dump.
     fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         for edge in self.roots.edges.iter() {
-            let name = self.kinds[edge.kind as usize].0;
-            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, Holding::Yes)?;
+            let name = self.names.roots[edge.kind as usize].0;
+            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Holding::Yes, Way::Unnamed))?;
         }
         self.output.end(node_kind::ROOT, self.ids.root(), 0)
     }
@@ -128,7 +138,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
     fn class_edge<const EDGES: bool>(&mut self, class: Option<Position>) -> Result<(), StageError> {
         let Some(class) = class else { return Ok(()) };
         let holding = if self.rooted[class] { Holding::Implied } else { Holding::Yes };
-        self.output.edge::<EDGES>(self.heap.classes.classes[class].node, edge_kind::CLASS, || 0, holding)
+        self.output.edge::<EDGES>(self.heap.classes.classes[class].node, edge_kind::CLASS, || 0, (holding, Way::Class))
     }
 
     #[inline]
@@ -152,7 +162,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
         }
         let body = records.cursor.take(length as usize)?;
         self.class_edge::<EDGES>(Some(class))?;
-        for slot in classes.slots(layout) {
+        for (position, slot) in classes.slots(layout).iter().enumerate() {
             let at = slot.at as usize;
             // Only a damaged dump has instances that are too short for their fields.
             if at + ID > body.len() {
@@ -165,7 +175,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
             if let Some(to) = self.index.find(address)? {
                 let holding = if slot.holds() { Holding::Yes } else { Holding::No };
                 let name = || classes.fields[slot.field()].name.0;
-                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, holding)?;
+                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, (holding, Way::Slot(position)))?;
             }
         }
         match self.heap.special.string {
@@ -235,7 +245,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
                 if address != 0
                     && let Some(to) = self.index.find(address)?
                 {
-                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, Holding::Yes)?;
+                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, (Holding::Yes, Way::Element))?;
                 }
                 number += 1;
             }
@@ -274,19 +284,23 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
         self.class += 1;
         let Class { superclass, loader, first_static, statics, .. } = *class;
         self.class_edge::<EDGES>(self.heap.special.class)?;
+        let (superclass_way, loader_way) =
+            (Way::Named(self.names.pseudo.superclass.0), Way::Named(self.names.pseudo.loader.0));
         if let Some(superclass) = classes.position(superclass) {
             let to = classes.classes[superclass].node;
-            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, Holding::Yes)?;
+            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Holding::Yes, superclass_way))?;
         }
         let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.index.find(loader)? };
         if let Some(loader) = loader {
-            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, Holding::Yes)?;
+            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Holding::Yes, loader_way))?;
         }
-        for field in &classes.statics[first_static as usize..(first_static + statics) as usize] {
+        for position in first_static as usize..(first_static + statics) as usize {
+            let field = &classes.statics[position];
             if field.value != 0
                 && let Some(to) = self.index.find(field.value)?
             {
-                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, Holding::Yes)?;
+                let way = self.names.statics[..].get(position).map_or(Way::Unnamed, |&name| Way::Named(name));
+                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Holding::Yes, way))?;
             }
         }
         if self.is_thread() {
@@ -312,8 +326,8 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
         }
         while let Some(local) = self.roots.locals[..].get(self.local).filter(|local| local.thread == node) {
             self.local += 1;
-            let frame = local.frame.get().unwrap_or(self.kinds[local.kind as usize].0);
-            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, Holding::Yes)?;
+            let frame = local.frame.get().unwrap_or(self.names.roots[local.kind as usize].0);
+            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Holding::Yes, Way::Named(frame)))?;
         }
         Ok(())
     }

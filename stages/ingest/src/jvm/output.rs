@@ -3,6 +3,7 @@
 use super::Choices;
 use super::degrees::InDegrees;
 use super::names::Names;
+use super::ways::{Way, Ways};
 use heaplake_kit::{ColumnWriter, Scratch, StageError, Store};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
@@ -68,10 +69,28 @@ pub enum Holding {
 }
 
 /// Names of edges that have no name in the dump.
-struct EdgeNames {
-    class: StringId,
-    superclass: StringId,
-    loader: StringId,
+#[derive(Clone, Copy)]
+pub struct EdgeNames {
+    /// To the class of an object.
+    pub class: StringId,
+    /// To a superclass.
+    pub superclass: StringId,
+    /// To a loader.
+    pub loader: StringId,
+}
+
+impl EdgeNames {
+    /// Takes them into the string table.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn intern(names: &mut Names) -> Result<Self, StageError> {
+        Ok(Self {
+            class: names.intern(b"<class>")?,
+            superclass: names.intern(b"<super>")?,
+            loader: names.intern(b"<classloader>")?,
+        })
+    }
 }
 
 struct EdgeColumns {
@@ -94,6 +113,8 @@ pub struct Output<D> {
     /// Where a table wants them.
     in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
+    /// Where somebody asks for them.
+    ways: Option<Ways>,
     /// The node at hand.
     node: NodeId,
     /// Its edges so far.
@@ -111,10 +132,11 @@ impl<D: Store<u8>> Output<D> {
     pub fn create(
         choices: Choices,
         in_degrees: Option<InDegrees<D>>,
-        names: &mut Names,
+        names: EdgeNames,
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
         let edges = if choices.edges { Some(EdgeColumns::create(names, scratch)?) } else { None };
+        let ways = if choices.ways { Some(Ways::create(scratch)?) } else { None };
         let counted = choices.edges || choices.nodes;
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
@@ -125,6 +147,7 @@ impl<D: Store<u8>> Output<D> {
             holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
             in_degrees,
             edges,
+            ways,
             node: NodeId(0),
             count: 0,
             held: 0,
@@ -149,8 +172,8 @@ impl<D: Store<u8>> Output<D> {
         &mut self,
         to: NodeId,
         kind: u8,
-        name: impl FnOnce() -> u32,
-        holding: Holding,
+        name: impl Fn() -> u32,
+        (holding, way): (Holding, Way),
     ) -> Result<(), StageError> {
         if let Some(in_degrees) = &mut self.in_degrees {
             in_degrees.add(to)?;
@@ -159,6 +182,9 @@ impl<D: Store<u8>> Output<D> {
         if holding == Holding::Yes && to != self.node {
             self.holds.push(to)?;
             self.held += 1;
+            if let Some(ways) = &mut self.ways {
+                ways.push(way, &name)?;
+            }
         }
         if EDGES && let Some(edges) = &mut self.edges {
             edges.push(to, kind, name(), holding != Holding::No && to != self.node)?;
@@ -204,22 +230,21 @@ impl<D: Store<u8>> Output<D> {
         if let Some(edges) = self.edges {
             edges.finish()?;
         }
+        if let Some(ways) = self.ways {
+            ways.finish()?;
+        }
         Ok((self.all_edges, holding))
     }
 }
 
 impl EdgeColumns {
-    fn create(names: &mut Names, scratch: &Scratch) -> Result<Self, StageError> {
+    fn create(names: EdgeNames, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
             name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
             to: ColumnWriter::create(scratch, columns::EDGE_TO)?,
             flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
-            names: EdgeNames {
-                class: names.intern(b"<class>")?,
-                superclass: names.intern(b"<super>")?,
-                loader: names.intern(b"<classloader>")?,
-            },
+            names,
         })
     }
 

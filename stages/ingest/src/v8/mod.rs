@@ -10,6 +10,7 @@
 //! | [`holds`] | nodes, edges, page ownership ([`pages`]) | holding edges, edge flags, in-degrees, orphans, distance seeds |
 //! | [`owners`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
+//! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
@@ -27,6 +28,7 @@ pub mod pages;
 pub mod previews;
 pub mod read;
 pub mod rows;
+pub mod scripts;
 pub mod trace;
 
 use header::Header;

@@ -1,0 +1,204 @@
+//! What would go if all objects of an owner went.
+//!
+//! An object goes with an owner if every way from the root to it passes an object of the owner. Dominators do not tell:
+//! two objects of one owner may hold a third together. So a search from the root would be due for each owner, which
+//! passes by what is the owner's. Here [`AT_ONCE`] of these searches are one: every node has a word with a bit for each
+//! owner, which is set when some way is found that does without that owner. Bits are only ever set, so the order of the
+//! search does not matter. A node that can do without all of them is done; such nodes are followed first, so that most
+//! are looked at once, and others again only when some way was found that does without more.
+//!
+//! The idea of searching for many sources with a word per node is that of Then et al., "The More the Merrier: Efficient
+//! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in where they may not go.
+
+use super::rules::Code;
+use super::{STAGE, add};
+use heaplake_kit::array::column_bytes;
+use heaplake_kit::{Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, Store};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
+
+/// Owners that are looked at together.
+pub const AT_ONCE: usize = 63;
+
+/// The bit of a word that says that the node waits for its edges to be followed.
+const WAITS: u64 = 1 << 63;
+
+/// Owned by none of those that are looked at.
+const OTHER: u8 = u8::MAX;
+
+/// How many edges ahead of its turn the target of one is fetched.
+const AHEAD: usize = 8;
+
+/// For each of these owners the bytes that would go with it, and the bytes that were spilled.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
+pub fn run(
+    chosen: &[u32],
+    owner_of: Column<Code>,
+    facts: &Facts,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(Vec<u64>, u64), StageError> {
+    let nodes = facts.node_count;
+    let (partly, wholly) = (
+        Stack::new(&context.budget, scratch, "owners.partly")?,
+        Stack::new(&context.budget, scratch, "owners.wholly")?,
+    );
+    let sizes = [nodes * 8, nodes, Offsets::bytes(nodes), column_bytes(scratch, columns::HOLDS_TO)];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut without = room.array(nodes as usize, 0u64)?;
+    let mut owner = room.array(nodes as usize, OTHER)?;
+    places(chosen, owner_of, &mut owner, scratch, context)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::HOLDS_DEGREE)?;
+    let to = room.lookup(columns::HOLDS_TO)?;
+    let all = (WAITS - 1) >> (AT_ONCE - chosen.len());
+    match (&mut without, &mut owner, offsets.resident(), to) {
+        (Array::Resident(without), Array::Resident(owner), Ok(offsets), Lookup::Mapped(to)) => {
+            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
+            search.run(facts.root, scratch)?;
+        }
+        (without, owner, Ok(offsets), to) => {
+            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
+            search.run(facts.root, scratch)?;
+        }
+        (without, owner, Err(offsets), to) => {
+            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
+            search.run(facts.root, scratch)?;
+        }
+    }
+    let bytes = sum(chosen.len(), all, facts, &mut without, &mut owner, scratch, context)?;
+    Ok((bytes, room.spilled_bytes()))
+}
+
+/// The place of each node's owner among those that are looked at.
+fn places(
+    chosen: &[u32],
+    owner_of: Column<Code>,
+    owner: &mut impl Store<u8>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
+    let mut place_of = context.budget.filled("owners: places", most, OTHER)?;
+    for (place, &owner) in chosen.iter().enumerate() {
+        place_of[owner as usize] = place as u8;
+    }
+    let mut codes = ColumnReader::open(scratch, owner_of)?;
+    for node in 0..owner.count() {
+        if let Some(&place) = codes.next()?.owner().and_then(|owner| place_of[..].get(owner as usize)) {
+            owner.set(node, place)?;
+        }
+    }
+    Ok(())
+}
+
+struct Search<'a, R, P, O, E> {
+    /// The bits of all owners.
+    all: u64,
+    /// For each node, without which owners some way leads to it, and [`WAITS`].
+    without: &'a mut R,
+    owner: &'a mut P,
+    offsets: Offsets<O>,
+    to: E,
+    /// Nodes that wait, apart those that can do without all owners.
+    partly: Stack<NodeId>,
+    wholly: Stack<NodeId>,
+    context: &'a Context<'a>,
+}
+
+impl<R: Store<u64>, P: Store<u8>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, R, P, O, E> {
+    fn run(mut self, root: NodeId, scratch: &Scratch) -> Result<(), StageError> {
+        self.reach(root, self.all)?;
+        // The root holds what nothing else holds.
+        let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
+        while orphans.remaining() > 0 {
+            self.reach(orphans.next()?, self.all)?;
+        }
+        let mut steps = 0u64;
+        loop {
+            let node = match self.wholly.pop()? {
+                Some(node) => node,
+                None => match self.partly.pop()? {
+                    Some(node) => node,
+                    None => return Ok(()),
+                },
+            };
+            let word = self.without.change(node.index(), |word| std::mem::replace(word, *word & !WAITS))?;
+            // One that waited on both stacks has had its turn.
+            if word & WAITS == 0 {
+                continue;
+            }
+            let edges = self.offsets.range(node.index())?;
+            for edge in edges.clone() {
+                if edge + AHEAD < edges.end {
+                    let soon = self.to.get(edge + AHEAD)?.index();
+                    self.without.prefetch(soon);
+                    self.owner.prefetch(soon);
+                }
+                let to = self.to.get(edge)?;
+                self.reach(to, word & self.all)?;
+            }
+            steps += 1;
+            if steps.is_multiple_of(1 << 14) {
+                self.context.check()?;
+            }
+        }
+    }
+
+    /// A way to a node that does without these owners.
+    #[inline]
+    fn reach(&mut self, node: NodeId, without: u64) -> Result<(), StageError> {
+        let word = self.without.get(node.index())?;
+        if without & !word == 0 {
+            return Ok(());
+        }
+        let place = self.owner.get(node.index())?;
+        let new = if place == OTHER { without } else { without & !(1 << place) } & !word;
+        if new == 0 {
+            return Ok(());
+        }
+        let now = word | new;
+        self.without.set(node.index(), now | WAITS)?;
+        let wholly = now & self.all == self.all;
+        match (word & WAITS != 0, wholly) {
+            // It waits among the others already; here its turn comes sooner.
+            (_, true) => self.wholly.push(node),
+            (false, false) => self.partly.push(node),
+            (true, false) => Ok(()),
+        }
+    }
+}
+
+/// Adds up, for each owner, the sizes of the nodes that no way without it leads to.
+fn sum(
+    count: usize,
+    all: u64,
+    facts: &Facts,
+    without: &mut impl Fetch<u64>,
+    owner: &mut impl Fetch<u8>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Vec<u64>, StageError> {
+    let mut bytes = vec![0; count];
+    let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
+    let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+    for node in 0..facts.node_count as usize {
+        let (size, reached) = (sizes.next()?, !numbers.next()?.is_none());
+        let mut gone = if reached {
+            all & !without.get(node)?
+        } else {
+            // Garbage belongs to nobody; other nodes out of reach hang under the root, each for itself.
+            let place = owner.get(node)?;
+            if place == OTHER { 0 } else { 1 << place }
+        };
+        while gone != 0 {
+            add(&mut bytes[gone.trailing_zeros() as usize], size)?;
+            gone &= gone - 1;
+        }
+        if node.is_multiple_of(1 << 16) {
+            context.check()?;
+        }
+    }
+    Ok(bytes)
+}

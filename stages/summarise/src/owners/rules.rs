@@ -1,0 +1,187 @@
+//! Whose a thing is, from the name of its class and from where its code comes.
+
+use bytemuck::{Pod, Zeroable};
+use glob::Pattern;
+use heaplake_kit::{BudgetVec, ColumnMap, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::owners::Origin;
+use heaplake_schemas::run::{OwnerRule, OwnerRules};
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS};
+use rustc_hash::FxHashMap;
+
+/// An owner and how strong its claim is, or nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Code(u32);
+
+/// How strong a claim is: that of the package of a part of the platform, of another package, of a rule.
+#[derive(Clone, Copy)]
+enum Strength {
+    Platform = 0,
+    Package = 1,
+    Rule = 2,
+}
+
+impl Code {
+    /// Nobody's.
+    pub const NOBODY: Self = Self(u32::MAX);
+    /// Not asked yet.
+    const UNKNOWN: Self = Self(u32::MAX - 1);
+    /// Owners have smaller numbers.
+    const MOST: u32 = u32::MAX >> 2;
+
+    fn new(owner: u32, strength: Strength) -> Self {
+        Self(owner << 2 | strength as u32)
+    }
+
+    /// Number of the owner.
+    #[inline]
+    pub fn owner(self) -> Option<u32> {
+        if self == Self::NOBODY { None } else { Some(self.0 >> 2) }
+    }
+
+    /// Whose it is when it is under something of another's: the stronger claim wins, and of equal ones its own.
+    #[inline]
+    pub fn under(self, above: Self) -> Self {
+        if self == Self::NOBODY || (above != Self::NOBODY && above.0 & 3 > self.0 & 3) { above } else { self }
+    }
+}
+
+/// The rules, and what came out so far.
+pub struct Rules {
+    rules: Vec<Rule>,
+    packages: bool,
+    strings: StringTable,
+    class_name: ColumnMap<StringId>,
+    class_origin: ColumnMap<u32>,
+    origins: ColumnMap<Origin>,
+    /// Owner of what comes from where its class does.
+    by_class: BudgetVec<Code>,
+    by_both: FxHashMap<(ClassId, u32), Code>,
+    names: Vec<String>,
+    by_name: FxHashMap<String, u32>,
+    reservation: Reservation,
+}
+
+/// No class, for functions.
+const NO_CLASS: ClassId = ClassId(u32::MAX);
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+impl Rules {
+    /// Without rules of the user's, packages own all.
+    pub fn new(
+        rules: Option<&OwnerRules>,
+        facts: &Facts,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
+        let class_origin = match scratch.has(columns::CLASS_ORIGIN) {
+            true => ColumnMap::open(scratch, columns::CLASS_ORIGIN, None)?,
+            false => ColumnMap::empty(),
+        };
+        Ok(Self {
+            rules: rules.map_or_else(Vec::new, |rules| rules.rules.iter().map(Rule::new).collect()),
+            packages: rules.is_none_or(|rules| rules.packages),
+            strings: StringTable::open(scratch, STRINGS)?,
+            class_name: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+            class_origin,
+            origins: ColumnMap::open(scratch, columns::ORIGIN, None)?,
+            by_class: context.budget.filled("owners: classes", facts.class_count as usize, Code::UNKNOWN)?,
+            by_both: FxHashMap::default(),
+            names: Vec::new(),
+            by_name: FxHashMap::default(),
+            reservation: context.budget.reserve("owners: names", 0)?,
+        })
+    }
+
+    /// How many owners there are so far.
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Their names, by number.
+    pub fn into_names(self) -> Vec<String> {
+        self.names
+    }
+
+    /// Own owner of an object of this class, and of this origin if it has one of its own.
+    pub fn owner(&mut self, class: ClassId, origin: Option<u32>) -> Result<Code, StageError> {
+        let Some(origin) = origin else {
+            let known = self.by_class[class.index()];
+            if known != Code::UNKNOWN {
+                return Ok(known);
+            }
+            let origin = self.class_origin.get(class.index()).copied().unwrap_or(NOWHERE);
+            let found = self.find(class, origin)?;
+            self.by_class[class.index()] = found;
+            return Ok(found);
+        };
+        if let Some(&known) = self.by_both.get(&(class, origin)) {
+            return Ok(known);
+        }
+        let found = self.find(class, origin)?;
+        self.reservation.grow(40)?;
+        self.by_both.insert((class, origin), found);
+        Ok(found)
+    }
+
+    /// Owner of a function that comes from there.
+    pub fn owner_of_code(&mut self, origin: u32) -> Result<Code, StageError> {
+        self.find(NO_CLASS, origin)
+    }
+
+    fn find(&mut self, class: ClassId, origin: u32) -> Result<Code, StageError> {
+        let text = |id: u32| if id == u32::MAX { "".into() } else { self.strings.text(id as usize) };
+        let origin = self.origins.get(origin as usize).copied();
+        let class = if class == NO_CLASS { "".into() } else { text(self.class_name[class.index()].0) };
+        let of = |part: fn(&Origin) -> u32| origin.as_ref().map_or("".into(), |origin| text(part(origin)));
+        let (script, package, loader) = (of(|at| at.script), of(|at| at.package), of(|at| at.loader));
+        let facts = [&*class, &*script, &*package, &*loader];
+        let (name, strength) = match self.rules.iter().find(|rule| rule.fits(facts)) {
+            Some(rule) => (rule.name.clone(), Strength::Rule),
+            None if !self.packages || package.is_empty() => return Ok(Code::NOBODY),
+            None if origin.is_some_and(|origin| origin.platform != 0) => (package.into_owned(), Strength::Platform),
+            None => (package.into_owned(), Strength::Package),
+        };
+        Ok(Code::new(self.number(name)?, strength))
+    }
+
+    fn number(&mut self, name: String) -> Result<u32, StageError> {
+        if let Some(&known) = self.by_name.get(&name) {
+            return Ok(known);
+        }
+        let number = self.names.len() as u32;
+        if number >= Code::MOST {
+            return Err(StageError::Overflow("the number of owners"));
+        }
+        self.reservation.grow(112 + 2 * name.len() as u64)?;
+        self.names.push(name.clone());
+        self.by_name.insert(name, number);
+        Ok(number)
+    }
+}
+
+/// A rule whose patterns are ready.
+struct Rule {
+    name: String,
+    /// Patterns for class, script, package and loader.
+    patterns: [Vec<Pattern>; 4],
+}
+
+impl Rule {
+    fn new(rule: &OwnerRule) -> Self {
+        // A pattern that is none fits nothing; the reader of the file refuses it.
+        let ready = |texts: &[String]| texts.iter().filter_map(|text| Pattern::new(text).ok()).collect();
+        let patterns = [&rule.class, &rule.script, &rule.package, &rule.loader].map(|texts| ready(texts));
+        Self { name: rule.name.clone(), patterns }
+    }
+
+    /// Whether it fits what is called so. What has no name fits no pattern.
+    fn fits(&self, facts: [&str; 4]) -> bool {
+        let fits = |patterns: &[Pattern], fact: &str| {
+            patterns.is_empty() || !fact.is_empty() && patterns.iter().any(|pattern| pattern.matches(fact))
+        };
+        self.patterns.iter().zip(facts).all(|(patterns, fact)| fits(patterns, fact))
+    }
+}
