@@ -24,10 +24,11 @@ use std::path::{Path, PathBuf};
 /// Names of rows, which are what is asked of the engine.
 const EVERY: &str = "heaplake --sample-interval 1";
 const TENTH: &str = "heaplake --sample-interval 10";
-const CREATION: &str = "heaplake --sample-interval 1 --sample-mode creation";
-const CREATION_TENTH: &str = "heaplake --sample-interval 10 --sample-mode creation";
+// The next three are about call trees: what is written at the end, and objects, are left out.
+const CREATION: &str = "heaplake --sample-interval 1 --sample-mode creation --tables collections";
+const CREATION_TENTH: &str = "heaplake --sample-interval 10 --sample-mode creation --tables collections";
 /// No object is the billionth: what is left is everything but call trees.
-const NO_STACKS: &str = "heaplake --sample-interval 1000000000 --sample-mode creation";
+const NO_STACKS: &str = "heaplake --sample-interval 1000000000 --sample-mode creation --tables collections";
 const SMALL_MEMORY: &str = "heaplake --sample-interval 1 --memory 512MiB";
 
 /// From this size on a trace counts as the 10 GB of the goal.
@@ -85,8 +86,10 @@ pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("replay", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
     let mut results = Vec::new();
-    for size in &options.sizes {
-        let (trace, answers) = generated(size.0)?;
+    let narrow = options.sizes.iter().map(|size| (size.0, Plan::default().types_of_stack));
+    let wide = options.sizes.first().map(|size| (size.0, Plan::default().types));
+    for (size, types_of_stack) in narrow.chain(wide) {
+        let (trace, answers) = generated(size, types_of_stack)?;
         eprintln!("{}", trace.name);
         check(options, &trace, &answers)?;
         let outcomes = contest::hold(&entries(options, &trace)?, options.runs.into(), None)?;
@@ -103,9 +106,10 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// The generated trace of about this size, and what is to be found in it.
-fn generated(size: u64) -> Result<(Snapshot, Answers)> {
-    let path = files::work()?.join(format!("generated-{}.nettrace", crate::report::size(size)));
-    let plan = Plan { allocations: (size / BYTES_OF_ONE).max(1), ..Plan::default() };
+fn generated(size: u64, types_of_stack: u32) -> Result<(Snapshot, Answers)> {
+    let plan = Plan { allocations: (size / BYTES_OF_ONE).max(1), types_of_stack, ..Plan::default() };
+    let wide = if types_of_stack == Plan::default().types_of_stack { "" } else { "-wide" };
+    let path = files::work()?.join(format!("generated-{}{wide}.nettrace", crate::report::size(size)));
     if path.exists() {
         return Ok((Snapshot::given(&path)?, trace::write(&plan, std::io::sink())?));
     }

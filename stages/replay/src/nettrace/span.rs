@@ -181,11 +181,10 @@ impl Frames for Table<'_> {
         }
         let frames = &self.blocks[known.block as usize][known.start as usize..][..known.length as usize];
         let width = if self.wide { 8 } else { 4 };
-        let mut node = EMPTY;
         // The innermost frame comes first.
-        for frame in frames.rchunks_exact(width) {
-            node = stacks.callee(node, Cursor(frame).pointer(self.wide).unwrap_or_default())?;
-        }
+        let wide = self.wide;
+        let frames = frames.rchunks_exact(width).map(|frame| Cursor(frame).pointer(wide).unwrap_or_default());
+        let node = stacks.whole(frames)?;
         known.node = Some(node);
         Ok(node)
     }
