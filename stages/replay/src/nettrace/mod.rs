@@ -222,7 +222,7 @@ impl Reader {
             };
             self.sequences.event(header.capture_thread, header.sequence)?;
             if let Some(kind) = kind {
-                let begin = block.len() - rest.0.len() - payload.len();
+                let begin = block.len() - rest.0.len() - header.padding - payload.len();
                 self.span.hold((kind, header.time, header.stack), (number, begin, payload.len()))?;
             }
         }
