@@ -87,7 +87,7 @@ impl Writer {
     fn block(&mut self, name: &str, content: &[u8]) {
         self.object(name, 2);
         self.out.extend((content.len() as u32).to_le_bytes());
-        while self.out.len() % 4 != 0 {
+        while !self.out.len().is_multiple_of(4) {
             self.out.push(0);
         }
         self.out.extend(content);
@@ -291,7 +291,7 @@ fn plain(block: &mut Vec<u8>, event: &Event) {
     ];
     block.extend(pack(&sizes));
     block.extend(&event.payload);
-    while block.len() % 4 != 0 {
+    while !block.len().is_multiple_of(4) {
         block.push(0);
     }
 }
