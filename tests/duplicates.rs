@@ -360,12 +360,16 @@ fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
 fn duplicates_can_be_looked_for_later() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &fixture("small.heapsnapshot"));
-    lake.analyze(&input).args(["--duplicates", "none", "--label", "a=b"]).assert().success();
+    lake.analyze(&input).args(["--duplicates", "none", "--label", "a=b", "--report"]).assert().success();
     let run = lake.run();
     assert!(!run.join("duplicate_sets.parquet").exists());
+    let page = run.join("report.html");
+    let before = std::fs::read(&page).unwrap();
     support::heaplake().arg("duplicates").arg(&run).arg("--quiet").assert().success();
     assert_eq!(lake.run(), run);
     assert!(lake.leftovers().is_empty());
+    assert_ne!(std::fs::read(&page).unwrap(), before, "the page is of the new run");
+    std::fs::remove_file(&page).unwrap();
     let later = files(&run);
     assert!(std::fs::read_to_string(run.join("run.json")).unwrap().contains("\"a\": \"b\""));
     lake.analyze(&input).args(["--duplicates", "all", "--force"]).assert().success();

@@ -6,9 +6,10 @@ use crate::memory::{self, peak_rss};
 use crate::plan::{self, Lane};
 use crate::progress::{Display, Mode};
 use crate::workplace::{SCRATCH, Workplace};
+use heaplake_ingest::output::Wanted;
 use heaplake_ingest::source::{self, Input, Source};
 use heaplake_ingest::v8::read;
-use heaplake_ingest::{Format, jvm};
+use heaplake_ingest::{Format, dotnet, jvm};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError, StageInfo, Stats};
@@ -161,6 +162,12 @@ pub(crate) fn standing(request: &Request) -> Result<Option<Outcome>, Failure> {
     let mut hash = None;
     for place in candidates {
         let Some(run) = commit::read(&place)? else { continue };
+        // A trace can be replayed, and each of its walks of the heap be analysed: these are runs beside each other.
+        let differs =
+            run.replay.is_some() != request.options.replay.is_some() || run.options.walk != request.options.walk;
+        if differs && request.snapshot.is_none() {
+            continue;
+        }
         if run.input_bytes != bytes {
             if request.snapshot.is_some() {
                 return Err(Failure::Taken { place, difference: "its input".to_owned() });
@@ -202,6 +209,8 @@ pub(crate) fn same_or_taken(request: &Request, place: PathBuf, run: Run) -> Resu
         difference
     } else if run.options.salvage != request.options.salvage && run.summary.partial.is_some() {
         format!("--salvage ({})", if run.options.salvage { "with" } else { "without" })
+    } else if run.options.walk != request.options.walk {
+        format!("--walk ({})", run.options.walk.map_or("last".to_owned(), |walk| walk.to_string()))
     } else if run.options.big != request.options.big {
         format!("big classes ({})", run.options.big)
     } else if run.options.owners != request.options.owners {
@@ -248,7 +257,7 @@ impl<'a> Work<'a> {
         self.admit(format, facts.node_count)?;
         let name = match &request.snapshot {
             Some(name) => name.clone(),
-            None => format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]),
+            None => default_name(request, &facts),
         };
         let place = commit::place(&request.lake, &request.release, &name);
         // Standard input has no size to look for beforehand, and a name may belong to another snapshot.
@@ -281,6 +290,10 @@ impl<'a> Work<'a> {
         self.stage(plan::reader(format), true, || match format {
             Format::V8 => read::run(input, source, scratch, context, &admission),
             Format::Jvm => jvm::scan::run(input, source, choices(&request.options), scratch, context, &admission),
+            Format::Dotnet => {
+                let choices = dotnet::Choices { walk: request.options.walk, tables: tables(&request.options) };
+                dotnet::walk::run(source, choices, scratch, context, &admission)
+            }
         })?;
         Ok(format)
     }
@@ -461,6 +474,7 @@ impl<'a> Work<'a> {
                 unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
                 detached_count: totals.detached_count,
                 partial: facts.partial.clone(),
+                remarks: facts.remarks.clone(),
                 duplicates,
                 findings,
                 owners,
@@ -486,16 +500,29 @@ pub(crate) fn clocked<T>(run: impl FnOnce() -> Result<T, StageError>) -> Result<
     Ok((run()?, begun.elapsed().as_secs_f64()))
 }
 
+/// The name of a run that the user gave none: the file's name and a hash of its content. A trace has other runs, too.
+fn default_name(request: &Request, facts: &Facts) -> String {
+    let name = format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]);
+    match request.options.walk {
+        Some(walk) => format!("{name}-walk{walk}"),
+        None if facts.format == dotnet::TRACE => format!("{name}-walk"),
+        None => name,
+    }
+}
+
 /// What the reader of dumps of Java heaps needs to know.
 fn choices(options: &Options) -> jvm::Choices {
-    jvm::Choices {
-        // Rules of findings look at numbers of edges and at names.
-        nodes: options.tables.has(TableName::Nodes) || options.tables.has(TableName::Findings),
-        edges: options.tables.has(TableName::Edges),
-        ways: options.tables.has(TableName::Chains),
-        salvage: options.salvage,
-        referents_hold: options.referents == Referents::Hold,
-    }
+    let Wanted { nodes, edges, ways } = tables(options);
+    let (salvage, referents_hold) = (options.salvage, options.referents == Referents::Hold);
+    jvm::Choices { nodes, edges, ways, salvage, referents_hold }
+}
+
+/// Which tables a reader of a format must serve.
+fn tables(options: &Options) -> Wanted {
+    let wanted = |table| options.tables.has(table);
+    // Rules of findings look at numbers of edges and at names.
+    let nodes = wanted(TableName::Nodes) || wanted(TableName::Findings);
+    Wanted { nodes, edges: wanted(TableName::Edges), ways: wanted(TableName::Chains) }
 }
 
 /// What the journal says of a stage, for the table.

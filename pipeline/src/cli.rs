@@ -63,6 +63,7 @@ Examples:
   heaplake analyze Heap.heapsnapshot --out lake
   heaplake analyze nightly/ --out lake --release 2.4.1 --label host=web7
   heaplake analyze 'snapshots/*.heapsnapshot.zst' --out lake --memory 2GiB
+  heaplake analyze service.nettrace --out lake --walk 2
   zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
   heaplake analyze Heap.heapsnapshot --out lake --owners owners.toml
 
@@ -129,6 +130,9 @@ pub struct Analyze {
     /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
     #[arg(long)]
     pub salvage: bool,
+    /// Which of the walks of the heap in a .nettrace, counted from 1
+    #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk)]
+    pub walk: WhichWalk,
     /// Make the HTML page of each run too: report.html in its folder
     #[arg(long)]
     pub report: bool,
@@ -145,6 +149,10 @@ pub struct Analyze {
     #[arg(long)]
     pub json: bool,
 }
+
+/// A walk of a trace by its number, or the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WhichWalk(pub Option<u32>);
 
 const DUPLICATES_EXAMPLES: &str = "\
 Examples:
@@ -398,6 +406,14 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
+}
+
+fn walk(text: &str) -> Result<WhichWalk, String> {
+    match text.parse() {
+        _ if text == "last" => Ok(WhichWalk(None)),
+        Ok(number) if number > 0 => Ok(WhichWalk(Some(number))),
+        _ => Err("a number from 1 on, or last".to_owned()),
+    }
 }
 
 fn duplicates() -> impl TypedValueParser<Value = Duplicates> {

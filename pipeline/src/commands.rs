@@ -20,10 +20,10 @@ use crate::reports;
 use crate::summary;
 use crate::track;
 use clap::CommandFactory;
-use heaplake_ingest::Format;
 use heaplake_ingest::jvm::sample::{self, Estimate};
 use heaplake_ingest::source::{Input, Source};
 use heaplake_ingest::v8::read;
+use heaplake_ingest::{Format, dotnet};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_publish::commit;
@@ -222,7 +222,19 @@ fn run_duplicates(options: &DuplicatesOf) -> u8 {
         let name = target.display().to_string();
         (name.clone(), again::request(options, target).map_err(|failure| explain(&name, &failure)))
     });
-    work_through(requests, analyze, options.quiet, options.json)
+    // A run is replaced as a whole, so those that have a page get a new one.
+    let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
+    let with_pages: Vec<PathBuf> =
+        options.targets.iter().filter(has_page).filter_map(|run| run.canonicalize().ok()).collect();
+    let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
+        let outcome = analyze(request, mode, cancel)?;
+        if outcome.place.canonicalize().is_ok_and(|place| with_pages.contains(&place)) {
+            let page = outcome.place.join(reports::FILE);
+            reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+        }
+        Ok(outcome)
+    };
+    work_through(requests, make, options.quiet, options.json)
 }
 
 /// What a failure says: cause, advice, exit code.
@@ -311,6 +323,7 @@ fn request(options: &Analyze, owners: Option<&OwnerRules>, input: Input, memory:
             labels: options.labels.iter().cloned().collect(),
             referents: options.referents,
             salvage: options.salvage,
+            walk: options.walk.0,
             big: options.big.options(),
             owners: owners.cloned(),
             ..options.duplicates.options()
@@ -380,10 +393,10 @@ fn run_plan(options: &Plan) -> u8 {
         path => Input::File(path.into()),
     };
     let cancel = AtomicBool::new(false);
-    let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
+    let memory = options.memory.map_or_else(default_budget, |size| size.0);
+    let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
     match promised(&input, &context) {
         Ok(heap) => {
-            let memory = options.memory.map_or_else(default_budget, |size| size.0);
             let wanted = Options { tables: options.tables.all(), ..options.duplicates.options() };
             let forecast = Forecast::new(&heap, memory, &wanted);
             if options.json { print_json(&forecast) } else { print(forecast.text(&input.name()).as_bytes()) }
@@ -404,6 +417,10 @@ fn promised(input: &Input, context: &Context<'_>) -> Result<Heap, StageError> {
         Format::Jvm => {
             let Estimate { nodes, edges, exact } = sample::estimate(input, source, context)?;
             Ok(Heap { format, nodes, edges, estimated: !exact })
+        }
+        Format::Dotnet => {
+            let (nodes, edges) = dotnet::census::count(source, context)?;
+            Ok(Heap { format, nodes, edges, estimated: false })
         }
     }
 }

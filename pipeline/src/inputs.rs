@@ -17,14 +17,14 @@ impl Wanted {
     /// Endings of the files that a folder is searched for, not compressed.
     fn endings(self) -> &'static [&'static str] {
         match self {
-            Self::Snapshots => &[".heapsnapshot", ".hprof"],
+            Self::Snapshots => &[".heapsnapshot", ".hprof", ".gcdump"],
             Self::Traces => &[".nettrace", ".heapprofile"],
         }
     }
 
     fn none_here(self) -> &'static str {
         match self {
-            Self::Snapshots => "the folder holds no .heapsnapshot or .hprof, nor .gz or .zst of one",
+            Self::Snapshots => "the folder holds no .heapsnapshot, .hprof or .gcdump, nor .gz or .zst of one",
             Self::Traces => "the folder holds no .nettrace or .heapprofile, nor .gz or .zst of one",
         }
     }
@@ -119,7 +119,7 @@ pub fn stem(input: &Input) -> String {
         Input::Stdin => "stdin".to_owned(),
         Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
     };
-    let name = [".gz", ".zst", ".heapsnapshot", ".hprof", ".nettrace", ".heapprofile", ".log"]
+    let name = [".gz", ".zst", ".heapsnapshot", ".hprof", ".gcdump", ".nettrace", ".heapprofile", ".log"]
         .iter()
         .fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
     let clean: String = name

@@ -3,6 +3,7 @@
 use heaplake_duplicates::{classes as equal_classes, components, holders, proofs, resolve, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
+use heaplake_ingest::dotnet::{join, walk};
 use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
 use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read, scripts};
 use heaplake_kit::budget::FIXED_OVERHEAD;
@@ -145,22 +146,33 @@ pub fn phases(format: Format) -> Phases {
     match format {
         Format::V8 => V8,
         Format::Jvm => JVM,
+        Format::Dotnet => DOTNET,
     }
 }
 
-/// What [`texts`] releases. How large it is, its stage counts.
-const TEXTS: [Release; texts::RELEASES.len()] = {
-    let mut releases = [small(columns::HOLDS_ORPHAN); texts::RELEASES.len()];
+/// Columns whose sizes their stage counts.
+const fn named<const N: usize>(columns: [&'static str; N]) -> [Release; N] {
+    let mut releases = [small(columns::HOLDS_ORPHAN); N];
     let mut at = 0;
-    while at < releases.len() {
-        releases[at].column = texts::RELEASES[at];
+    while at < N {
+        releases[at].column = columns[at];
         at += 1;
     }
     releases
-};
+}
+
+/// What [`texts`] releases.
+const TEXTS: [Release; texts::RELEASES.len()] = named(texts::RELEASES);
+
+/// What [`join`] releases.
+const WALK: [Release; join::RELEASES.len()] = named(join::RELEASES);
 
 const SHORTEST_PATHS: Step =
     Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+
+/// The same along holding edges that have names.
+const NAMED_PATHS: Step =
+    Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
 
 /// What [`object_equality`] releases.
 const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
@@ -172,6 +184,12 @@ const DOMINATORS: Step = Step {
         per_node(columns::PREORDER_PARENT),
     ],
     ..step(&dominators::STAGE, dominators::run)
+};
+
+const RETAINED: Step = Step {
+    // Both lanes of the phase before read them.
+    releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+    ..step(&retained::STAGE, retained::run)
 };
 
 /// To whom the memory belongs, beside the retained sizes.
@@ -194,23 +212,25 @@ const JVM: Phases = &[
         &[
             Step { appends: true, releases: &TEXTS, ..step(&texts::STAGE, texts::run) },
             step(&distances::STAGE, distances::run),
-            Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS },
+            NAMED_PATHS,
         ],
     ],
-    &[
-        &[Step {
-            // Both lanes of the phase before read them.
-            releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
-            ..step(&retained::STAGE, retained::run)
-        }],
-        OWNER_ROWS,
-    ],
+    &[&[RETAINED], OWNER_ROWS],
     &[&[Step {
         need: Need::Duplicates,
         releases: &OBJECT_EQUALITY,
         ..step(&object_equality::STAGE, object_equality::run)
     }]],
     &[DUPLICATES],
+];
+
+const DOTNET: Phases = &[
+    &[&[Step { appends: true, releases: &WALK, ..step(&join::STAGE, join::run) }]],
+    &[
+        &[step(&preorder::STAGE, preorder::run), step(&retainers::STAGE, retainers::run), DOMINATORS],
+        &[step(&distances::STAGE, distances::run), NAMED_PATHS],
+    ],
+    &[&[RETAINED], OWNER_ROWS],
 ];
 
 /// What distances need of edges, and the shortest paths after them.
@@ -288,7 +308,7 @@ fn tables(format: Format) -> &'static [(&'static StageInfo, Need)] {
         (&threads::STAGE, Need::Table(TableName::Threads)),
     ];
     match format {
-        Format::V8 => &ALL[..9],
+        Format::V8 | Format::Dotnet => &ALL[..9],
         Format::Jvm => &ALL,
     }
 }
@@ -299,6 +319,7 @@ pub fn reader(format: Format) -> &'static StageInfo {
     match format {
         Format::V8 => &read::STAGE,
         Format::Jvm => &scan::STAGE,
+        Format::Dotnet => &walk::STAGE,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::inputs;
 use crate::memory::{self, peak_rss};
 use crate::progress::{Display, Mode};
 use crate::workplace::Workplace;
-use heaplake_ingest::source::Source;
+use heaplake_ingest::source::{Feed, Source};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, ColumnReader, Context, InputError, Scratch, StageError, StageInfo, Stats, StringTable};
 use heaplake_publish::commit::{self, NewRun};
@@ -14,7 +14,7 @@ use heaplake_publish::{
     allocation_callees, allocation_callers, allocation_functions, allocation_types, collapsed, collections,
     findings as finding_table, lifetime_sites, moved_ranges, object_lifetimes, object_tracks, pprof,
 };
-use heaplake_replay::blocks::{Blocks, HINT};
+use heaplake_replay::blocks::HINT;
 use heaplake_replay::replay::{Mode as Recorded, Options};
 use heaplake_replay::stage::{self, Format};
 use heaplake_schemas::findings::Finding;
@@ -28,24 +28,6 @@ use std::time::Instant;
 
 /// Types and functions that the summary shows.
 const SHOWN: usize = 10;
-
-/// The input's blocks, as a replay takes them.
-struct Input<'a> {
-    source: Source,
-    context: &'a Context<'a>,
-}
-
-impl Blocks for Input<'_> {
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, StageError> {
-        let more = self.source.next_block(block, self.context)?;
-        self.context.step(block.len() as u64)?;
-        Ok(more)
-    }
-}
 
 /// Replays one trace and commits its run.
 ///
@@ -74,6 +56,10 @@ pub fn replay(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outc
 
     let name = match &request.snapshot {
         Some(name) => name.clone(),
+        // The analysis of a snapshot has the plain name.
+        None if facts.format == Format::AllocationTree.name() => {
+            format!("{}-{}-allocations", inputs::stem(&request.input), &facts.input_hash[..8])
+        }
         None => format!("{}-{}", inputs::stem(&request.input), &facts.input_hash[..8]),
     };
     let place = commit::place(&request.lake, &request.release, &name);
@@ -123,8 +109,10 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
     let beginning = source.peek(context)?;
     let Some(format) = Format::of(beginning) else {
         let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
-        let (file, expected) =
-            (source.name().to_owned(), "a trace (.nettrace, .heapprofile, or a profiler log)".to_owned());
+        let (file, expected) = (
+            source.name().to_owned(),
+            "a trace (.nettrace, .heapprofile, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
+        );
         let found = format!("{shown:?}");
         return Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into());
     };
@@ -138,7 +126,7 @@ fn read(request: &Request, scratch: &Scratch, context: &Context<'_>) -> Result<(
             SampleMode::CreationAndCollection => Recorded::CreationAndCollection,
         },
     };
-    let mut input = Input { source, context };
+    let mut input = Feed::new(source, context);
     let ((mut facts, stats), seconds) = clocked(|| stage::run(format, &mut input, options, scratch, context))?;
     let identity = input.source.identity().cloned().unwrap_or_default();
     if identity.hash.is_empty() {

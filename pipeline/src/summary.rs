@@ -43,6 +43,9 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     if let Some(left_out) = &summary.partial {
         writeln!(out, "\nPARTIAL: the input is damaged; this leaves out {left_out}")?;
     }
+    for remark in &summary.remarks {
+        writeln!(out, "  {:>14}  {remark}", "note:")?;
+    }
     if summary.detached_count > 0 {
         writeln!(out, "  {:>14}  DOM nodes are detached", count(summary.detached_count))?;
     }

@@ -206,6 +206,9 @@ pub struct Options {
     /// Whether a damaged input is analysed as far as it can be read.
     #[serde(default)]
     pub salvage: bool,
+    /// Which of the walks of the heap in a trace, counted from 1, where not the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<u32>,
     /// Which classes are big.
     #[serde(default)]
     pub big: BigClasses,
@@ -229,8 +232,19 @@ pub struct Options {
 impl Serialize for Options {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Without a rest, so that a new option is not forgotten here.
-        let Self { tables, labels, referents, salvage, big, duplicates, duplicates_of, duplicate_work, owners, replay } =
-            self;
+        let Self {
+            tables,
+            labels,
+            referents,
+            salvage,
+            walk,
+            big,
+            duplicates,
+            duplicates_of,
+            duplicate_work,
+            owners,
+            replay,
+        } = self;
         let mut map = serializer.serialize_map(None)?;
         if let Some(replay) = replay {
             map.serialize_entry("labels", labels)?;
@@ -241,6 +255,9 @@ impl Serialize for Options {
         map.serialize_entry("labels", labels)?;
         map.serialize_entry("referents", referents)?;
         map.serialize_entry("salvage", salvage)?;
+        if let Some(walk) = walk {
+            map.serialize_entry("walk", walk)?;
+        }
         map.serialize_entry("big", big)?;
         map.serialize_entry("duplicates", duplicates)?;
         map.serialize_entry("duplicates_of", duplicates_of)?;
@@ -509,6 +526,9 @@ pub struct Summary {
     /// What the run leaves out, where the input is damaged and its readable part was asked for.
     #[serde(default)]
     pub partial: Option<String>,
+    /// What else there is to say of the input, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Duplicate instances, where they were looked for.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,

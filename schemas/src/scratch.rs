@@ -382,6 +382,9 @@ pub struct Facts {
     pub captured_at_us: Option<i64>,
     /// What the analysis leaves out, where it is one of a damaged input's readable part.
     pub partial: Option<String>,
+    /// What else the reader has to say of the input, a sentence each.
+    #[serde(default)]
+    pub remarks: Vec<String>,
     /// Whether weak, soft and phantom references hold what they refer to (`hold`) or not (`skip`), in formats that leave
     /// the choice.
     pub referents: Option<String>,

@@ -7,6 +7,7 @@
 use crate::blocked::{self, Blocked, Crew};
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::{Budget, Context, InputError, StageError};
+use heaplake_nettrace::Blocks;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -71,6 +72,33 @@ pub struct Identity {
     pub bytes: u64,
     /// XXH3-128 of them, hexadecimal.
     pub hash: String,
+}
+
+/// The content of an input as the reader of a trace takes it; tells of progress.
+pub struct Feed<'a> {
+    /// Where it comes from.
+    pub source: Source,
+    context: &'a Context<'a>,
+}
+
+impl<'a> Feed<'a> {
+    /// From a source.
+    #[must_use]
+    pub fn new(source: Source, context: &'a Context<'a>) -> Self {
+        Self { source, context }
+    }
+}
+
+impl Blocks for Feed<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn next_block(&mut self, block: &mut Vec<u8>) -> Result<bool, StageError> {
+        let more = self.source.next_block(block, self.context)?;
+        self.context.step(block.len() as u64)?;
+        Ok(more)
+    }
 }
 
 enum Message {

@@ -82,6 +82,17 @@ impl Cells {
         Ok(number)
     }
 
+    /// Counts `count` objects, all of which were allocated there.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn add_all(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<(), StageError> {
+        let number = self.add(stack, type_id, count, bytes)?;
+        let samples = &mut self.cells[number as usize].samples;
+        *samples = samples.saturating_add(count.saturating_sub(1));
+        Ok(())
+    }
+
     /// Counts the death of an object of a cell.
     #[inline]
     pub fn died(&mut self, cell: u32, generation: usize, bytes: u64) {

@@ -1,9 +1,9 @@
 //! A collection while its events come in.
 
-use crate::charge::Charge;
 use crate::events::{CollectionStart, Range, Reason, Root};
 use crate::track::{Condemned, Survival};
 use heaplake_kit::StageError;
+use heaplake_kit::charge::Charge;
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::replay::ABSENT;
 use rustc_hash::FxHashSet;

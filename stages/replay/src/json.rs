@@ -88,21 +88,61 @@ impl<'a, 'b> Json<'a, 'b> {
         Ok(Some(key))
     }
 
-    /// Passes over a value.
+    /// The next element of an array, where that is no array or object; nothing at the array's end. `first` says whether
+    /// any element came before.
+    ///
+    /// # Errors
+    /// [`StageError::Input`].
+    pub fn element(&mut self, first: &mut bool) -> Result<Option<Token>, StageError> {
+        let mut token = self.token()?;
+        if token == Token::Mark(b']') {
+            return Ok(None);
+        }
+        if !std::mem::take(first) {
+            if token != Token::Mark(b',') {
+                return Err(self.error("',' or ']'", format!("{token:?}")));
+            }
+            token = self.token()?;
+        }
+        match token {
+            Token::Mark(mark) => Err(self.error("a number or a text", format!("{:?}", char::from(mark)))),
+            token => Ok(Some(token)),
+        }
+    }
+
+    /// Passes over a value. What is inside is not looked at, but for where it ends.
     ///
     /// # Errors
     /// [`StageError::Input`].
     pub fn skip(&mut self) -> Result<(), StageError> {
-        let mut depth = 0_u64;
-        loop {
-            match self.token()? {
-                Token::Mark(b'{' | b'[') => depth += 1,
-                Token::Mark(b'}' | b']') if depth > 0 => depth -= 1,
-                Token::Mark(mark @ (b'}' | b']')) => return Err(self.error("a value", char::from(mark))),
-                _ => {}
+        match self.token()? {
+            Token::Mark(b'{' | b'[') => {}
+            Token::Mark(mark) => return Err(self.error("a value", char::from(mark))),
+            _ => return Ok(()),
+        }
+        let mut depth = 1_u64;
+        while depth > 0 {
+            match self.bytes.byte()? {
+                Some(b'{' | b'[') => depth += 1,
+                Some(b'}' | b']') => depth -= 1,
+                Some(b'"') => self.skip_text()?,
+                Some(_) => {}
+                None => return Err(self.error("the end of a value", "that of the trace")),
             }
-            if depth == 0 {
-                return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Passes over the rest of a text.
+    fn skip_text(&mut self) -> Result<(), StageError> {
+        loop {
+            match self.bytes.byte()? {
+                Some(b'"') => return Ok(()),
+                Some(b'\\') => {
+                    self.bytes.byte()?;
+                }
+                Some(_) => {}
+                None => return Err(self.error("the end of a text", "that of the trace")),
             }
         }
     }

@@ -1,13 +1,11 @@
 //! Traces of allocations and collections, replayed.
 //!
-//! A reader of one format ([`log`], [`nettrace`], [`heapprofile`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
+//! A reader of one format ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to [`replay`], which keeps [`types`], [`stacks`] and [`symbols`],
 //! takes a sample ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts their
 //! [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows. [`stage`] is all
 //! of it.
 
-pub mod blocks;
 pub mod calls;
-pub mod charge;
 pub mod collection;
 pub mod events;
 pub mod heapprofile;
@@ -23,6 +21,9 @@ pub mod spread;
 pub mod stacks;
 pub mod stage;
 pub mod symbols;
+pub mod tracetree;
 pub mod track;
 pub mod tracks;
 pub mod types;
+
+pub use heaplake_nettrace::blocks;

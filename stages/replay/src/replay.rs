@@ -1,7 +1,6 @@
 //! The replay itself: events in, the state of the heap and of all counts kept up with them.
 
 use crate::calls::{self, Cells};
-use crate::charge::Charge;
 use crate::collection::Open;
 use crate::events::{Allocation, Clock, CollectionStart, Range, Root};
 use crate::lifetimes::{Lifetimes, Moment};
@@ -11,6 +10,7 @@ use crate::symbols::Symbols;
 use crate::track::{Collected, Object, Objects, Survival};
 use crate::tracks::Tracks;
 use crate::types::Types;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
@@ -223,6 +223,33 @@ impl Replay {
         let stack = self.stack(stack, frames)?;
         self.ticks.add(stack, type_id, 1, bytes)?;
         Ok(())
+    }
+
+    /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be sampled.
+    ///
+    /// # Errors
+    /// As [`Self::allocation`].
+    pub fn site(
+        &mut self,
+        type_handle: u64,
+        (count, bytes): (u64, u64),
+        frames: &mut impl Frames,
+    ) -> Result<(), StageError> {
+        self.sampler = Sampler::new(1, self.options.seed);
+        self.coverage = Coverage::Every;
+        let type_id = self.types.number(type_handle)?;
+        let counts = counts(&mut self.counts, type_id, &self.sampler);
+        for (sum, more) in [
+            (&mut counts.allocated, count),
+            (&mut counts.bytes, bytes),
+            (&mut counts.sample.count, count),
+            (&mut counts.sample.bytes, bytes),
+            (&mut counts.represented, count),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        let stack = self.stack(0, frames)?;
+        self.cells.add_all(stack, type_id, count, bytes)
     }
 
     fn stack(&mut self, stack: u32, frames: &mut impl Frames) -> Result<u32, StageError> {

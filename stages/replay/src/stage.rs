@@ -23,6 +23,7 @@ use crate::log;
 use crate::nettrace;
 use crate::output;
 use crate::replay::{Anomalies, Options, Replay};
+use crate::tracetree;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_schemas::replay::{Coverage, FACTS, Facts};
 use std::collections::BTreeMap;
@@ -50,18 +51,24 @@ pub enum Format {
     Nettrace,
     /// `.heapprofile`.
     HeapProfile,
+    /// The allocation tree of a `.heapsnapshot`.
+    AllocationTree,
 }
 
 impl Format {
     /// That of a content which begins so; nothing where it is none of them.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Option<Self> {
+        let begins =
+            |with: &[u8]| beginning.iter().filter(|byte| !byte.is_ascii_whitespace()).take(with.len()).eq(with);
         if beginning.starts_with(log::MAGIC) {
             Some(Self::Log)
         } else if beginning.starts_with(nettrace::MAGIC) {
             Some(Self::Nettrace)
-        } else if beginning.iter().filter(|byte| !byte.is_ascii_whitespace()).take(8).eq(heapprofile::BEGINNING) {
+        } else if begins(heapprofile::BEGINNING) {
             Some(Self::HeapProfile)
+        } else if begins(tracetree::BEGINNING) {
+            Some(Self::AllocationTree)
         } else {
             None
         }
@@ -74,6 +81,7 @@ impl Format {
             Self::Log => "profiler-log",
             Self::Nettrace => "nettrace",
             Self::HeapProfile => "heapprofile",
+            Self::AllocationTree => "heapsnapshot",
         }
     }
 }
@@ -97,6 +105,7 @@ pub fn run(
         Format::Log => log::read(&mut bytes, &mut replay, &context.budget)?,
         Format::Nettrace => nettrace::read(&mut bytes, &mut replay, &context.budget)?,
         Format::HeapProfile => heapprofile::read(&mut bytes, &mut replay, &context.budget)?,
+        Format::AllocationTree => tracetree::read(&mut bytes, &mut replay, &context.budget)?,
     };
     bytes.drain()?;
     replay.finish()?;

@@ -4,7 +4,7 @@
 //! ranges of their code, often only at the end of the trace. Where code was thrown away and its addresses used again,
 //! the range that was reported last counts.
 
-use crate::charge::Charge;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

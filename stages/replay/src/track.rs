@@ -9,7 +9,7 @@
 //! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists have
 //! just grown, and as much again for the objects that one collection moves.
 
-use crate::charge::Charge;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Types of a trace: from the runtime's handle to a dense number.
 
-use crate::charge::Charge;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 

@@ -8,6 +8,7 @@
 //! * [`model`]: a V8 heap snapshot in memory, easy to build by hand; [`json`] writes it as a file.
 //! * [`mod@truth`]: what Chrome DevTools would say about it, node for node and class for class.
 //! * [`jvm`]: heap dumps of Java virtual machines, their files, and what Eclipse MAT would say.
+//! * [`dotnet`]: walks of .NET heaps, their traces, and what the tables must say.
 //! * [`duplicates`]: sets of duplicate instances, what they cost and which set holds which, pair by pair.
 //! * [`graph`]: the same questions for plain directed graphs.
 //! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that
@@ -32,6 +33,7 @@
 //! assert!(file.starts_with(b"{\"snapshot\":{\"meta\":"));
 //! ```
 
+pub mod dotnet;
 pub mod duplicates;
 pub mod graph;
 pub mod json;

@@ -2,9 +2,10 @@
 //!
 //! Classes are held in memory: some 80 bytes each, 8 per field and 16 per static reference, all of it counted.
 
-use super::names::{Names, Texts, class_name};
+use super::names::{Texts, class_name};
 use super::records::{ClassPart, value};
 use super::sizes::Sizes;
+use crate::names::Names;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};

@@ -17,12 +17,12 @@
 //! * Reference: none needed.
 
 use super::classes::{Classes, Layout};
-use super::index::Index;
+use super::kinds::node_kind;
 use super::link::lay_out;
-use super::output::node_kind;
 use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, u32_at};
 use super::texts::Content;
 use super::{Dump, FIRST, HINT};
+use crate::index::Index;
 use crate::jvm::cursor::{Cursor, MOST_PIECE};
 use crate::source::Source;
 use heaplake_kit::naming::{Names, mix};

@@ -1,9 +1,9 @@
 //! What classes are called, and what tells those of one name apart.
 
 use super::classes::Classes;
-use super::index::{Index, Word};
-use super::names::Names;
 use super::origins::Origins;
+use crate::index::{Index, Word};
+use crate::names::Names;
 use heaplake_kit::{
     ColumnMap, ColumnWriter, Context, Fetch, Reservation, Scratch, StageError, StringTable, StringWriter,
 };

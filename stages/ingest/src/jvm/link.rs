@@ -18,16 +18,17 @@
 //!   it is never needed, since the class can be had from the root at once, so neither dominators nor distances change.
 
 use super::classes::{CLASSES, Classes, Misfit};
-use super::degrees::InDegrees;
-use super::index::{Index, Twice, Word};
-use super::names::Names;
+use super::kinds::{EDGE_KINDS, EdgeNames, NODE_KINDS};
 use super::objects::{Linked, Linker};
-use super::output::{EDGE_KINDS, EdgeNames, NODE_KINDS, Output};
 use super::records::ROOT_KINDS;
 use super::roots::Roots;
 use super::sizes::{EXTENTS, Extent};
 use super::special::Special;
 use super::{Dump, FIRST, ROOT, keys, objects, threads, ways};
+use crate::degrees::InDegrees;
+use crate::index::{Index, Twice, Word};
+use crate::names::Names;
+use crate::output::Output;
 use heaplake_kit::{
     Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
     Stats, Store,
@@ -139,7 +140,7 @@ impl Heap<'_> {
             true => ways::static_names(&self.classes, &mut names, scratch, context)?,
             false => context.budget.growing("names of static fields"),
         };
-        let output = Output::create(dump.choices, degrees, pseudo, scratch)?;
+        let output = Output::create(dump.choices.wanted(), degrees, pseudo.by_kind(), scratch)?;
         let mut rooted = context.budget.filled("rooted classes", self.classes.classes.len(), false)?;
         for (class, rooted) in self.classes.classes.iter().zip(rooted.iter_mut()) {
             *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();

@@ -9,20 +9,18 @@
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //!
-//! Both passes read records through [`records`]; [`index`] leads from an address to an object. The numbers are those of
+//! Both passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers are those of
 //! Eclipse MAT, object for object.
 
 pub mod classes;
 pub mod cursor;
-pub mod degrees;
 pub mod equality;
-pub mod index;
 pub mod keys;
+pub mod kinds;
 pub mod link;
 pub mod names;
 pub mod objects;
 pub mod origins;
-pub mod output;
 pub mod records;
 pub mod roots;
 pub mod sample;
@@ -35,6 +33,7 @@ pub mod texts;
 pub mod threads;
 pub mod ways;
 
+use crate::output::Wanted;
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::{Facts, documents};
 use serde::{Deserialize, Serialize};
@@ -71,6 +70,14 @@ pub struct Choices {
     /// Whether it is asked how holding edges are called.
     #[serde(default)]
     pub ways: bool,
+}
+
+impl Choices {
+    /// The tables among them.
+    #[must_use]
+    pub fn wanted(self) -> Wanted {
+        Wanted { nodes: self.nodes, edges: self.edges, ways: self.ways }
+    }
 }
 
 /// A dump between its stages.

@@ -2,16 +2,17 @@
 
 use super::classes::{Class, Position};
 use super::cursor::{Cursor, MOST_PIECE};
-use super::index::{Index, Word};
 use super::keys::Ids;
+use super::kinds::{EdgeNames, edge_kind, node_kind};
 use super::link::Heap;
-use super::output::{EdgeNames, Holding, Output, edge_kind, node_kind};
 use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, value};
 use super::roots::Roots;
 use super::texts::Strings;
-use super::ways::Way;
 use super::{BOOT_LOADER, Dump, FIRST, HINT};
+use crate::index::{Index, Word};
+use crate::output::{Holding, Output};
 use crate::source::Source;
+use crate::ways::Way;
 use heaplake_kit::{BudgetVec, Context, Fetch, StageError, Store};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 

@@ -4,7 +4,7 @@
 //! What the boot loader and the loader of the platform have loaded, and packages of the JDK's own name, are parts of the
 //! platform. Some 80 bytes per package and loader, and 8 per class, counted.
 
-use super::names::Names;
+use crate::names::Names;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners::{self, Origin};

@@ -1,10 +1,10 @@
 //! The roots, sorted out: what the root of the graph holds, and what a thread holds by its stack.
 
 use super::classes::{Classes, load};
-use super::index::{Index, Word};
 use super::records::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
 use super::scan::{ROOTS, Root};
 use super::stacks::{FRAMES, Frame, TRACE_FRAMES, TRACES, Trace};
+use crate::index::{Index, Word};
 use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 

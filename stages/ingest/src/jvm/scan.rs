@@ -3,7 +3,7 @@
 //! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the addresses,
 //!   what they are multiples of and how wide references are.
 //! * Reads: the input, once, front to back; bodies of objects are passed over.
-//! * Writes: `node.id`, the chunks of memory that hold objects ([`super::index::CHUNKS`]), classes, fields,
+//! * Writes: `node.id`, the chunks of memory that hold objects ([`crate::index::CHUNKS`]), classes, fields,
 //!   static references, roots, frames and stacks; extents of arrays, until it is known that references are compressed;
 //!   the string table, with the names that these use.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
@@ -19,13 +19,14 @@
 
 use super::classes::{Class, ClassWriter};
 use super::cursor::Cursor;
-use super::index::Chunks;
-use super::names::{Names, TextWriter};
+use super::names::TextWriter;
 use super::records::{Header, PrimitiveArray, Record, Records, Visitor, header, id};
 use super::sizes::{EXTENTS, Extent, Observed};
 use super::spool::{Spooled, spool};
 use super::stacks::{RawFrame, StackWriter};
 use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
+use crate::index::Chunks;
+use crate::names::Names;
 use crate::source::{self, Identity, Input, Source};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{ColumnWriter, Context, InputError, Scratch, StageError, StageInfo, Stats};

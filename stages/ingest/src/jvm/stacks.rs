@@ -1,7 +1,8 @@
 //! Stack traces: frames as text, and which thread has which.
 
 use super::classes::Loaded;
-use super::names::{Names, Texts, class_name, standard};
+use super::names::{Texts, class_name, standard};
+use crate::names::Names;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::StringId;

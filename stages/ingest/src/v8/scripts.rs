@@ -89,12 +89,15 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         origins @ Array::Paged(_) => settle(origins, &mut scripts, scratch, context)?,
     }
     PAIRS.into_iter().for_each(|pairs| scratch.discard(pairs));
-    let mut functions = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
-    let mut of_function = ColumnWriter::create(scratch, columns::FUNCTION_ORIGIN)?;
-    while functions.remaining() > 0 {
-        of_function.push(scripts.of(functions.next()?)?)?;
+    // Not every file has functions of a trace.
+    if scratch.has(columns::FUNCTION_SCRIPT_NAME) {
+        let mut functions = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
+        let mut of_function = ColumnWriter::create(scratch, columns::FUNCTION_ORIGIN)?;
+        while functions.remaining() > 0 {
+            of_function.push(scripts.of(functions.next()?)?)?;
+        }
+        of_function.finish()?;
     }
-    of_function.finish()?;
     let rows = scripts.finish(scratch)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: room.spilled_bytes() })

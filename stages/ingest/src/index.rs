@@ -16,7 +16,7 @@ use heaplake_schemas::scratch::{self as columns, Column};
 use rustc_hash::FxHashMap;
 
 /// Numbers of the chunks of memory that hold an object, ascending.
-pub const CHUNKS: Column<u64> = Column::new("jvm.chunk");
+pub const CHUNKS: Column<u64> = Column::new("object.chunk");
 
 /// Bytes of memory in a chunk, as a power of two: small enough that a heap of lone objects does not cost much.
 pub const CHUNK: u32 = 15;

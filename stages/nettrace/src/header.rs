@@ -15,8 +15,6 @@ pub struct Header {
     pub stack: u32,
     /// When, in ticks.
     pub time: u64,
-    /// Bytes behind the payload up to the next event.
-    pub padding: usize,
     payload: u32,
     thread: u64,
 }
@@ -88,8 +86,8 @@ impl Header {
         self.payload = event.u32()?;
         let payload = event.take(self.payload as usize)?;
         // Events begin at multiples of four bytes, the last one included.
-        self.padding = (size.wrapping_neg() % 4).min(block.0.len());
-        block.take(self.padding)?;
+        let padding = size.wrapping_neg() % 4;
+        block.take(padding.min(block.0.len()))?;
         Some(payload)
     }
 }

@@ -5,26 +5,36 @@
 //! they are, and 32 bytes per event that means something. Runtimes write a sequence point every few megabytes.
 
 use super::cursor::Cursor;
-use super::kinds::Kind;
-use super::payload::{self, Around};
-use crate::charge::Charge;
-use crate::replay::Replay;
-use crate::stacks::{EMPTY, Frames, Stacks};
+use super::read::Events;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
+
+/// What stands around the payload of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Number of the stack.
+    pub stack: u32,
+    /// When, in ticks.
+    pub time: u64,
+    /// Whether pointers have eight bytes.
+    pub wide: bool,
+    /// Where the payload begins in the content of the trace.
+    pub offset: u64,
+}
 
 /// Bytes of an entry of the table of stacks.
 const ENTRY: u64 = 48;
 
 /// An event that is held.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct Held<K> {
     time: u64,
     stack: u32,
     block: u32,
     start: u32,
     length: u32,
-    kind: Kind,
+    kind: K,
 }
 
 /// A stack that the trace has written.
@@ -33,17 +43,17 @@ struct Known {
     block: u32,
     start: u32,
     length: u32,
-    /// Its node in the tree, once it was asked for.
-    node: Option<u32>,
+    /// What its reader calls it, once it was asked for.
+    name: Option<u32>,
 }
 
 /// What is held.
-pub struct Span {
+pub struct Span<K> {
     blocks: Vec<Vec<u8>>,
     spare: Vec<Vec<u8>>,
     /// Where in the file each block begins.
     offsets: Vec<u64>,
-    events: Vec<Held>,
+    events: Vec<Held<K>>,
     stacks: FxHashMap<u32, Known>,
     charge: Charge,
     charged: u64,
@@ -54,7 +64,7 @@ pub struct Span {
 /// A payload that ends too early: where it begins.
 pub struct Short(pub u64);
 
-impl Span {
+impl<K: Copy> Span<K> {
     /// Nothing yet.
     ///
     /// # Errors
@@ -107,7 +117,7 @@ impl Span {
     #[inline]
     pub fn hold(
         &mut self,
-        (kind, time, stack): (Kind, u64, u32),
+        (kind, time, stack): (K, u64, u32),
         (block, start, length): (u32, usize, usize),
     ) -> Result<(), StageError> {
         let before = self.events.capacity();
@@ -116,7 +126,7 @@ impl Span {
             return Ok(());
         }
         // Sorting takes half as much again.
-        self.count((self.events.capacity() - before) as u64 * size_of::<Held>() as u64 * 3 / 2)
+        self.count((self.events.capacity() - before) as u64 * size_of::<Held<K>>() as u64 * 3 / 2)
     }
 
     /// A stack whose frames are a part of a kept block.
@@ -125,7 +135,7 @@ impl Span {
     /// [`StageError::Budget`].
     pub fn stack(&mut self, number: u32, (block, start, length): (u32, usize, usize)) -> Result<(), StageError> {
         self.count(ENTRY)?;
-        self.stacks.insert(number, Known { block, start: start as u32, length: length as u32, node: None });
+        self.stacks.insert(number, Known { block, start: start as u32, length: length as u32, name: None });
         Ok(())
     }
 
@@ -133,25 +143,26 @@ impl Span {
     /// inner error is a payload that ends too early.
     ///
     /// # Errors
-    /// Those of the replay.
-    pub fn release(&mut self, wide: bool, replay: &mut Replay) -> Result<Result<(), Short>, StageError> {
+    /// Those of the reader.
+    pub fn release(&mut self, wide: bool, reader: &mut impl Events<Kind = K>) -> Result<Result<(), Short>, StageError> {
         self.events.sort_by_key(|event| event.time);
-        let mut frames = Table { blocks: &self.blocks, stacks: &mut self.stacks, wide, unknown: 0 };
+        let mut stacks = Stacks { blocks: &self.blocks, known: &mut self.stacks, wide, unknown: 0 };
         for event in &self.events {
             let payload = &self.blocks[event.block as usize][event.start as usize..][..event.length as usize];
-            let around = Around { stack: event.stack, time: event.time, wide };
-            if !payload::apply(event.kind, payload, around, replay, &mut frames)? {
-                return Ok(Err(Short(self.offsets[event.block as usize] + u64::from(event.start))));
+            let offset = self.offsets[event.block as usize] + u64::from(event.start);
+            let around = Around { stack: event.stack, time: event.time, wide, offset };
+            if !reader.event(event.kind, payload, around, &mut stacks)? {
+                return Ok(Err(Short(offset)));
             }
         }
-        self.unknown_stacks += frames.unknown;
+        self.unknown_stacks += stacks.unknown;
         self.events.clear();
         self.stacks.clear();
         self.offsets.clear();
         self.blocks.iter_mut().for_each(Vec::clear);
         self.spare.append(&mut self.blocks);
         let kept = self.spare.iter().map(|block| block.capacity() as u64).sum::<u64>()
-            + self.events.capacity() as u64 * size_of::<Held>() as u64 * 3 / 2;
+            + self.events.capacity() as u64 * size_of::<Held<K>>() as u64 * 3 / 2;
         self.charge.sub(self.charged.saturating_sub(kept));
         self.charged = self.charged.min(kept);
         Ok(Ok(()))
@@ -159,33 +170,36 @@ impl Span {
 }
 
 /// The stacks of a span.
-struct Table<'a> {
+pub struct Stacks<'a> {
     blocks: &'a [Vec<u8>],
-    stacks: &'a mut FxHashMap<u32, Known>,
+    known: &'a mut FxHashMap<u32, Known>,
     wide: bool,
     unknown: u64,
 }
 
-impl Frames for Table<'_> {
+impl Stacks<'_> {
+    /// What the reader calls a stack: `name` says it, given the addresses of its frames from the outermost one on, the
+    /// first time that it is asked for. Nothing where the trace has not written the stack, which is counted.
+    ///
+    /// # Errors
+    /// Those of `name`.
     #[inline]
-    fn node(&mut self, stack: u32, stacks: &mut Stacks) -> Result<u32, StageError> {
-        if stack == 0 {
-            return Ok(EMPTY);
-        }
-        let Some(known) = self.stacks.get_mut(&stack) else {
+    pub fn named(
+        &mut self,
+        stack: u32,
+        name: impl FnOnce(&mut dyn Iterator<Item = u64>) -> Result<u32, StageError>,
+    ) -> Result<Option<u32>, StageError> {
+        let Some(known) = self.known.get_mut(&stack) else {
             self.unknown += 1;
-            return Ok(EMPTY);
+            return Ok(None);
         };
-        if let Some(node) = known.node {
-            return Ok(node);
+        if known.name.is_none() {
+            let frames = &self.blocks[known.block as usize][known.start as usize..][..known.length as usize];
+            let (wide, width) = (self.wide, if self.wide { 8 } else { 4 });
+            // The innermost frame comes first.
+            let mut frames = frames.rchunks_exact(width).map(|frame| Cursor(frame).pointer(wide).unwrap_or_default());
+            known.name = Some(name(&mut frames)?);
         }
-        let frames = &self.blocks[known.block as usize][known.start as usize..][..known.length as usize];
-        let width = if self.wide { 8 } else { 4 };
-        // The innermost frame comes first.
-        let wide = self.wide;
-        let frames = frames.rchunks_exact(width).map(|frame| Cursor(frame).pointer(wide).unwrap_or_default());
-        let node = stacks.whole(frames)?;
-        known.node = Some(node);
-        Ok(node)
+        Ok(known.name)
     }
 }

@@ -5,22 +5,13 @@
 //! one or several threads, and `SPBlock` is a sequence point: everything behind it is younger than everything before, and
 //! numbers of stacks begin anew. Other objects are passed over. Version 6 has another container, and is refused by name.
 
-mod cursor;
-mod header;
-mod kinds;
-mod payload;
-mod sequence;
-mod span;
-
-use crate::blocks::Bytes;
-use crate::events::Clock;
-use crate::replay::Replay;
-use cursor::Cursor;
-use header::{Form, Header};
+use super::blocks::Bytes;
+use super::cursor::Cursor;
+use super::header::{Form, Header};
+use super::kinds::Kinds;
+use super::sequence::Sequences;
+use super::span::{Around, Short, Span, Stacks};
 use heaplake_kit::{Budget, StageError};
-use kinds::Kinds;
-use sequence::Sequences;
-use span::{Short, Span};
 
 /// How a trace begins.
 pub const MAGIC: &[u8] = b"Nettrace";
@@ -41,11 +32,61 @@ mod tag {
     pub const END: u8 = 6;
 }
 
-/// Reads a trace from its magic to its end; gives its version.
+/// How a trace describes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Version of the container.
+    pub version: u32,
+    /// Whether pointers of the process have eight bytes.
+    pub wide: bool,
+    /// Ticks of a second.
+    pub frequency: u64,
+    /// The tick at which the trace begins.
+    pub origin: u64,
+    /// When that was, microseconds since 1970.
+    pub origin_us: i64,
+}
+
+/// What a trace came to, beside its events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Version of the container; 0 where nothing says.
+    pub version: u32,
+    /// Stacks that events name and the trace has not written.
+    pub unknown_stacks: u64,
+    /// Events that the recorder had no room for.
+    pub lost_events: u64,
+}
+
+/// Takes the events of a trace, in order of time.
+pub trait Events {
+    /// What the events are that it takes.
+    type Kind: Copy;
+
+    /// What a provider's event of this number and version is; nothing for one that is passed over.
+    fn kind(provider: &str, event: u32, version: u32) -> Option<Self::Kind>;
+
+    /// The trace describes itself.
+    fn trace(&mut self, trace: &Trace);
+
+    /// An event. False where its payload ends too early.
+    ///
+    /// # Errors
+    /// What the reader's own work fails with.
+    fn event(
+        &mut self,
+        kind: Self::Kind,
+        payload: &[u8],
+        around: Around,
+        stacks: &mut Stacks<'_>,
+    ) -> Result<bool, StageError>;
+}
+
+/// Reads a trace from its magic to its end.
 ///
 /// # Errors
-/// [`StageError::Input`] for what is not of the format, and those of the replay.
-pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+/// [`StageError::Input`] for what is not of the format, and those of the reader.
+pub fn read<E: Events>(bytes: &mut Bytes<'_>, events: &mut E, budget: &Budget) -> Result<Outcome, StageError> {
     begin(bytes)?;
     let mut reader = Reader {
         version: 0,
@@ -53,14 +94,15 @@ pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Resu
         kinds: Kinds::new(budget)?,
         span: Span::new(budget)?,
         sequences: Sequences::new(budget)?,
+        events,
     };
     while let Some((name, version)) = object(bytes)? {
         match name.as_slice() {
-            b"Trace" => reader.trace(version, bytes, replay)?,
+            b"Trace" => reader.trace(version, bytes)?,
             b"EventBlock" => reader.events(bytes)?,
             b"MetadataBlock" => reader.metadata(bytes)?,
             b"StackBlock" => reader.stacks(bytes)?,
-            b"SPBlock" => reader.sequence_point(bytes, replay)?,
+            b"SPBlock" => reader.sequence_point(bytes)?,
             _ => drop(block(bytes, &mut reader.span)?),
         }
         let at = bytes.offset();
@@ -69,10 +111,12 @@ pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Resu
             return Err(bytes.error(at, "the end of an object (06)", format!("{end:02x}")));
         }
     }
-    reader.release(bytes, replay)?;
-    replay.anomalies.unknown_stacks += reader.span.unknown_stacks;
-    replay.anomalies.lost_events += reader.sequences.lost;
-    Ok(Some(reader.version.to_string()))
+    reader.release(bytes)?;
+    Ok(Outcome {
+        version: reader.version,
+        unknown_stacks: reader.span.unknown_stacks,
+        lost_events: reader.sequences.lost,
+    })
 }
 
 /// Magic and version of the container.
@@ -128,7 +172,7 @@ fn object(bytes: &mut Bytes<'_>) -> Result<Option<(Vec<u8>, u32)>, StageError> {
 }
 
 /// The content of a block, and where it begins.
-fn block(bytes: &mut Bytes<'_>, span: &mut Span) -> Result<(Vec<u8>, u64), StageError> {
+fn block<K: Copy>(bytes: &mut Bytes<'_>, span: &mut Span<K>) -> Result<(Vec<u8>, u64), StageError> {
     let at = bytes.offset();
     let size = u32::from_le_bytes(bytes.array("the size of a block")?);
     if size > LARGEST {
@@ -146,16 +190,17 @@ fn block(bytes: &mut Bytes<'_>, span: &mut Span) -> Result<(Vec<u8>, u64), Stage
     Ok((block, start))
 }
 
-struct Reader {
+struct Reader<'a, E: Events> {
     version: u32,
     wide: bool,
-    kinds: Kinds,
-    span: Span,
+    kinds: Kinds<E::Kind>,
+    span: Span<E::Kind>,
     sequences: Sequences,
+    events: &'a mut E,
 }
 
-impl Reader {
-    fn trace(&mut self, version: u32, bytes: &mut Bytes<'_>, replay: &mut Replay) -> Result<(), StageError> {
+impl<E: Events> Reader<'_, E> {
+    fn trace(&mut self, version: u32, bytes: &mut Bytes<'_>) -> Result<(), StageError> {
         let at = bytes.offset();
         let body: [u8; 48] = bytes.array("the description of the trace")?;
         let mut fields = Cursor(&body);
@@ -171,7 +216,7 @@ impl Reader {
         self.version = version;
         self.wide = pointer == 8;
         let origin_us = since_1970(year, month, day, hour * 3_600_000 + minute * 60_000 + second * 1000 + milli);
-        replay.clock = Clock { frequency: frequency as f64, origin_us, origin };
+        self.events.trace(&Trace { version, wide: self.wide, frequency, origin, origin_us });
         Ok(())
     }
 
@@ -193,7 +238,7 @@ impl Reader {
         while !rest.0.is_empty() {
             let at = start + (block.len() - rest.0.len()) as u64;
             let whole = match header.next(form, &mut rest) {
-                Some(payload) => self.kinds.define(payload)?,
+                Some(payload) => self.kinds.define(payload, E::kind)?,
                 None => false,
             };
             if !whole {
@@ -222,7 +267,8 @@ impl Reader {
             };
             self.sequences.event(header.capture_thread, header.sequence)?;
             if let Some(kind) = kind {
-                let begin = block.len() - rest.0.len() - header.padding - payload.len();
+                // Behind the payload there may be padding.
+                let begin = payload.as_ptr().addr() - block.as_ptr().addr();
                 self.span.hold((kind, header.time, header.stack), (number, begin, payload.len()))?;
             }
         }
@@ -254,17 +300,17 @@ impl Reader {
         self.span.keep(block, start)
     }
 
-    fn sequence_point(&mut self, bytes: &mut Bytes<'_>, replay: &mut Replay) -> Result<(), StageError> {
+    fn sequence_point(&mut self, bytes: &mut Bytes<'_>) -> Result<(), StageError> {
         let (block, start) = block(bytes, &mut self.span)?;
-        self.release(bytes, replay)?;
+        self.release(bytes)?;
         if !self.sequences.point(&block)? {
             return Err(bytes.error(start, "a sequence point", "the end of its block"));
         }
         Ok(())
     }
 
-    fn release(&mut self, bytes: &Bytes<'_>, replay: &mut Replay) -> Result<(), StageError> {
-        match self.span.release(self.wide, replay)? {
+    fn release(&mut self, bytes: &Bytes<'_>) -> Result<(), StageError> {
+        match self.span.release(self.wide, self.events)? {
             Ok(()) => Ok(()),
             Err(Short(at)) => Err(bytes.error(at, "the fields of an event", "the end of its payload")),
         }

@@ -1,60 +1,20 @@
-//! The columns of nodes and edges, written node by node.
+//! The columns of nodes and edges, written node by node, for formats in which edges need not be kept.
 
-use super::Choices;
-use super::degrees::InDegrees;
-use super::names::Names;
-use super::ways::{Way, Ways};
+use crate::degrees::InDegrees;
+use crate::ways::{Way, Ways};
 use heaplake_kit::{ColumnWriter, Scratch, StageError, Store};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
-/// Kinds of nodes, as in the table of nodes.
-pub const NODE_KINDS: [&str; 5] = ["root", "instance", "object array", "primitive array", "class"];
-
-/// Positions in [`NODE_KINDS`].
-pub mod node_kind {
-    /// The synthetic root.
-    pub const ROOT: u8 = 0;
-    /// An instance of a class.
-    pub const INSTANCE: u8 = 1;
-    /// An array of references.
-    pub const OBJECT_ARRAY: u8 = 2;
-    /// An array of primitive values.
-    pub const PRIMITIVE_ARRAY: u8 = 3;
-    /// A class.
-    pub const CLASS: u8 = 4;
-}
-
-/// Kinds of edges, as in the table of edges, and whether their names are numbers.
-pub const EDGE_KINDS: [(&str, bool); 8] = [
-    ("root", false),
-    ("class", false),
-    ("field", false),
-    ("element", true),
-    ("static", false),
-    ("superclass", false),
-    ("loader", false),
-    ("local", false),
-];
-
-/// Positions in [`EDGE_KINDS`].
-pub mod edge_kind {
-    /// From the root; the name is the kind of root.
-    pub const ROOT: u8 = 0;
-    /// To the class of an object.
-    pub const CLASS: u8 = 1;
-    /// A field of an instance.
-    pub const FIELD: u8 = 2;
-    /// An element of an array.
-    pub const ELEMENT: u8 = 3;
-    /// A static field of a class.
-    pub const STATIC: u8 = 4;
-    /// To the superclass of a class.
-    pub const SUPERCLASS: u8 = 5;
-    /// To the loader of a class.
-    pub const LOADER: u8 = 6;
-    /// From a thread to what its stack refers to; the name is the frame.
-    pub const LOCAL: u8 = 7;
+/// Which tables are wanted, as far as a reader of a format cares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The table of nodes, or what else looks at numbers of edges.
+    pub nodes: bool,
+    /// The table of edges.
+    pub edges: bool,
+    /// That of chains, which asks how holding edges are called.
+    pub ways: bool,
 }
 
 /// What an edge means for reachability.
@@ -68,37 +28,13 @@ pub enum Holding {
     No,
 }
 
-/// Names of edges that have no name in the dump.
-#[derive(Clone, Copy)]
-pub struct EdgeNames {
-    /// To the class of an object.
-    pub class: StringId,
-    /// To a superclass.
-    pub superclass: StringId,
-    /// To a loader.
-    pub loader: StringId,
-}
-
-impl EdgeNames {
-    /// Takes them into the string table.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn intern(names: &mut Names) -> Result<Self, StageError> {
-        Ok(Self {
-            class: names.intern(b"<class>")?,
-            superclass: names.intern(b"<super>")?,
-            loader: names.intern(b"<classloader>")?,
-        })
-    }
-}
-
 struct EdgeColumns {
     kind: ColumnWriter<u8>,
     name: ColumnWriter<u32>,
     to: ColumnWriter<NodeId>,
     flags: ColumnWriter<u8>,
-    names: EdgeNames,
+    /// Names of edges whose kind has one name for all, by kind.
+    names: Vec<Option<StringId>>,
 }
 
 /// See the module. All edges of a node come before the node is ended.
@@ -125,19 +61,20 @@ pub struct Output<D> {
 }
 
 impl<D: Store<u8>> Output<D> {
-    /// Begins with the root. `in_degrees` is nothing where there is no table of nodes.
+    /// Begins with the root. `in_degrees` is nothing where there is no table of nodes; `edge_names` are those of kinds
+    /// all of whose edges have one name, by kind.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
     pub fn create(
-        choices: Choices,
+        wanted: Wanted,
         in_degrees: Option<InDegrees<D>>,
-        names: EdgeNames,
+        edge_names: Vec<Option<StringId>>,
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
-        let edges = if choices.edges { Some(EdgeColumns::create(names, scratch)?) } else { None };
-        let ways = if choices.ways { Some(Ways::create(scratch)?) } else { None };
-        let counted = choices.edges || choices.nodes;
+        let edges = if wanted.edges { Some(EdgeColumns::create(edge_names, scratch)?) } else { None };
+        let ways = if wanted.ways { Some(Ways::create(scratch)?) } else { None };
+        let counted = wanted.edges || wanted.nodes;
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
             class: ColumnWriter::create(scratch, columns::NODE_CLASS)?,
@@ -238,7 +175,7 @@ impl<D: Store<u8>> Output<D> {
 }
 
 impl EdgeColumns {
-    fn create(names: EdgeNames, scratch: &Scratch) -> Result<Self, StageError> {
+    fn create(names: Vec<Option<StringId>>, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
             name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
@@ -250,12 +187,8 @@ impl EdgeColumns {
 
     fn push(&mut self, to: NodeId, kind: u8, name: u32, holds: bool) -> Result<(), StageError> {
         self.kind.push(kind)?;
-        self.name.push(match kind {
-            edge_kind::CLASS => self.names.class.0,
-            edge_kind::SUPERCLASS => self.names.superclass.0,
-            edge_kind::LOADER => self.names.loader.0,
-            _ => name,
-        })?;
+        let fixed = self.names.get(usize::from(kind)).copied().flatten();
+        self.name.push(fixed.map_or(name, |name| name.0))?;
         self.to.push(to)?;
         self.flags.push(if holds { edge_flags::HOLDS | edge_flags::FOLLOWED } else { 0 })
     }

@@ -1,7 +1,7 @@
 //! Numbers of events by thread: gaps are events that the recorder had no room for.
 
 use super::cursor::Cursor;
-use crate::charge::Charge;
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 

@@ -1,23 +1,111 @@
-//! Payloads of events, handed to the replay.
+//! `.nettrace`, as .NET's EventPipe writes it: payloads of events, handed to the replay.
+//!
+//! Versions 4 and 5 of the container are read; version 6 is refused by name.
 
-use super::cursor::Cursor;
-use super::kinds::Kind;
-use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
+use crate::events::{Allocation, Clock, CollectionStart, Range, Reason, Root};
 use crate::replay::Replay;
-use crate::stacks::Frames;
+use crate::stacks::{self, EMPTY, Frames};
 use crate::symbols::Function;
 use crate::track::Survival;
-use heaplake_kit::StageError;
+use heaplake_kit::{Budget, StageError};
+use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
+use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace, payload};
 
-/// What stands around a payload.
-#[derive(Clone, Copy, Debug)]
-pub struct Around {
-    /// Number of the stack.
-    pub stack: u32,
-    /// When, in ticks.
-    pub time: u64,
-    /// Whether pointers have eight bytes.
-    pub wide: bool,
+pub use heaplake_nettrace::MAGIC;
+
+/// Reads a trace from its magic to its end; gives its version.
+///
+/// # Errors
+/// [`StageError::Input`] for what is not of the format, and those of the replay.
+pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+    let outcome = heaplake_nettrace::read(bytes, &mut Reader(replay), budget)?;
+    replay.anomalies.unknown_stacks += outcome.unknown_stacks;
+    replay.anomalies.lost_events += outcome.lost_events;
+    Ok(Some(outcome.version.to_string()))
+}
+
+/// An event that means something to a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A collection begins (version of the payload).
+    Start(u32),
+    /// It ends.
+    End,
+    /// So many bytes were allocated (version of the payload).
+    Tick(u32),
+    /// An object was allocated.
+    Allocation,
+    /// Types.
+    Types,
+    /// Roots.
+    Roots,
+    /// Objects of a walk of the heap.
+    Nodes,
+    /// Ranges that survive where they are.
+    Surviving,
+    /// Ranges that move.
+    Moved,
+    /// Addresses of a generation.
+    Range,
+    /// A method with its code.
+    Method,
+    /// A module.
+    Module,
+}
+
+struct Reader<'a>(&'a mut Replay);
+
+impl Events for Reader<'_> {
+    type Kind = Kind;
+
+    fn kind(provider: &str, event: u32, version: u32) -> Option<Kind> {
+        Some(match (provider, event) {
+            (RUNTIME, 1) => Kind::Start(version),
+            (RUNTIME, 2) => Kind::End,
+            (RUNTIME, 10) => Kind::Tick(version),
+            (RUNTIME, 20 | 32) => Kind::Allocation,
+            (RUNTIME, 15) => Kind::Types,
+            (RUNTIME, 16) => Kind::Roots,
+            (RUNTIME, 18) => Kind::Nodes,
+            (RUNTIME, 21) => Kind::Surviving,
+            (RUNTIME, 22) => Kind::Moved,
+            (RUNTIME, 23) => Kind::Range,
+            // Loaded and unloaded; at the beginning and the end of a rundown.
+            (RUNTIME | RUNDOWN, 143 | 144) => Kind::Method,
+            (RUNTIME, 152) | (RUNDOWN, 153 | 154) => Kind::Module,
+            _ => return None,
+        })
+    }
+
+    fn trace(&mut self, trace: &Trace) {
+        let &Trace { frequency, origin_us, origin, .. } = trace;
+        self.0.clock = Clock { frequency: frequency as f64, origin_us, origin };
+    }
+
+    #[inline]
+    fn event(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        around: Around,
+        stacks: &mut Stacks<'_>,
+    ) -> Result<bool, StageError> {
+        apply(kind, payload, around, self.0, &mut Written(stacks))
+    }
+}
+
+/// The stacks that the trace has written.
+struct Written<'a, 'b>(&'a mut Stacks<'b>);
+
+impl Frames for Written<'_, '_> {
+    #[inline]
+    fn node(&mut self, stack: u32, stacks: &mut stacks::Stacks) -> Result<u32, StageError> {
+        if stack == 0 {
+            return Ok(EMPTY);
+        }
+        let node = self.0.named(stack, |frames| stacks.whole(frames))?;
+        Ok(node.unwrap_or(EMPTY))
+    }
 }
 
 /// All generations that a collection of the oldest one condemns, as bits.
@@ -30,14 +118,14 @@ const CONCURRENT: u32 = 0b1_1100;
 ///
 /// # Errors
 /// Those of the replay.
-pub fn apply(
+fn apply(
     kind: Kind,
-    payload: &[u8],
+    bytes: &[u8],
     around: Around,
     replay: &mut Replay,
     frames: &mut impl Frames,
 ) -> Result<bool, StageError> {
-    let mut fields = Cursor(payload);
+    let mut fields = Cursor(bytes);
     match kind {
         Kind::Allocation => {
             let Some(allocation) = allocation(&mut fields, around) else { return Ok(false) };
@@ -67,7 +155,7 @@ pub fn apply(
             replay.symbols.load(start, size, function)?;
         }
         Kind::Module => {
-            let Some((module, path)) = module(&mut fields) else { return Ok(false) };
+            let Some((module, path)) = payload::module(&mut fields) else { return Ok(false) };
             replay.symbols.name_module(module, &path)?;
         }
         Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
@@ -142,27 +230,13 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     Some((start, size, Function { handle, name, signature, module, ..Function::default() }))
 }
 
-fn module(fields: &mut Cursor<'_>) -> Option<(u64, String)> {
-    let module = fields.u64()?;
-    fields.u64()?; // assembly
-    fields.take(8)?; // flags, reserved
-    let managed = fields.utf16()?;
-    Some((module, if managed.is_empty() { fields.utf16()? } else { managed }))
-}
-
 /// An event of many entries. Counts and entries must agree; what was handed on before the end stays.
 fn bulk(
     fields: &mut Cursor<'_>,
     indexed: bool,
     mut entry: impl FnMut(&mut Cursor<'_>) -> Result<bool, StageError>,
 ) -> Result<bool, StageError> {
-    if indexed && fields.u32().is_none() {
-        return Ok(false);
-    }
-    let Some(count) = fields.u32() else { return Ok(false) };
-    if fields.u16().is_none() {
-        return Ok(false);
-    }
+    let Some(payload::Bulk { count, .. }) = payload::Bulk::read(fields, indexed) else { return Ok(false) };
     for _ in 0..count {
         if !entry(fields)? {
             return Ok(false);
@@ -171,38 +245,17 @@ fn bulk(
     Ok(true)
 }
 
-/// A bit of the flags of types: its objects are arrays.
-const ARRAY: u32 = 8;
-
 fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageError> {
-    let mut one = || {
-        let handle = fields.u64()?;
-        fields.take(12)?; // module, name id
-        let flags = fields.u32()?;
-        fields.u8()?; // kind of element
-        let name = fields.utf16()?;
-        let parameters = fields.u32()?;
-        fields.take((parameters as usize).checked_mul(8)?)?;
-        Some((handle, flags, name))
-    };
-    let Some((handle, flags, name)) = one() else { return Ok(false) };
-    if !name.is_empty() {
-        let name = if flags & ARRAY != 0 && !name.ends_with(']') { format!("{name}[]") } else { name };
-        replay.types.name(handle, name.as_bytes())?;
+    let Some(of) = payload::Type::read(fields) else { return Ok(false) };
+    if !of.name.is_empty() {
+        replay.types.name(of.id, of.display().as_bytes())?;
     }
     Ok(true)
 }
 
 fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
-    let mut one = || {
-        fields.pointer(wide)?;
-        let kind = fields.u8()?;
-        fields.u32()?;
-        fields.pointer(wide)?;
-        Some(kind)
-    };
-    let Some(kind) = one() else { return false };
-    replay.root(match kind {
+    let Some(root) = payload::Root::read(fields, wide) else { return false };
+    replay.root(match root.kind {
         0 => Root::Stack,
         1 => Root::Finalizer,
         2 => Root::Handle,
@@ -212,10 +265,9 @@ fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
 }
 
 fn node(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
-    let address = fields.pointer(wide);
-    match (address, fields.take(24)) {
-        (Some(address), Some(_)) => replay.walked(address).map(|()| true),
-        _ => Ok(false),
+    match payload::Node::read(fields, wide) {
+        Some(node) => replay.walked(node.address).map(|()| true),
+        None => Ok(false),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counting what hash tables and small texts take.
 
-use heaplake_kit::{Budget, Reservation, StageError};
+use crate::{Budget, Reservation, StageError};
 
 /// Bytes that are reserved at once, so that counting costs nothing per item.
 const STEP: u64 = 64 << 10;

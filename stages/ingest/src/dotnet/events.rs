@@ -1,0 +1,383 @@
+//! Walks of the heap among the events of a trace.
+//!
+//! The runtime walks the heap at the end of a full collection. Between the collection's beginning and end come its roots,
+//! objects and references, each kind in events of many entries, which are numbered from 0 so that a lost one shows. The
+//! references of all objects are one sequence: an object says how many are its own. Types may be defined before, between
+//! and after, modules even at the end of the trace.
+
+use super::recorder::{Dependent, Recorder, Root, root_kind};
+use super::types::Types;
+use super::{FIRST, Walk};
+use crate::names::Names;
+use heaplake_kit::{Context, InputError, Scratch, StageError};
+use heaplake_nettrace::blocks::HINT;
+use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
+use heaplake_nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, payload};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::Facts;
+
+/// What errors about walks that are not there advise.
+const RECORD: &str = "record with the keyword GCHeapDump (0x100000) and level 5, or name the trace to heaplake replay";
+const CHOOSE: &str = "give another number to --walk, or last";
+
+/// An event that means something to a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A collection begins.
+    Start,
+    /// It ends.
+    End,
+    /// Types.
+    Types,
+    /// A module.
+    Module,
+    /// Static fields.
+    Statics,
+    /// Events of a walk that are numbered.
+    Numbered(Series),
+}
+
+/// The kinds of events of a walk that are numbered, each for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// Roots.
+    Roots,
+    /// Dependent handles.
+    Dependents,
+    /// Objects.
+    Nodes,
+    /// References.
+    Edges,
+}
+
+impl Series {
+    fn name(self) -> &'static str {
+        ["roots", "dependent handles", "objects", "references"][self as usize]
+    }
+}
+
+/// A walk in progress.
+struct Current {
+    recorder: Option<Recorder>,
+    /// The number that the next event of each series has.
+    next: [u32; 4],
+    /// Where its first event of objects begins.
+    offset: u64,
+    /// When the walk began, in ticks.
+    time: u64,
+    /// What is wrong with it: where, what was expected and what was found.
+    defect: Option<(u64, String, String)>,
+}
+
+impl Current {
+    fn has_objects(&self) -> bool {
+        self.next[Series::Nodes as usize] > 0
+    }
+}
+
+/// A walk that was taken.
+struct Taken {
+    number: u32,
+    objects: u64,
+    unit: u32,
+    offset: u64,
+    time: u64,
+    defect: Option<(u64, String, String)>,
+}
+
+/// Takes one walk out of a trace.
+pub struct Walker<'a> {
+    name: String,
+    wanted: Option<u32>,
+    scratch: &'a Scratch,
+    context: &'a Context<'a>,
+    trace: Option<Trace>,
+    types: Types,
+    names: Names,
+    current: Option<Current>,
+    taken: Option<Taken>,
+    walks: u32,
+    weak_roots: u64,
+}
+
+impl<'a> Walker<'a> {
+    /// Takes the walk with this number, or the last one. Messages call the trace `name`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn new(
+        name: String,
+        wanted: Option<u32>,
+        scratch: &'a Scratch,
+        context: &'a Context<'a>,
+    ) -> Result<Self, StageError> {
+        Ok(Self {
+            name,
+            wanted,
+            scratch,
+            context,
+            trace: None,
+            types: Types::new(&context.budget)?,
+            names: Names::create(&context.budget, scratch)?,
+            current: None,
+            taken: None,
+            walks: 0,
+            weak_roots: 0,
+        })
+    }
+
+    fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
+        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
+        InputError { file, offset, expected, found, hint: HINT }.into()
+    }
+
+    /// The walk in progress, begun if there is none.
+    fn current(&mut self, around: Around) -> Result<&mut Current, StageError> {
+        if self.current.is_none() {
+            let is_wanted = self.wanted.is_none_or(|wanted| wanted == self.walks + 1);
+            let recorder = if is_wanted { Some(Recorder::create(self.scratch, &self.context.budget)?) } else { None };
+            let (offset, time) = (around.offset, around.time);
+            self.current = Some(Current { recorder, next: [0; 4], offset, time, defect: None });
+            if is_wanted {
+                self.weak_roots = 0;
+                self.taken = None;
+            }
+        }
+        self.current.as_mut().ok_or(StageError::Cancelled)
+    }
+
+    /// Ends the walk in progress; one that has come to no object was none.
+    fn end(&mut self) -> Result<(), StageError> {
+        let Some(current) = self.current.take() else { return Ok(()) };
+        if !current.has_objects() {
+            return Ok(());
+        }
+        self.walks += 1;
+        let Some(recorder) = current.recorder else { return Ok(()) };
+        let recorded = recorder.finish(self.scratch, &self.context.budget)?;
+        let short = (recorded.promised != recorded.references).then(|| {
+            let expected = format!("a walk with {} references", recorded.promised);
+            (current.offset, expected, format!("one with {}", recorded.references))
+        });
+        self.taken = Some(Taken {
+            number: self.walks,
+            objects: recorded.objects,
+            unit: recorded.unit,
+            offset: current.offset,
+            time: current.time,
+            defect: current.defect.or(short),
+        });
+        Ok(())
+    }
+
+    /// What the trace came to: the walk that is wanted, names and keys of classes.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where that walk is not there or not whole; [`StageError::Io`], [`StageError::Budget`].
+    pub fn finish(mut self, outcome: &Outcome, end: u64) -> Result<Walk, StageError> {
+        self.end()?;
+        let Some(taken) = self.taken.take() else {
+            let (file, offset) = (self.name, end);
+            return Err(match (self.walks, self.wanted) {
+                (0, _) => {
+                    let (expected, found) = ("a walk of the heap in the trace".to_owned(), "none".to_owned());
+                    InputError { file, offset, expected, found, hint: RECORD }.into()
+                }
+                (walks, wanted) => {
+                    let expected = format!("walk {} of the heap", wanted.unwrap_or_default());
+                    let found = format!("{walks} in the trace");
+                    InputError { file, offset, expected, found, hint: CHOOSE }.into()
+                }
+            });
+        };
+        if let Some((offset, expected, found)) = taken.defect {
+            let (number, walks) = (taken.number, self.walks);
+            return Err(self.error(offset, expected, format!("{found} (walk {number} of {walks})")));
+        }
+        let unknown = self.types.write(&mut self.names, self.scratch, &self.context.budget)?;
+        self.names.finish()?;
+        let mut remarks = Vec::new();
+        if self.walks > 1 {
+            remarks.push(format!("the trace has {} walks of the heap; this is number {}", self.walks, taken.number));
+        }
+        if unknown > 0 {
+            remarks.push(format!("the trace does not say what {unknown} of its types are"));
+        }
+        if outcome.lost_events > 0 {
+            remarks.push(format!("the recorder had no room for {} events, none of this walk", outcome.lost_events));
+        }
+        let facts = Facts {
+            format: super::TRACE.to_owned(),
+            format_version: Some(outcome.version.to_string()),
+            node_count: taken.objects + u64::from(FIRST),
+            class_count: u64::from(self.types.count()) + 1,
+            root: NodeId(super::ROOT),
+            counts_empty: true,
+            follows_holding: true,
+            captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),
+            remarks,
+            ..Facts::default()
+        };
+        let (offset, unit, types) = (taken.offset, taken.unit, self.types.count());
+        Ok(Walk {
+            name: self.name,
+            offset,
+            unit,
+            types,
+            by_address: true,
+            nodes: false,
+            edges: false,
+            ways: false,
+            facts,
+        })
+    }
+
+    /// The head of a numbered event. A number that is not the next one is that of a new walk, or a defect.
+    fn numbered(&mut self, series: Series, fields: &mut Cursor<'_>, around: Around) -> Result<Option<u32>, StageError> {
+        let Some(payload::Bulk { index, count }) = payload::Bulk::read(fields, true) else { return Ok(None) };
+        if index == 0 && self.current.as_ref().is_some_and(|current| current.next[series as usize] > 0) {
+            self.end()?;
+        }
+        let current = self.current(around)?;
+        let expected = current.next[series as usize];
+        if index != expected && current.defect.is_none() {
+            let expected = format!("event {expected} of the {} of a walk", series.name());
+            current.defect = Some((around.offset, expected, format!("event {index}: the recorder lost events")));
+        }
+        if series == Series::Nodes && expected == 0 {
+            current.offset = around.offset;
+        }
+        current.next[series as usize] = index.wrapping_add(1);
+        Ok(Some(count))
+    }
+
+    fn bulk(&mut self, series: Series, fields: &mut Cursor<'_>, around: Around) -> Result<bool, StageError> {
+        let Some(count) = self.numbered(series, fields, around)? else { return Ok(false) };
+        let Some(current) = &mut self.current else { return Ok(true) };
+        let Some(recorder) = &mut current.recorder else { return Ok(true) };
+        let wide = around.wide;
+        for _ in 0..count {
+            match series {
+                Series::Nodes => {
+                    let Some(node) = payload::Node::read(fields, wide) else { return Ok(false) };
+                    let references = u32::try_from(node.references).unwrap_or(u32::MAX);
+                    let of_type = self.types.position(node.type_id)?;
+                    recorder.object(node.address, node.size, of_type, references)?;
+                }
+                Series::Edges => {
+                    let Some(target) = fields.pointer(wide) else { return Ok(false) };
+                    if fields.u32().is_none() {
+                        return Ok(false);
+                    }
+                    recorder.reference(target)?;
+                }
+                Series::Dependents => {
+                    let (key, value, at) = (fields.pointer(wide), fields.pointer(wide), fields.pointer(wide));
+                    let (Some(key), Some(value), Some(_)) = (key, value, at) else { return Ok(false) };
+                    recorder.dependent(Dependent { key, value })?;
+                }
+                Series::Roots => {
+                    let Some(root) = payload::Root::read(fields, wide) else { return Ok(false) };
+                    if root.flags & payload::Root::WEAK != 0 {
+                        self.weak_roots += 1;
+                    } else if root.object != 0 {
+                        let (object, kind) = (root.object, kind_of(root));
+                        recorder.root(Root { object, kind, of_type: 0, field: StringId::NONE, padding: 0 })?;
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn types(&mut self, fields: &mut Cursor<'_>) -> Result<bool, StageError> {
+        let Some(payload::Bulk { count, .. }) = payload::Bulk::read(fields, false) else { return Ok(false) };
+        for _ in 0..count {
+            let Some(of) = payload::Type::read(fields) else { return Ok(false) };
+            self.types.define(of)?;
+        }
+        Ok(true)
+    }
+
+    fn statics(&mut self, fields: &mut Cursor<'_>, around: Around) -> Result<bool, StageError> {
+        const THREAD_LOCAL: u32 = 1;
+        let (Some(count), Some(_), Some(_)) = (fields.u32(), fields.u64(), fields.u16()) else { return Ok(false) };
+        for _ in 0..count {
+            let mut entry = || {
+                fields.u64()?; // where the field lies
+                Some((fields.u64()?, fields.u64()?, fields.u32()?, fields.utf16()?))
+            };
+            let Some((object, type_id, flags, field)) = entry() else { return Ok(false) };
+            let field = self.names.intern(field.as_bytes())?;
+            let of_type = self.types.position(type_id)?;
+            let kind = if flags & THREAD_LOCAL == 0 { root_kind::STATIC } else { root_kind::THREAD_STATIC };
+            if let Some(recorder) = &mut self.current(around)?.recorder
+                && object != 0
+            {
+                recorder.root(Root { object, kind, of_type, field, padding: 0 })?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Events for Walker<'_> {
+    type Kind = Kind;
+
+    fn kind(provider: &str, event: u32, _: u32) -> Option<Kind> {
+        Some(match (provider, event) {
+            (RUNTIME, 1) => Kind::Start,
+            (RUNTIME, 2) => Kind::End,
+            (RUNTIME, 15) => Kind::Types,
+            (RUNTIME, 16) => Kind::Numbered(Series::Roots),
+            (RUNTIME, 17) => Kind::Numbered(Series::Dependents),
+            (RUNTIME, 18) => Kind::Numbered(Series::Nodes),
+            (RUNTIME, 19) => Kind::Numbered(Series::Edges),
+            (RUNTIME, 38) => Kind::Statics,
+            (RUNTIME, 152) | (RUNDOWN, 153 | 154) => Kind::Module,
+            _ => return None,
+        })
+    }
+
+    fn trace(&mut self, trace: &Trace) {
+        self.trace = Some(*trace);
+    }
+
+    fn event(&mut self, kind: Kind, bytes: &[u8], around: Around, _: &mut Stacks<'_>) -> Result<bool, StageError> {
+        let fields = &mut Cursor(bytes);
+        match kind {
+            // A collection inside another one has no walk of its own.
+            Kind::Start => {
+                if self.current.as_ref().is_some_and(Current::has_objects) {
+                    self.end()?;
+                }
+                Ok(true)
+            }
+            Kind::End => self.end().map(|()| true),
+            Kind::Types => self.types(fields),
+            Kind::Module => {
+                let Some((module, path)) = payload::module(fields) else { return Ok(false) };
+                self.types.module(module, &path).map(|()| true)
+            }
+            Kind::Statics => self.statics(fields, around),
+            Kind::Numbered(series) => self.bulk(series, fields, around),
+        }
+    }
+}
+
+/// Position of a root's kind in [`ROOT_KINDS`](super::recorder::ROOT_KINDS).
+fn kind_of(root: payload::Root) -> u32 {
+    match u32::from(root.kind) {
+        root_kind::HANDLE if root.flags & payload::Root::COUNTED != 0 => root_kind::COUNTED,
+        root_kind::HANDLE if root.flags & payload::Root::PINNED != 0 => root_kind::PINNED,
+        kind if kind < root_kind::PINNED => kind,
+        _ => root_kind::OTHER,
+    }
+}
+
+/// A tick as microseconds since 1970; nothing where the trace does not say.
+fn when(trace: &Trace, time: u64) -> Option<i64> {
+    let ticks = time.checked_sub(trace.origin)?;
+    let microseconds = u128::from(ticks) * 1_000_000 / u128::from((trace.frequency > 0).then_some(trace.frequency)?);
+    trace.origin_us.checked_add(i64::try_from(microseconds).ok()?)
+}

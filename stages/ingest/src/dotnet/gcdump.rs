@@ -1,0 +1,396 @@
+//! `.gcdump`: a heap as `dotnet-gcdump` and PerfView write it.
+//!
+//! The file is one object, `GCHeapDump`, and begins with another one inside it, the graph: types, then for each node where
+//! its description lies in the block of bytes that follows, then the addresses of the nodes. Nodes are described in the
+//! order in which they were walked and numbered in the order in which they were first heard of, so that the block is read
+//! at random; it is mapped where it fits into memory, and paged where not. What keeps objects alive are nodes, too, with
+//! types in square brackets.
+//!
+//! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes that says nothing of
+//! it; their numbers do not fit together, and are refused.
+
+use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
+use super::types::{Types, node_kind};
+use super::{DUMP, Walk};
+use crate::names::Names;
+use heaplake_kit::array::column_bytes;
+use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError};
+use heaplake_nettrace::Bytes;
+use heaplake_nettrace::payload::Type;
+use heaplake_schemas::ids::{MAX_NODES, NodeId};
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How a dump begins.
+pub const MAGIC: &[u8] = b"\x14\0\0\0!FastSerialization.1";
+
+/// Where each node is described.
+const LABEL: Column<u32> = Column::new("gcdump.label");
+/// The descriptions.
+const BLOCK: Column<u8> = Column::new("gcdump.block");
+
+/// Texts are cut where they are longer, bytes.
+const LONGEST: usize = 1 << 16;
+
+/// Bytes that are taken from the file at once.
+const PIECE: usize = 64 << 10;
+
+/// The oldest version of this layout.
+const OLDEST: u32 = 9;
+
+/// Tags of the container.
+mod tag {
+    pub const NULL: u8 = 1;
+    pub const REFERENCE: u8 = 2;
+    pub const BEGIN: u8 = 4;
+    pub const BEGIN_PRIVATE: u8 = 5;
+    pub const END: u8 = 6;
+    pub const BYTE: u8 = 8;
+}
+
+/// Reads a dump, to the columns of a walk.
+///
+/// # Errors
+/// [`StageError::Input`] with offset for everything wrong with the dump; [`StageError::Io`], [`StageError::Budget`].
+pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<Walk, StageError> {
+    let mut reader = Reader { bytes };
+    reader.bytes.array::<24>("the beginning of a .gcdump")?;
+    let (at, version, _) = reader.object("GCHeapDump")?;
+    if version < OLDEST {
+        return Err(reader.bytes.error(
+            at,
+            format!("a .gcdump of version {OLDEST} or later"),
+            format!("version {version}"),
+        ));
+    }
+    let (at, graph_version, least_reader) = reader.object("Graphs.MemoryGraph")?;
+    if least_reader > 0 {
+        let found = format!("version {graph_version} with names in other files");
+        return Err(reader.bytes.error(at, "a graph that names its types", found));
+    }
+    let graph = reader.graph(scratch, context)?;
+    let mut remarks = Vec::new();
+    let captured_at_us = reader.rest(&mut remarks)?;
+    let mut names = Names::create(&context.budget, scratch)?;
+    graph.types.write(&mut names, scratch, &context.budget)?;
+    names.finish()?;
+    let undescribed = graph.decode(reader.bytes, scratch, context)?;
+    if undescribed > 0 {
+        remarks.push(format!("{undescribed} nodes are referred to, but not described"));
+    }
+    scratch.discard(LABEL);
+    scratch.discard(BLOCK);
+    let types = graph.types.count();
+    let facts = Facts {
+        format: DUMP.to_owned(),
+        format_version: Some(version.to_string()),
+        node_count: graph.nodes,
+        class_count: u64::from(types) + 1,
+        root: NodeId(graph.root),
+        counts_empty: true,
+        follows_holding: true,
+        captured_at_us,
+        remarks,
+        ..Facts::default()
+    };
+    let name = name.to_owned();
+    Ok(Walk { name, offset: 0, unit: 0, types, by_address: false, nodes: false, edges: false, ways: false, facts })
+}
+
+struct Reader<'a, 'b> {
+    bytes: &'a mut Bytes<'b>,
+}
+
+/// The graph, as far as it is not in columns.
+struct Graph {
+    root: u32,
+    types: Types,
+    /// Size of the objects of each type that do not state their own.
+    sizes: BudgetVec<i32>,
+    nodes: u64,
+    /// Where the block begins in the file.
+    block: u64,
+}
+
+impl Reader<'_, '_> {
+    fn i32(&mut self, what: &str) -> Result<i32, StageError> {
+        self.bytes.array(what).map(i32::from_le_bytes)
+    }
+
+    fn i64(&mut self, what: &str) -> Result<i64, StageError> {
+        self.bytes.array(what).map(i64::from_le_bytes)
+    }
+
+    /// A number that counts something.
+    fn count(&mut self, what: &str) -> Result<u32, StageError> {
+        let at = self.bytes.offset();
+        let count = self.i32(what)?;
+        u32::try_from(count).map_err(|_| self.bytes.error(at, what, count.to_string()))
+    }
+
+    /// A text, cut where it is too long; nothing where there is none.
+    fn text(&mut self, what: &str) -> Result<Option<String>, StageError> {
+        let at = self.bytes.offset();
+        let length = self.i32(what)?;
+        if length == -1 {
+            return Ok(None);
+        }
+        let Ok(mut left) = usize::try_from(length) else {
+            return Err(self.bytes.error(at, what, format!("a text of {length} bytes")));
+        };
+        let mut text = Vec::new();
+        while left > 0 {
+            let piece = left.min(PIECE);
+            let before = text.len();
+            if self.bytes.append_to(&mut text, piece)? < piece {
+                return Err(self.bytes.error(at, format!("{what} of {length} bytes"), "the end of the file"));
+            }
+            if before >= LONGEST {
+                text.truncate(before);
+            }
+            left -= piece;
+        }
+        text.truncate(LONGEST);
+        Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// The beginning of an object of a type: where that is, its version, and that of readers that it asks for.
+    fn object(&mut self, expected: &str) -> Result<(u64, u32, u32), StageError> {
+        let at = self.bytes.offset();
+        let [tag] = self.bytes.array("an object")?;
+        let [of_type] = self.bytes.array("the type of an object")?;
+        let [kind] = self.bytes.array("the type of an object")?;
+        let begins = |tag| matches!(tag, tag::BEGIN | tag::BEGIN_PRIVATE);
+        if !begins(tag) || !begins(of_type) || !matches!(kind, tag::NULL | tag::REFERENCE) {
+            let found = format!("{tag:02x} {of_type:02x} {kind:02x}");
+            return Err(self.bytes.error(at, format!("an object of type {expected}"), found));
+        }
+        if kind == tag::REFERENCE {
+            self.i32("the type of an object")?;
+        }
+        let version = self.count("the version of an object")?;
+        let least_reader = self.count("the version of an object")?;
+        let name = self.text("the name of a type")?.unwrap_or_default();
+        let [end] = self.bytes.array("the end of a type")?;
+        if name != expected || end != tag::END {
+            return Err(self.bytes.error(at, format!("an object of type {expected}"), format!("{name:?}")));
+        }
+        Ok((at, version, least_reader))
+    }
+
+    fn graph(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<Graph, StageError> {
+        self.i64("the size of all objects")?;
+        let root_at = self.bytes.offset();
+        let root = self.count("the number of the root")?;
+        let count = self.count("the number of types")?;
+        let mut types = Types::new(&context.budget)?;
+        let mut sizes = context.budget.growing("sizes of types");
+        for id in 0..count {
+            let name = self.text("the name of a type")?.unwrap_or_default();
+            sizes.push(self.i32("the size of a type")?)?;
+            let module = self.text("the module of a type")?.unwrap_or_default();
+            let module_id = xxh3_64(module.as_bytes());
+            types.module(module_id, &module)?;
+            types.declare(Type::named(id.into(), module_id, name.clone()), kind_of(&name))?;
+        }
+        let nodes_at = self.bytes.offset();
+        let nodes = self.count("the number of nodes")?;
+        if u64::from(nodes) > MAX_NODES {
+            return Err(StageError::Overflow("the number of objects"));
+        }
+        if root >= nodes {
+            let expected = format!("a root among {nodes} nodes");
+            return Err(self.bytes.error(root_at, expected, format!("number {root}")));
+        }
+        let mut labels = ColumnWriter::create(scratch, LABEL)?;
+        for _ in 0..nodes {
+            labels.push(u32::from_le_bytes(self.bytes.array("where a node is described")?))?;
+        }
+        labels.finish()?;
+        let block = self.block(scratch)?;
+        let addresses_at = self.bytes.offset();
+        let addresses = self.count("the number of addresses")?;
+        if addresses != nodes {
+            let (expected, found) = (format!("addresses of {nodes} nodes"), format!("of {addresses}"));
+            return Err(self.bytes.error(addresses_at.max(nodes_at), expected, found));
+        }
+        let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
+        for _ in 0..nodes {
+            ids.push(u64::from_le_bytes(self.bytes.array("the address of a node")?))?;
+        }
+        ids.finish()?;
+        Ok(Graph { root, types, sizes, nodes: nodes.into(), block })
+    }
+
+    /// Copies the descriptions; gives where they begin.
+    fn block(&mut self, scratch: &Scratch) -> Result<u64, StageError> {
+        let at = self.bytes.offset();
+        let length = self.count("the length of the nodes")? as usize;
+        let start = self.bytes.offset();
+        let mut block = ColumnWriter::create(scratch, BLOCK)?;
+        let mut piece = Vec::new();
+        let mut left = length;
+        while left > 0 {
+            piece.clear();
+            let wanted = left.min(PIECE);
+            if self.bytes.append_to(&mut piece, wanted)? < wanted {
+                let found = format!("the end of the file after {}", length - left + piece.len());
+                return Err(self.bytes.error(at, format!("{length} bytes of nodes"), found));
+            }
+            block.extend(&piece)?;
+            left -= wanted;
+        }
+        block.finish()?;
+        Ok(start)
+    }
+
+    /// What follows the graph, as far as it says something of it: when the dump was made.
+    fn rest(&mut self, remarks: &mut Vec<String>) -> Result<Option<i64>, StageError> {
+        let at = self.bytes.offset();
+        let tail: [u8; 3] = self.bytes.array("the end of the graph")?;
+        if tail[0] != tag::BYTE || tail[2] != tag::END {
+            return Err(self.bytes.error(at, "the end of the graph", format!("{tail:02x?}")));
+        }
+        self.bytes.array::<1>("the width of pointers")?;
+        let part = |bytes: &mut Bytes<'_>| bytes.array("the part that the dump is of the heap").map(f32::from_le_bytes);
+        let (counts, sizes) = (part(self.bytes)?, part(self.bytes)?);
+        if counts != 1.0 || sizes != 1.0 {
+            remarks.push(format!(
+                "the dump is a sample: the heap has {counts} times the objects and {sizes} times the bytes"
+            ));
+        }
+        let scripts: [u8; 1] = self.bytes.array("what is known of scripts")?;
+        let heap: [u8; 1] = self.bytes.array("what is known of the heap")?;
+        if scripts != [tag::NULL] || heap != [tag::NULL] {
+            return Ok(None);
+        }
+        self.text("the log of the collection")?;
+        // Since the first day of year 1, in units of 100 nanoseconds.
+        const UNTIL_1970: i64 = 621_355_968_000_000_000;
+        let ticks = self.i64("the time of the collection")?;
+        Ok((ticks > UNTIL_1970).then(|| (ticks - UNTIL_1970) / 10))
+    }
+}
+
+/// Kind of the nodes of a type. Those that stand for roots have names in brackets, those of objects of COM too.
+fn kind_of(name: &str) -> u8 {
+    let wrapped = name.starts_with("[RCW ") || name.starts_with("[CCW ");
+    if name.starts_with('[') && !wrapped {
+        node_kind::ROOT
+    } else if name == "System.String" {
+        node_kind::STRING
+    } else if name.split(" (").next().is_some_and(|name| name.ends_with(']') && !wrapped) {
+        node_kind::ARRAY
+    } else {
+        node_kind::OBJECT
+    }
+}
+
+impl Graph {
+    /// Takes the descriptions of the nodes apart; gives the number of those that have none.
+    fn decode(&self, bytes: &Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
+        for column in [ROOTS.name, DEPENDENTS.name] {
+            scratch.discard_file(column);
+        }
+        let length = column_bytes(scratch, BLOCK);
+        let mut room = Room::plan(&context.budget, scratch, "nodes of a .gcdump", &[length]);
+        let mut cursor = Cursor { block: room.lookup(BLOCK)?, at: 0, length: length as usize };
+        let mut labels = ColumnReader::open(scratch, LABEL)?;
+        let mut types = ColumnWriter::create(scratch, TYPE)?;
+        let mut sizes = ColumnWriter::create(scratch, SIZE)?;
+        let mut degrees = ColumnWriter::create(scratch, DEGREE)?;
+        let mut targets = ColumnWriter::create(scratch, TARGET)?;
+        let mut undescribed = 0;
+        for node in 0..self.nodes as u32 {
+            let label = labels.next()?;
+            undescribed += u64::from(label == 0);
+            cursor.at = label as usize;
+            let defect = match self.node(node, &mut cursor, &mut targets)? {
+                // Descriptions do not overlap, and no reference takes less than a byte.
+                Ok(_) if targets.len() > length => "fewer references than bytes",
+                Ok(Node { of_type, size, references }) => {
+                    types.push(of_type)?;
+                    sizes.push(size)?;
+                    degrees.push(references)?;
+                    if node.is_multiple_of(1 << 16) {
+                        context.check()?;
+                    }
+                    continue;
+                }
+                Err(expected) => expected,
+            };
+            let found = format!("something else at node {node}");
+            return Err(bytes.error(self.block + u64::from(label), defect, found));
+        }
+        types.finish()?;
+        sizes.finish()?;
+        degrees.finish()?;
+        targets.finish()?;
+        Ok(undescribed)
+    }
+
+    /// A node at the cursor; inside, what was expected and is not there.
+    fn node(
+        &self,
+        node: u32,
+        cursor: &mut Cursor,
+        targets: &mut ColumnWriter<u64>,
+    ) -> Result<Result<Node, &'static str>, StageError> {
+        const INSIDE: &str = "a node inside the bytes of nodes";
+        let Some(type_and_size) = cursor.number()? else { return Ok(Err(INSIDE)) };
+        let Some(&of_type) = self.sizes[..].get((type_and_size >> 1) as u32 as usize) else {
+            return Ok(Err("a type among those of the file"));
+        };
+        let size = if type_and_size & 1 == 1 { cursor.number()? } else { Some(of_type) };
+        let (Some(size), Some(count)) = (size, cursor.number()?) else { return Ok(Err(INSIDE)) };
+        let (Ok(size), Ok(references)) = (u64::try_from(size), u32::try_from(count)) else {
+            return Ok(Err("a size and a number of references that are not negative"));
+        };
+        for _ in 0..references {
+            let Some(step) = cursor.number()? else { return Ok(Err(INSIDE)) };
+            let target = i64::from(node) + i64::from(step);
+            match u64::try_from(target) {
+                Ok(target) if target < self.nodes => targets.push(target)?,
+                _ => return Ok(Err("references to nodes of the file")),
+            }
+        }
+        Ok(Ok(Node { of_type: (type_and_size >> 1) as u32, size, references }))
+    }
+}
+
+struct Node {
+    of_type: u32,
+    size: u64,
+    references: u32,
+}
+
+/// Numbers of the block.
+struct Cursor {
+    block: Lookup<u8>,
+    at: usize,
+    length: usize,
+}
+
+impl Cursor {
+    /// A signed number of seven bits a byte, the highest first; nothing where the block ends, or the number does not.
+    fn number(&mut self) -> Result<Option<i32>, StageError> {
+        let mut number = 0i32;
+        for byte in 0..5 {
+            if self.at >= self.length {
+                return Ok(None);
+            }
+            let bits = self.block.get(self.at)?;
+            self.at += 1;
+            let low = i32::from(bits & 0x7f);
+            number = match byte {
+                // The highest of the first seven is the sign.
+                0 => low << 25 >> 25,
+                _ => number << 7 | low,
+            };
+            if bits & 0x80 == 0 {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+}

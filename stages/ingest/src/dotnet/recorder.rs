@@ -1,0 +1,192 @@
+//! The columns of one walk, as it comes by.
+
+use super::ROOT_ID;
+use crate::index::Chunks;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
+use heaplake_schemas::ids::{MAX_NODES, StringId};
+use heaplake_schemas::scratch::{self as columns, Column};
+
+/// Position of each object's type; the objects are those of [`columns::NODE_ID`] without the root.
+pub const TYPE: Column<u32> = Column::new("dotnet.type");
+/// Size of each object, bytes.
+pub const SIZE: Column<u64> = Column::new("dotnet.size");
+/// How many references each object has.
+pub const DEGREE: Column<u32> = Column::new("dotnet.degree");
+/// What they refer to: addresses, those of one object together.
+pub const TARGET: Column<u64> = Column::new("dotnet.target");
+/// The roots.
+pub const ROOTS: Column<Root> = Column::new("dotnet.root");
+/// The dependent handles.
+pub const DEPENDENTS: Column<Dependent> = Column::new("dotnet.dependent");
+
+/// A reference from outside the heap.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Root {
+    /// Address of the object.
+    pub object: u64,
+    /// Position in [`ROOT_KINDS`].
+    pub kind: u32,
+    /// Position of the type that has the static field.
+    pub of_type: u32,
+    /// Name of the static field; [`StringId::NONE`] for other roots.
+    pub field: StringId,
+    /// Not used.
+    pub padding: u32,
+}
+
+/// A handle by which one object keeps another one alive, as an entry of a `ConditionalWeakTable` does.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Dependent {
+    /// Address of the object that keeps.
+    pub key: u64,
+    /// Address of the object that is kept.
+    pub value: u64,
+}
+
+/// Kinds of roots, as edges call them.
+pub const ROOT_KINDS: [&str; 11] = [
+    "stack",
+    "finalizer queue",
+    "strong handle",
+    "older generation",
+    "sized reference handle",
+    "mark overflow",
+    "pinned handle",
+    "reference-counted handle",
+    "other",
+    "static",
+    "thread static",
+];
+
+/// Positions in [`ROOT_KINDS`] that follow from more than the kind that the runtime states.
+pub mod root_kind {
+    /// The runtime's kind of handles.
+    pub const HANDLE: u32 = 2;
+    /// A handle whose object may not move.
+    pub const PINNED: u32 = 6;
+    /// A handle that native code counts references to.
+    pub const COUNTED: u32 = 7;
+    /// What the runtime has no name for.
+    pub const OTHER: u32 = 8;
+    /// A static field.
+    pub const STATIC: u32 = 9;
+    /// A static field that every thread has its own of.
+    pub const THREAD_STATIC: u32 = 10;
+}
+
+/// Writes them.
+pub struct Recorder {
+    ids: ColumnWriter<u64>,
+    types: ColumnWriter<u32>,
+    sizes: ColumnWriter<u64>,
+    degrees: ColumnWriter<u32>,
+    targets: ColumnWriter<u64>,
+    roots: ColumnWriter<Root>,
+    dependents: ColumnWriter<Dependent>,
+    chunks: Chunks,
+    /// All bits that any address has.
+    bits: u64,
+    /// References that the objects so far promise.
+    promised: u64,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Objects.
+    pub objects: u64,
+    /// References that they promise.
+    pub promised: u64,
+    /// References.
+    pub references: u64,
+    /// What all addresses are multiples of, as a power of two.
+    pub unit: u32,
+}
+
+impl Recorder {
+    /// Starts a walk; what another one left is gone.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+        let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
+        ids.push(ROOT_ID)?;
+        Ok(Self {
+            ids,
+            types: ColumnWriter::create(scratch, TYPE)?,
+            sizes: ColumnWriter::create(scratch, SIZE)?,
+            degrees: ColumnWriter::create(scratch, DEGREE)?,
+            targets: ColumnWriter::create(scratch, TARGET)?,
+            roots: ColumnWriter::create(scratch, ROOTS)?,
+            dependents: ColumnWriter::create(scratch, DEPENDENTS)?,
+            chunks: Chunks::new(budget)?,
+            bits: 0,
+            promised: 0,
+        })
+    }
+
+    /// An object: its address, size and the position of its type, and how many references are promised.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+    #[inline]
+    pub fn object(&mut self, address: u64, size: u64, of_type: u32, references: u32) -> Result<(), StageError> {
+        if self.ids.len() >= MAX_NODES {
+            return Err(StageError::Overflow("the number of objects"));
+        }
+        self.bits |= address;
+        self.promised += u64::from(references);
+        self.chunks.note(address)?;
+        self.ids.push(address)?;
+        self.types.push(of_type)?;
+        self.sizes.push(size)?;
+        self.degrees.push(references)
+    }
+
+    /// A reference of the next object that still lacks some.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn reference(&mut self, address: u64) -> Result<(), StageError> {
+        self.targets.push(address)
+    }
+
+    /// A root.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn root(&mut self, root: Root) -> Result<(), StageError> {
+        self.roots.push(root)
+    }
+
+    /// A dependent handle.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn dependent(&mut self, dependent: Dependent) -> Result<(), StageError> {
+        self.dependents.push(dependent)
+    }
+
+    /// Ends the walk.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn finish(self, scratch: &Scratch, budget: &Budget) -> Result<Recorded, StageError> {
+        self.types.finish()?;
+        self.sizes.finish()?;
+        self.degrees.finish()?;
+        self.roots.finish()?;
+        self.dependents.finish()?;
+        self.chunks.write(budget, scratch)?;
+        Ok(Recorded {
+            objects: self.ids.finish()? - 1,
+            promised: self.promised,
+            references: self.targets.finish()?,
+            unit: self.bits.trailing_zeros(),
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! Types of a .NET heap: which there are, and what their classes are called.
+//!
+//! A type is known by the address of its description in the process, which other runs do not share. A class key is the
+//! name of the type; where several types have it, module and token of the type follow, which stay what they are as long as
+//! the module is the same.
+
+use crate::names::Names;
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
+use heaplake_nettrace::payload::Type;
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::owners::Origin;
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column};
+use rustc_hash::FxHashMap;
+
+/// Kind of the nodes of each type, a position in [`NODE_KINDS`].
+pub const KIND: Column<u8> = Column::new("dotnet.type_kind");
+
+/// Kinds of nodes, as in the table of nodes.
+pub const NODE_KINDS: [&str; 4] = ["root", "object", "array", "string"];
+
+/// Positions in [`NODE_KINDS`].
+pub mod node_kind {
+    /// The synthetic root.
+    pub const ROOT: u8 = 0;
+    /// An instance of a class.
+    pub const OBJECT: u8 = 1;
+    /// An array.
+    pub const ARRAY: u8 = 2;
+    /// A string.
+    pub const STRING: u8 = 3;
+}
+
+/// The class of the root, which comes after those of all types.
+pub const ROOT_CLASS: &[u8] = b"(root)";
+
+/// The module of types that name none which is known.
+const UNKNOWN: &str = "?";
+
+/// Modules of the platform.
+const PLATFORM: [&str; 4] = ["System", "mscorlib", "netstandard", "WindowsBase"];
+/// What others begin with.
+const PLATFORM_FAMILIES: [&str; 2] = ["System.", "Microsoft."];
+
+/// Bytes of an entry of the hash tables, with the room that they keep free.
+const ENTRY: u64 = 64;
+
+/// Arrays of arrays whose types have no names are looked into so deep.
+const DEEPEST: usize = 32;
+
+struct Known {
+    id: u64,
+    definition: Option<Type>,
+    /// Kind of its nodes, where that does not follow from the definition.
+    kind: Option<u8>,
+}
+
+/// The types, by the order in which they came up.
+pub struct Types {
+    by_id: FxHashMap<u64, u32>,
+    types: BudgetVec<Known>,
+    /// Names of modules, by address.
+    modules: FxHashMap<u64, String>,
+    charge: Charge,
+}
+
+impl Types {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            by_id: FxHashMap::default(),
+            types: budget.growing("the types of the heap"),
+            modules: FxHashMap::default(),
+            charge: Charge::new(budget, "the types of the heap")?,
+        })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.types.len() as u32
+    }
+
+    /// Position of the type with an id, which may not be defined yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Overflow`].
+    #[inline]
+    pub fn position(&mut self, id: u64) -> Result<u32, StageError> {
+        match self.by_id.get(&id) {
+            Some(&position) => Ok(position),
+            None => self.add(id),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, id: u64) -> Result<u32, StageError> {
+        self.charge.add(ENTRY)?;
+        // One class is that of the root.
+        let position = u32::try_from(self.types.len()).ok().filter(|&position| position < u32::MAX - 1);
+        let position = position.ok_or(StageError::Overflow("the number of types"))?;
+        self.types.push(Known { id, definition: None, kind: None })?;
+        self.by_id.insert(id, position);
+        Ok(position)
+    }
+
+    /// Says what a type is. Addresses are used again when a module is unloaded, so the last word counts.
+    ///
+    /// # Errors
+    /// As [`Self::position`].
+    pub fn define(&mut self, definition: Type) -> Result<(), StageError> {
+        let position = self.position(definition.id)? as usize;
+        let old = &mut self.types[position].definition;
+        let bytes = |definition: &Type| (definition.name.len() + 8 * definition.parameters.len()) as u64;
+        self.charge.add(bytes(&definition))?;
+        if let Some(old) = old {
+            self.charge.sub(bytes(old));
+        }
+        *old = Some(definition);
+        Ok(())
+    }
+
+    /// Says what a type is, and of what kind its nodes are.
+    ///
+    /// # Errors
+    /// As [`Self::position`].
+    pub fn declare(&mut self, definition: Type, kind: u8) -> Result<(), StageError> {
+        let position = self.position(definition.id)? as usize;
+        self.types[position].kind = Some(kind);
+        self.define(definition)
+    }
+
+    /// Says where the file of a module lies; its name without folder and ending is that of the module.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn module(&mut self, id: u64, path: &str) -> Result<(), StageError> {
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = file.strip_suffix(".dll").or_else(|| file.strip_suffix(".exe")).unwrap_or(file);
+        if self.modules.insert(id, name.to_owned()).is_none() {
+            self.charge.add(ENTRY + name.len() as u64)?;
+        }
+        Ok(())
+    }
+
+    fn definition(&self, id: u64) -> Option<&Type> {
+        self.by_id.get(&id).and_then(|&position| self.types[position as usize].definition.as_ref())
+    }
+
+    fn module_name(&self, module: u64) -> &str {
+        self.modules.get(&module).map_or(UNKNOWN, String::as_str)
+    }
+
+    /// What people call a type.
+    fn name(&self, of: &Known) -> String {
+        let Some(mut definition) = of.definition.as_ref() else { return "(unknown type)".to_owned() };
+        let mut dimensions = 0;
+        // Arrays without a name are called by what they are arrays of.
+        while definition.name.is_empty() && definition.is_array() && dimensions < DEEPEST {
+            let element = definition.parameters.first().and_then(|&id| self.definition(id));
+            let Some(element) = element else { break };
+            dimensions += 1;
+            definition = element;
+        }
+        let mut name = definition.display();
+        if name.is_empty() {
+            name = format!("{}!{:#x}", self.module_name(definition.module), definition.token);
+        }
+        (0..dimensions).for_each(|_| name.push_str("[]"));
+        name
+    }
+
+    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the names,
+    /// and the number of types of which nothing but the id is known.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn write(&self, names: &mut Names, scratch: &Scratch, budget: &Budget) -> Result<u64, StageError> {
+        let mut name_ids = budget.growing("names of classes");
+        for of in self.types.iter() {
+            name_ids.push(names.intern(self.name(of).as_bytes())?)?;
+        }
+        let _tables = budget.reserve("names of classes", self.types.len() as u64 * 3 * ENTRY)?;
+        // How many types share a name; and the module; and the token.
+        let (mut named, mut placed, mut numbered) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        for (of, &name) in self.types.iter().zip(name_ids.iter()) {
+            let (module, token) = place(of);
+            *named.entry(name).or_insert(0u32) += 1;
+            *placed.entry((name, self.module_name(module))).or_insert(0u32) += 1;
+            *numbered.entry((name, self.module_name(module), token)).or_insert(0u32) += 1;
+        }
+        let mut class_names: ColumnWriter<StringId> = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
+        let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
+        let mut kinds = ColumnWriter::create(scratch, KIND)?;
+        let mut unknown = 0;
+        let mut origins = Origins::create(scratch, budget)?;
+        for (of, &name) in self.types.iter().zip(name_ids.iter()) {
+            class_names.push(name)?;
+            keys.extend(self.name(of).as_bytes())?;
+            let (module, token) = place(of);
+            let module = self.module_name(module);
+            if named[&name] > 1 {
+                let token = if placed[&(name, module)] > 1 { format!(" {token:#x}") } else { String::new() };
+                keys.extend(format!(" ({module}{token})").as_bytes())?;
+            }
+            if numbered[&(name, module, place(of).1)] > 1 {
+                keys.extend(format!(" @ {:#x}", of.id).as_bytes())?;
+            }
+            keys.end()?;
+            origins.class(module, names)?;
+            unknown += u64::from(of.definition.is_none());
+            kinds.push(match &of.definition {
+                _ if of.kind.is_some() => of.kind.unwrap_or_default(),
+                Some(definition) if definition.is_string() => node_kind::STRING,
+                Some(definition) if definition.is_array() => node_kind::ARRAY,
+                _ => node_kind::OBJECT,
+            })?;
+        }
+        class_names.push(names.intern(ROOT_CLASS)?)?;
+        keys.push(ROOT_CLASS)?;
+        origins.finish(scratch)?;
+        class_names.finish()?;
+        keys.finish()?;
+        kinds.finish()?;
+        Ok(unknown)
+    }
+}
+
+/// From which modules the classes come, for the table of owners.
+struct Origins {
+    of_class: ColumnWriter<u32>,
+    rows: ColumnWriter<Origin>,
+    by_name: FxHashMap<StringId, u32>,
+    charge: Charge,
+}
+
+impl Origins {
+    fn create(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            of_class: ColumnWriter::create(scratch, columns::CLASS_ORIGIN)?,
+            rows: ColumnWriter::create(scratch, columns::ORIGIN)?,
+            by_name: FxHashMap::default(),
+            charge: Charge::new(budget, "modules of classes")?,
+        })
+    }
+
+    /// The module of the next class.
+    fn class(&mut self, module: &str, names: &mut Names) -> Result<(), StageError> {
+        if module == UNKNOWN || module.is_empty() {
+            return self.of_class.push(u32::MAX);
+        }
+        let name = names.intern(module.as_bytes())?;
+        let next = self.by_name.len() as u32;
+        let row = *self.by_name.entry(name).or_insert(next);
+        if row == next {
+            self.charge.add(ENTRY)?;
+            let platform =
+                PLATFORM.contains(&module) || PLATFORM_FAMILIES.iter().any(|start| module.starts_with(start));
+            let none = u32::MAX;
+            self.rows.push(Origin { script: none, package: name.0, loader: none, platform: platform.into() })?;
+        }
+        self.of_class.push(row)
+    }
+
+    /// Ends the columns; the last class is that of the root.
+    fn finish(mut self, scratch: &Scratch) -> Result<(), StageError> {
+        self.of_class.push(u32::MAX)?;
+        self.of_class.finish()?;
+        self.rows.finish()?;
+        // No single objects come from anywhere else than their classes.
+        ColumnWriter::create(scratch, columns::ORIGIN_NODE)?.finish()?;
+        ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?.finish().map(drop)
+    }
+}
+
+/// Module and token of a type.
+fn place(of: &Known) -> (u64, u32) {
+    of.definition.as_ref().map_or((0, 0), |definition| (definition.module, definition.token))
+}

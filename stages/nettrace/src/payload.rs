@@ -1,0 +1,139 @@
+//! Payloads that more than one reader of traces understands. All give nothing where the payload ends too early.
+
+use super::cursor::Cursor;
+
+/// The head of an event of many entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bulk {
+    /// Number of the event among those of its kind in one walk of the heap; 0 where the kind has none.
+    pub index: u32,
+    /// How many entries follow.
+    pub count: u32,
+}
+
+impl Bulk {
+    /// Of a kind of events that are numbered, or not.
+    pub fn read(fields: &mut Cursor<'_>, numbered: bool) -> Option<Self> {
+        let index = if numbered { fields.u32()? } else { 0 };
+        let count = fields.u32()?;
+        fields.u16()?; // instance of the runtime
+        Some(Self { index, count })
+    }
+}
+
+/// A type of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// Address of its description, by which objects name it.
+    pub id: u64,
+    /// Address of its module.
+    pub module: u64,
+    /// Number of its description in the module.
+    pub token: u32,
+    /// See [`Self::is_array`].
+    flags: u32,
+    /// Kind of its values, as in metadata.
+    element: u8,
+    /// Its name; empty where the recording was made without names.
+    pub name: String,
+    /// Types that it is made of: of the elements, or generic arguments.
+    pub parameters: Vec<u64>,
+}
+
+impl Type {
+    /// The next entry.
+    pub fn read(fields: &mut Cursor<'_>) -> Option<Self> {
+        let (id, module, token) = (fields.u64()?, fields.u64()?, fields.u32()?);
+        let (flags, element, name) = (fields.u32()?, fields.u8()?, fields.utf16()?);
+        let count = fields.u32()? as usize;
+        let mut parameters = Cursor(fields.take(count.checked_mul(8)?)?);
+        let parameters = std::iter::from_fn(|| parameters.u64()).collect();
+        Some(Self { id, module, token, flags, element, name, parameters })
+    }
+
+    /// One of which nothing but its name and module is known.
+    #[must_use]
+    pub fn named(id: u64, module: u64, name: String) -> Self {
+        Self { id, module, token: 0, flags: 0, element: 0, name, parameters: Vec::new() }
+    }
+
+    /// Whether its objects are arrays.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        self.flags & 8 != 0
+    }
+
+    /// Whether its objects are strings.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        const ELEMENT_TYPE_STRING: u8 = 14;
+        self.element == ELEMENT_TYPE_STRING
+    }
+
+    /// Its name as people write it: that of an array ends with brackets.
+    #[must_use]
+    pub fn display(&self) -> String {
+        match self.is_array() && !self.name.is_empty() && !self.name.ends_with(']') {
+            true => format!("{}[]", self.name),
+            false => self.name.clone(),
+        }
+    }
+}
+
+/// A reference from outside the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Address of the object; 0 for none.
+    pub object: u64,
+    /// 0 stack, 1 finalizer queue, 2 handle, others beyond.
+    pub kind: u8,
+    /// See the constants.
+    pub flags: u32,
+}
+
+impl Root {
+    /// The object may not move.
+    pub const PINNED: u32 = 1;
+    /// The reference does not keep the object alive.
+    pub const WEAK: u32 = 2;
+    /// Native code counts references to it.
+    pub const COUNTED: u32 = 8;
+
+    /// The next entry.
+    pub fn read(fields: &mut Cursor<'_>, wide: bool) -> Option<Self> {
+        let (object, kind, flags) = (fields.pointer(wide)?, fields.u8()?, fields.u32()?);
+        fields.pointer(wide)?; // where the reference lies
+        Some(Self { object, kind, flags })
+    }
+}
+
+/// An object of a walk of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its address.
+    pub address: u64,
+    /// Its size, bytes.
+    pub size: u64,
+    /// Its type.
+    pub type_id: u64,
+    /// How many references it has.
+    pub references: u64,
+}
+
+impl Node {
+    /// The next entry.
+    #[inline]
+    pub fn read(fields: &mut Cursor<'_>, wide: bool) -> Option<Self> {
+        let address = fields.pointer(wide)?;
+        Some(Self { address, size: fields.u64()?, type_id: fields.u64()?, references: fields.u64()? })
+    }
+}
+
+/// Address and file of a module.
+pub fn module(fields: &mut Cursor<'_>) -> Option<(u64, String)> {
+    let module = fields.u64()?;
+    fields.u64()?; // assembly
+    fields.take(8)?; // flags, reserved
+    let managed = fields.utf16()?;
+    Some((module, if managed.is_empty() { fields.utf16()? } else { managed }))
+}

@@ -1,0 +1,165 @@
+//! What the tables must say about a walk.
+
+use super::{Heap, Type};
+use crate::graph::{Arc, distances, dominators_by_deletion, retained};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is to be said of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTruth {
+    /// `object`, `array` or `string`.
+    pub kind: &'static str,
+    /// Name of the class.
+    pub class: String,
+    /// Its size.
+    pub shallow: u64,
+    /// What would go with it.
+    pub retained: u64,
+    /// Address of the object without which it could not be reached; nothing where that is the root.
+    pub dominator: Option<u64>,
+    /// References on the way from the root.
+    pub distance: Option<u32>,
+    /// Targets and kinds of its edges, those to objects of the walk.
+    pub edges: Vec<(u64, &'static str)>,
+}
+
+/// What is to be said of a walk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// The objects, by address.
+    pub nodes: BTreeMap<u64, NodeTruth>,
+    /// What the root refers to, and the names of these edges.
+    pub roots: BTreeSet<(u64, String)>,
+    /// Objects and bytes, by class key.
+    pub classes: BTreeMap<String, (u64, u64)>,
+}
+
+/// What is to be said of a walk of a heap.
+#[must_use]
+pub fn truth(heap: &Heap, walk: usize) -> Truth {
+    let walk = &heap.walks[walk];
+    let place: BTreeMap<u64, u32> = walk.objects.iter().map(|object| object.address).zip(1..).collect();
+    let n = walk.objects.len() + 1;
+    let mut arcs: Vec<Arc> = Vec::new();
+    let mut edges: BTreeMap<u64, Vec<(u64, &'static str)>> = BTreeMap::new();
+    for object in &walk.objects {
+        for reference in object.references.iter().filter(|address| place.contains_key(address)) {
+            arcs.push((place[&object.address], place[reference]));
+            edges.entry(object.address).or_default().push((*reference, "reference"));
+        }
+    }
+    // What one object keeps comes in the order of the walk.
+    let mut dependents = walk.dependents.clone();
+    dependents.sort_by_key(|(_, value)| place.get(value));
+    for (key, value) in &dependents {
+        if let (Some(&from), Some(&to)) = (place.get(key), place.get(value)) {
+            arcs.push((from, to));
+            edges.entry(*key).or_default().push((*value, "dependent"));
+        }
+    }
+    let roots = roots(heap, walk, &place);
+    arcs.extend(roots.iter().map(|(object, _)| (0, place[object])));
+    let far = distances(n, &arcs, 0);
+    // What nothing refers to is alive all the same.
+    let held: BTreeSet<u32> = arcs.iter().filter(|(from, to)| from != to).map(|&(_, to)| to).collect();
+    arcs.extend((1..n as u32).filter(|node| !held.contains(node)).map(|node| (0, node)));
+    let sizes: Vec<u64> = std::iter::once(0).chain(walk.objects.iter().map(|object| object.size)).collect();
+    let (dominators, kept) = (dominators_by_deletion(n, &arcs, 0), retained(n, &arcs, 0, &sizes));
+    let mut nodes = BTreeMap::new();
+    let mut classes: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (object, node) in walk.objects.iter().zip(1..) {
+        let of = find(heap, object.type_id);
+        let class = of.map_or("(unknown type)".to_owned(), |of| name(heap, of));
+        let sums = classes.entry(key(heap, object.type_id)).or_default();
+        *sums = (sums.0 + 1, sums.1 + object.size);
+        nodes.insert(
+            object.address,
+            NodeTruth {
+                kind: match of {
+                    Some(of) if of.string => "string",
+                    Some(of) if of.array => "array",
+                    _ => "object",
+                },
+                class,
+                shallow: object.size,
+                // Rings that nothing refers to: the root has them, each object alone.
+                retained: if dominators[node].is_some() { kept[node] } else { object.size },
+                dominator: dominators[node]
+                    .filter(|&node| node > 0)
+                    .map(|node| walk.objects[node as usize - 1].address),
+                distance: far[node],
+                edges: edges.remove(&object.address).unwrap_or_default(),
+            },
+        );
+    }
+    Truth { nodes, roots, classes }
+}
+
+fn roots(heap: &Heap, walk: &super::Walk, place: &BTreeMap<u64, u32>) -> BTreeSet<(u64, String)> {
+    let (weak, pinned, counted) = (2, 1, 8);
+    let named = walk.roots.iter().filter(|root| root.flags & weak == 0).map(|root| {
+        let name = match root.kind {
+            0 => "stack",
+            1 => "finalizer queue",
+            2 if root.flags & counted != 0 => "reference-counted handle",
+            2 if root.flags & pinned != 0 => "pinned handle",
+            2 => "strong handle",
+            3 => "older generation",
+            4 => "sized reference handle",
+            5 => "mark overflow",
+            _ => "other",
+        };
+        (root.object, name.to_owned())
+    });
+    let fields = walk.statics.iter().map(|field| {
+        let of = find(heap, field.type_id).map_or("(unknown type)".to_owned(), |of| name(heap, of));
+        let kind = if field.thread { "thread static" } else { "static" };
+        (field.object, format!("{kind} {of}.{}", field.field))
+    });
+    named.chain(fields).filter(|(object, _)| place.contains_key(object)).collect()
+}
+
+fn find(heap: &Heap, id: u64) -> Option<&Type> {
+    heap.types.iter().find(|of| of.id == id)
+}
+
+fn module(heap: &Heap, address: u64) -> String {
+    let path = heap.modules.iter().find(|(module, _)| *module == address).map(|(_, path)| path.as_str());
+    let file = path.unwrap_or("?").rsplit(['/', '\\']).next().unwrap_or_default();
+    file.strip_suffix(".dll").or(file.strip_suffix(".exe")).unwrap_or(file).to_owned()
+}
+
+/// What people call a type.
+#[must_use]
+pub fn name(heap: &Heap, of: &Type) -> String {
+    if !of.name.is_empty() {
+        let brackets = of.array && !of.name.ends_with(']');
+        return format!("{}{}", of.name, if brackets { "[]" } else { "" });
+    }
+    match of.parameters.first().and_then(|&id| find(heap, id)) {
+        Some(element) if of.array => format!("{}[]", name(heap, element)),
+        _ => format!("{}!{:#x}", module(heap, of.module), of.token),
+    }
+}
+
+/// What tells the classes of one name apart: module, then token, then id.
+fn key(heap: &Heap, id: u64) -> String {
+    // All that the heap mentions.
+    let mut ids: BTreeSet<u64> = heap.types.iter().map(|of| of.id).collect();
+    let walks = || heap.walks.iter();
+    ids.extend(walks().flat_map(|walk| walk.objects.iter().map(|object| object.type_id)));
+    ids.extend(walks().flat_map(|walk| walk.statics.iter().map(|field| field.type_id)));
+    let said = |id: u64| match find(heap, id) {
+        Some(of) => (name(heap, of), module(heap, of.module), of.token),
+        None => ("(unknown type)".to_owned(), "?".to_owned(), 0),
+    };
+    let (name, module, token) = said(id);
+    let alike = |like: &dyn Fn(&(String, String, u32)) -> bool| ids.iter().filter(|&&id| like(&said(id))).count();
+    let same_name = alike(&|other| other.0 == name);
+    let same_module = alike(&|other| other.0 == name && other.1 == module);
+    let same_token = alike(&|other| *other == (name.clone(), module.clone(), token));
+    let token = if same_module > 1 { format!(" {token:#x}") } else { String::new() };
+    let place = if same_name > 1 { format!(" ({module}{token})") } else { String::new() };
+    let id = if same_token > 1 { format!(" @ {id:#x}") } else { String::new() };
+    format!("{name}{place}{id}")
+}

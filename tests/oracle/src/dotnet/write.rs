@@ -1,0 +1,300 @@
+//! A `.nettrace` of a heap, in any form that the format allows.
+
+use super::{Heap, Type, Walk};
+use crate::rng::SplitMix64;
+
+/// What the format leaves open.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Decides where events are split, which types are defined when, and how blocks are made.
+    pub seed: u64,
+    /// Bytes of a pointer.
+    pub wide: bool,
+    /// Entries of an event, at most.
+    pub entries: usize,
+    /// Events of a block, at most.
+    pub events: usize,
+    /// Whether only the changes of headers are written.
+    pub compressed: bool,
+    /// Whether another thread writes events in between.
+    pub other_thread: bool,
+    /// Events to leave out, by their position among those of walks.
+    pub lost: Option<usize>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { seed: 1, wide: true, entries: 1000, events: 1000, compressed: true, other_thread: false, lost: None }
+    }
+}
+
+/// Numbers of the descriptions of events, which are those of the events themselves, with versions.
+const EVENTS: [(u32, u32); 10] =
+    [(1, 2), (2, 1), (15, 0), (16, 0), (17, 0), (18, 0), (19, 0), (38, 0), (152, 2), (10, 4)];
+
+struct Event {
+    number: u32,
+    thread: u64,
+    time: u64,
+    payload: Vec<u8>,
+}
+
+impl Heap {
+    /// The bytes of a trace.
+    #[must_use]
+    pub fn to_nettrace(&self, layout: &Layout) -> Vec<u8> {
+        let mut file = b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec();
+        object(&mut file, "Trace", |file| {
+            for part in [2026u16, 11, 6, 21, 19, 0, 0, 0] {
+                file.extend(part.to_le_bytes());
+            }
+            file.extend(1000u64.to_le_bytes());
+            file.extend(1_000_000_000u64.to_le_bytes());
+            for part in [if layout.wide { 8u32 } else { 4 }, 77, 2, 0] {
+                file.extend(part.to_le_bytes());
+            }
+        });
+        let descriptions: Vec<Event> = EVENTS.iter().map(|&(number, version)| description(number, version)).collect();
+        block(&mut file, "MetadataBlock", &descriptions, false);
+        let mut time = 1000;
+        for walk in &self.walks {
+            let mut events = self.events(walk, layout, &mut time);
+            if let Some(lost) = layout.lost {
+                let position = events.iter().enumerate().filter(|(_, event)| (16..=19).contains(&event.number));
+                if let Some((at, _)) = position.clone().nth(lost % position.count().max(1)) {
+                    events.remove(at);
+                }
+            }
+            let mut rng = SplitMix64::new(layout.seed ^ time);
+            let (mine, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|event| event.thread == 1);
+            // Blocks of threads come in any order, as long as those of each thread stay in theirs.
+            let (mut mine, mut others) = (split(mine, layout.events), split(others, layout.events));
+            while !mine.is_empty() || !others.is_empty() {
+                let from =
+                    if others.is_empty() || (!mine.is_empty() && rng.one_in(2)) { &mut mine } else { &mut others };
+                block(&mut file, "EventBlock", &from.remove(0), layout.compressed);
+            }
+            object(&mut file, "SPBlock", |file| {
+                file.extend(12u32.to_le_bytes());
+                pad(file);
+                file.extend(time.to_le_bytes());
+                file.extend(0u32.to_le_bytes());
+            });
+        }
+        file.push(1);
+        file
+    }
+
+    /// The events of a walk, in order of time.
+    fn events(&self, walk: &Walk, layout: &Layout, time: &mut u64) -> Vec<Event> {
+        let mut rng = SplitMix64::new(layout.seed);
+        let mut events = vec![(1, start()), (38, self.statics(walk))];
+        let series: [(u32, Vec<Vec<u8>>); 4] = [
+            (
+                16,
+                walk.roots
+                    .iter()
+                    .map(|root| {
+                        let object = pointer(root.object, layout.wide);
+                        [object, vec![root.kind], root.flags.to_le_bytes().to_vec(), pointer(0, layout.wide)].concat()
+                    })
+                    .collect(),
+            ),
+            (
+                17,
+                walk.dependents
+                    .iter()
+                    .map(|&(key, value)| [key, value, 0].map(|address| pointer(address, layout.wide)).concat())
+                    .collect(),
+            ),
+            (
+                18,
+                walk.objects
+                    .iter()
+                    .map(|object| {
+                        let rest = [object.size, object.type_id, object.references.len() as u64]
+                            .map(u64::to_le_bytes)
+                            .concat();
+                        [pointer(object.address, layout.wide), rest].concat()
+                    })
+                    .collect(),
+            ),
+            (
+                19,
+                walk.objects
+                    .iter()
+                    .flat_map(|object| &object.references)
+                    .map(|&target| [pointer(target, layout.wide), vec![0; 4]].concat())
+                    .collect(),
+            ),
+        ];
+        let mut queues: Vec<(u32, Vec<Vec<u8>>)> = series
+            .into_iter()
+            .map(|(number, entries)| {
+                let pieces = split(entries, layout.entries).into_iter().enumerate();
+                (number, pieces.map(|(index, piece)| bulk(Some(index as u32), &piece)).collect())
+            })
+            .filter(|(_, events): &(u32, Vec<_>)| !events.is_empty())
+            .collect();
+        let mut types = split(self.types.iter().map(type_entry).collect(), layout.entries.max(3));
+        // The kinds of events come in any order, each in its own.
+        while !queues.is_empty() {
+            let at = rng.below(queues.len());
+            events.push((queues[at].0, queues[at].1.remove(0)));
+            queues.retain(|(_, events)| !events.is_empty());
+            if !types.is_empty() && rng.one_in(2) {
+                events.push((15, bulk(None, &types.remove(0))));
+            }
+        }
+        events.extend(types.iter().map(|piece| (15, bulk(None, piece))));
+        events.push((2, [1u32, 2].map(u32::to_le_bytes).concat()));
+        events.extend(self.modules.iter().map(|(address, path)| (152, module(*address, path))));
+        let mut out = Vec::new();
+        for (number, payload) in events {
+            *time += 1 + rng.below(5) as u64;
+            if layout.other_thread && rng.one_in(2) {
+                out.push(Event { number: 10, thread: 2, time: *time, payload: vec![0; 30] });
+                *time += 1;
+            }
+            out.push(Event { number, thread: 1, time: *time, payload });
+        }
+        out
+    }
+
+    fn statics(&self, walk: &Walk) -> Vec<u8> {
+        let mut out = (walk.statics.len() as u32).to_le_bytes().to_vec();
+        out.extend([0; 10]);
+        for field in &walk.statics {
+            out.extend([1, field.object, field.type_id].map(u64::to_le_bytes).concat());
+            out.extend(u32::from(field.thread).to_le_bytes());
+            text(&mut out, &field.field);
+        }
+        out
+    }
+}
+
+fn split<T>(items: Vec<T>, most: usize) -> Vec<Vec<T>> {
+    let mut pieces: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        match pieces.last_mut().filter(|piece| piece.len() < most.max(1)) {
+            Some(piece) => piece.push(item),
+            None => pieces.push(vec![item]),
+        }
+    }
+    pieces
+}
+
+fn pointer(address: u64, wide: bool) -> Vec<u8> {
+    if wide { address.to_le_bytes().to_vec() } else { (address as u32).to_le_bytes().to_vec() }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+}
+
+fn bulk(index: Option<u32>, entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = index.map_or(Vec::new(), |index| index.to_le_bytes().to_vec());
+    out.extend((entries.len() as u32).to_le_bytes());
+    out.extend([0, 0]);
+    out.extend(entries.concat());
+    out
+}
+
+fn type_entry(of: &Type) -> Vec<u8> {
+    let mut out = [of.id, of.module].map(u64::to_le_bytes).concat();
+    out.extend(of.token.to_le_bytes());
+    out.extend(if of.array { 8u32 } else { 0 }.to_le_bytes());
+    out.push(match (of.string, of.array) {
+        (true, _) => 14,
+        (_, true) => 29,
+        _ => 18,
+    });
+    text(&mut out, &of.name);
+    out.extend((of.parameters.len() as u32).to_le_bytes());
+    out.extend(of.parameters.iter().flat_map(|id| id.to_le_bytes()));
+    out
+}
+
+/// A full collection begins, induced, and stops the program.
+fn start() -> Vec<u8> {
+    let mut out = [1u32, 2, 1, 0].map(u32::to_le_bytes).concat();
+    out.extend([0; 10]);
+    out
+}
+
+fn module(address: u64, path: &str) -> Vec<u8> {
+    let mut out = [address, 0].map(u64::to_le_bytes).concat();
+    out.extend([0; 8]);
+    text(&mut out, path);
+    text(&mut out, "");
+    out.extend([0; 2]);
+    out
+}
+
+fn description(number: u32, version: u32) -> Event {
+    let mut payload = number.to_le_bytes().to_vec();
+    text(&mut payload, "Microsoft-Windows-DotNETRuntime");
+    payload.extend(number.to_le_bytes());
+    text(&mut payload, "");
+    payload.extend(0u64.to_le_bytes());
+    payload.extend(version.to_le_bytes());
+    payload.extend([5u32, 0].map(u32::to_le_bytes).concat());
+    Event { number: 0, thread: 0, time: 0, payload }
+}
+
+fn object(file: &mut Vec<u8>, name: &str, body: impl FnOnce(&mut Vec<u8>)) {
+    file.extend([5, 5, 1]);
+    file.extend([4u32, 0, name.len() as u32].map(u32::to_le_bytes).concat());
+    file.extend(name.as_bytes());
+    file.push(6);
+    body(file);
+    file.push(6);
+}
+
+fn pad(file: &mut Vec<u8>) {
+    file.resize(file.len().next_multiple_of(4), 0);
+}
+
+fn block(file: &mut Vec<u8>, name: &str, events: &[Event], compressed: bool) {
+    let mut content = vec![20, 0, u8::from(compressed), 0];
+    content.extend([0; 16]);
+    let mut before = 0;
+    for (number, event) in events.iter().enumerate() {
+        if compressed {
+            content.push(0x01 | 0x02 | 0x04 | 0x80);
+            varint(&mut content, u64::from(event.number));
+            varint(&mut content, u64::from(number == 0));
+            varint(&mut content, event.thread);
+            varint(&mut content, 0);
+            varint(&mut content, event.thread);
+            varint(&mut content, event.time - before);
+            varint(&mut content, event.payload.len() as u64);
+            content.extend(&event.payload);
+            before = event.time;
+            continue;
+        }
+        let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + event.payload.len();
+        content.extend((size as u32).to_le_bytes());
+        content.extend([event.number, 0].map(u32::to_le_bytes).concat());
+        content.extend([event.thread, event.thread].map(u64::to_le_bytes).concat());
+        content.extend([0u32; 2].map(u32::to_le_bytes).concat());
+        content.extend(event.time.to_le_bytes());
+        content.extend([0; 32]);
+        content.extend((event.payload.len() as u32).to_le_bytes());
+        content.extend(&event.payload);
+        content.resize(content.len().next_multiple_of(4), 0);
+    }
+    object(file, name, |file| {
+        file.extend((content.len() as u32).to_le_bytes());
+        pad(file);
+        file.extend(content);
+    });
+}
+
+fn varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
