@@ -19,6 +19,7 @@ struct Set {
     additional_exact: bool,
     held_by: Option<u32>,
     members: Vec<u32>,
+    preview: Option<String>,
 }
 
 /// Reads both tables, and checks what must hold of them in any case.
@@ -34,7 +35,7 @@ fn sets(run: &Path) -> Vec<Set> {
     let (counts, bytes, additional) =
         (table.u64s("members"), table.u64s("instance_bytes"), table.u64s("additional_bytes"));
     let (held, examples, numbers) = (table.u32s("held_by"), table.u32s("example_node"), table.u32s("set"));
-    let reasons = table.texts("reason");
+    let (reasons, previews) = (table.texts("reason"), table.texts("preview"));
     let in_nodes = Table::read(run, "nodes.parquet").u32s("duplicate_set");
     assert_eq!(in_nodes.iter().flatten().count(), members.rows());
     (0..table.rows())
@@ -55,6 +56,7 @@ fn sets(run: &Path) -> Vec<Set> {
                 additional_exact: exact[at].unwrap(),
                 held_by: held[at],
                 members: list,
+                preview: previews[at].clone(),
             }
         })
         .collect()
@@ -256,6 +258,46 @@ mod dupfix {
             let set = self.set(nodes[0]).unwrap_or_else(|| panic!("{nodes:?} are in no set"));
             assert_eq!((set.members.len(), set.status.as_str(), set.additional_exact), (members, "exact", true));
         }
+    }
+
+    #[test]
+    fn sets_have_previews() {
+        let heap = Heap::read();
+        let of = |field: &str, at: usize| {
+            let node = heap.elements(heap.fixture(field))[at];
+            heap.set(node).unwrap_or_else(|| panic!("{field} {at} is in no set")).preview.clone().unwrap()
+        };
+        let expected = [
+            ("S", 0, "\"dup-value\""),
+            ("AR", 0, "int[3]{1, 2, 3}"),
+            ("AR", 100, "short[3]{1, 2, 3}"),
+            ("AR", 300, "int[0]{}"),
+            ("AL", 0, "ArrayList{size: 3, elementData: Object[10], modCount: 3}"),
+            ("CY", 0, "DupFixture$Ring{next: DupFixture$Ring, label: 0}"),
+            ("DE", 0, "DupFixture$Deep{next: DupFixture$Deep, v: 0}"),
+            ("ID1", 0, "DupFixture$A1{x: 1}"),
+            ("NUL", 0, "DupFixture$Pair{b: null, a: null}"),
+            ("NUL", 50, "DupFixture$Pair{b: null, a: DupFixture$Box}"),
+            ("HC", 0, "Object{}"),
+        ];
+        // Fields are in the order of the dump.
+        let found: Vec<_> = expected.iter().map(|&(field, at, _)| of(field, at)).collect();
+        assert_eq!(found, expected.map(|(_, _, preview)| preview));
+        // The fields of a class come before those above it.
+        let subs: Vec<String> = heap
+            .elements(heap.fixture("SUB"))
+            .into_iter()
+            .map(|row| heap.set(heap.elements(row)[0]).unwrap().preview.clone().unwrap())
+            .collect();
+        assert_eq!(subs, ["DupFixture$Sub{x: 2, x: 1}", "DupFixture$Sub{x: 1, x: 2}"]);
+        let numbers: Vec<String> = heap
+            .elements(heap.fixture("FL"))
+            .into_iter()
+            .map(|row| heap.set(heap.elements(row)[0]).unwrap().preview.clone().unwrap())
+            .collect();
+        let num = |value: &str| format!("DupFixture$Num{{d: {value}}}");
+        assert_eq!(numbers, ["NaN", "NaN", "0.0", "-0.0"].map(num));
+        assert!(heap.sets.iter().any(|set| set.preview.as_deref() == Some("byte[9]\"dup-value\"")), "bytes of texts");
     }
 
     #[test]

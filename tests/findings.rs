@@ -71,7 +71,7 @@ fn a_leaking_service_is_told_on() {
     let [cache, listeners, buffer] = suspects else { panic!("three") };
 
     // The cache: class, chain, and bytes as the table of nodes has them.
-    says(cache, &["40,000 × Session", "SessionCache", "Map"]);
+    says(cache, &["40,000 × Session", ".cache → SessionCache.sessions → Map.table → ", " → Session (40,000 ×, "]);
     assert_eq!((&cache["subject"], &cache["count"]), (&Value::from("Session"), &Value::from(40_000)));
     let nodes = Table::read(&run, "nodes.parquet");
     let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
@@ -79,7 +79,7 @@ fn a_leaking_service_is_told_on() {
     assert_eq!(cache["bytes"].as_u64(), Some(sessions.map(|(_, bytes)| bytes.unwrap()).sum()));
 
     assert!(listeners["count"].as_u64() >= Some(5_000), "{listeners}");
-    says(listeners, &["× Function", "listener", "Ticker", "Array"]);
+    says(listeners, &["× Function", "listener", "Ticker", "Array", " → Function (5,"]);
     says(buffer, &["Buffer", "12.0 MiB", "system / Context"]);
     assert!(!of_rule(&findings, "big-context").is_empty(), "{findings:?}");
 
@@ -159,16 +159,117 @@ fn sins_of_java_are_found() {
             .any(|finding| finding["subject"] == "java.lang.Long" && finding["count"].as_u64() >= Some(150_000)),
         "{findings:?}"
     );
+    // With references of four bytes: 2,000 tables of 1,024 slots, of which an entry needs two.
+    of_collections(&findings, "collection-slack", "java.util.HashMap", "Sins\"", 2_000, 2_000 * (4_112 - 24));
+    let orders = [
+        ("one-entry-collections", "java.util.HashMap", 48 + 80),
+        ("empty-collections", "java.util.ArrayDeque", 24 + 88),
+        ("empty-collections", "java.util.ArrayList", 24 + 56),
+    ];
+    for (rule, class, bytes) in orders {
+        of_collections(&findings, rule, class, "Sins$Order", 20_000, 20_000 * bytes);
+    }
     let sparse = of_rule(&findings, "sparse-array");
-    let table = sparse.iter().find(|finding| finding["subject"] == "java.util.HashMap$Node[]").unwrap();
-    // 2,000 tables of 1,024 slots with one entry each, in references of four bytes.
-    assert!((8_000_000..9_000_000).contains(&table["bytes"].as_u64().unwrap()), "{table}");
+    let board = sparse.iter().find(|finding| finding["subject"] == "java.lang.Object[]").unwrap();
+    assert!((4_000_000..4_300_000).contains(&board["bytes"].as_u64().unwrap()), "{board}");
     let huge = of_rule(&findings, "huge-array");
     assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(16 << 20)), "{findings:?}");
     let loaders = of_rule(&findings, "class-loader-leak");
     assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
     let locals = of_rule(&findings, "thread-locals");
     assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    let finalizers = of_rule(&findings, "finalizer-queue");
+    assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
+}
+
+/// A finding about collections of a class that are held by another one, with exact numbers.
+fn of_collections(findings: &[Value], rule: &str, class: &str, holder: &str, count: u64, bytes: u64) {
+    let found = of_rule(findings, rule).into_iter().find(|finding| {
+        finding["subject"] == class && finding["message"].as_str().unwrap().contains(&format!("{holder},"))
+    });
+    let found = found.unwrap_or_else(|| panic!("{rule} of {class}: {findings:?}"));
+    assert_eq!((found["count"].as_u64(), found["bytes"].as_u64()), (Some(count), Some(bytes)), "{found}");
+}
+
+#[test]
+fn a_leaking_java_service_is_told_on() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("leaking.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "leaking", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &dump);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let sessions = suspects.iter().find(|finding| finding["subject"] == "Service$Session");
+    let sessions = sessions.unwrap_or_else(|| panic!("{findings:?}"));
+    assert_eq!(sessions["severity"], "high");
+    says(sessions, &["40,000 × Service$Session", "Service$SessionCache", " → java.util.HashMap$Node", "(40,000 ×, "]);
+    let nodes = Table::read(&run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    let of = |name: &str| -> u64 {
+        let of_class = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some(name));
+        of_class.map(|(_, bytes)| bytes.unwrap()).sum()
+    };
+    assert_eq!(sessions["bytes"].as_u64(), Some(of("Service$Session")));
+    let listeners = suspects.iter().find(|finding| finding["subject"] == "Service$Subscription").unwrap();
+    says(listeners, &["5,000 × Service$Subscription", "java.util.ArrayList", "Service$Ticker", "(5,000 ×, "]);
+    assert_eq!(listeners["bytes"].as_u64(), Some(of("Service$Subscription")));
+    let locals = of_rule(&findings, "thread-locals");
+    assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    says(locals[0], &["above all 4 × byte[] (12.0 MiB)", "worker-"]);
+    // Nothing else comes before them.
+    let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
+    assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
+}
+
+#[test]
+fn a_healthy_java_service_is_left_in_peace() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("healthy.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "healthy", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
+}
+
+#[test]
+fn sins_of_javascript_are_found() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("sins.heapsnapshot");
+    if !took("node", &[program("sins.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    // Of each order a map, a set and an array, every one with what it takes beside the entry.
+    let nodes = Table::read(&run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    for class in ["Map", "Set", "Array"] {
+        let found = of_rule(&findings, "one-entry-collections");
+        let found = found.into_iter().find(|finding| finding["subject"] == class).unwrap();
+        says(found, &["held by Order,", "global"]);
+        assert_eq!(found["count"], 20_000);
+        let bytes = found["bytes"].as_u64().unwrap();
+        assert!(bytes.is_multiple_of(20_000) && (80..300).contains(&(bytes / 20_000)), "{found}");
+    }
+    let boards = of_rule(&findings, "sparse-array");
+    let [board] = boards[..] else { panic!("{findings:?}") };
+    says(board, &["300 × Array, held by Board,", "300 objects"]);
+    // A slot has four bytes or eight.
+    let bytes = board["bytes"].as_u64().unwrap();
+    assert!([4, 8].map(|slot| 300 * 1_999 * slot).contains(&bytes), "{board}");
+    let registries = of_rule(&findings, "collection-slack");
+    let registry = registries.iter().find(|finding| finding["count"] == 5_000).unwrap();
+    says(registry, &["held by Registry,", "10,000 entries"]);
+
+    let weak = of_rule(&findings, "weak-map");
+    let [details] = weak[..] else { panic!("{findings:?}") };
+    says(details, &["2,000 entries", "values of Details", "Array › Request"]);
+    let of_details = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some("Details"));
+    assert_eq!(details["bytes"].as_u64(), Some(of_details.map(|(_, bytes)| bytes.unwrap()).sum()));
+    let chains = of_rule(&findings, "weak-map-chain");
+    let [chain] = chains[..] else { panic!("{findings:?}") };
+    says(chain, &["a chain of 3,000", "Step @"]);
 }
 
 #[test]

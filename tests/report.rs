@@ -53,6 +53,13 @@ fn a_page_says_what_the_tables_say() {
         assert_eq!(first["retained"], classes.u64s("retained_bytes")[0].unwrap());
         let name = &data["texts"][first["name"].as_u64().unwrap() as usize];
         assert_eq!(*name, classes.texts("class")[0].clone().unwrap());
+        let owners = Table::read(&run, "owners.parquet");
+        let first = &data["owners"]["rows"][0];
+        assert_eq!(
+            (&data["owners"]["of"], &first["retained"]),
+            (&owners.rows().into(), &owners.u64s("retained_bytes")[0].into())
+        );
+        assert_eq!(data["texts"][first["name"].as_u64().unwrap() as usize], owners.texts("owner")[0].clone().unwrap());
         assert!(!data["stages"].as_array().unwrap().is_empty());
         assert_eq!(lake.leftovers(), Vec::<std::path::PathBuf>::new());
     }

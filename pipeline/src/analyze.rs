@@ -522,7 +522,7 @@ fn tables(options: &Options) -> Wanted {
     let wanted = |table| options.tables.has(table);
     // Rules of findings look at numbers of edges and at names.
     let nodes = wanted(TableName::Nodes) || wanted(TableName::Findings);
-    Wanted { nodes, edges: wanted(TableName::Edges), ways: wanted(TableName::Chains) }
+    Wanted { nodes, edges: wanted(TableName::Edges), ways: plan::Need::Chains.is_met(options) }
 }
 
 /// What the journal says of a stage, for the table.

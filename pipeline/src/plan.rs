@@ -4,8 +4,8 @@ use heaplake_duplicates::{classes as equal_classes, components, holders, proofs,
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::Format;
 use heaplake_ingest::dotnet::{join, walk};
-use heaplake_ingest::jvm::{equality as object_equality, link, scan, texts};
-use heaplake_ingest::v8::{classes, detached, equality, holds, intern, owners, previews, read, scripts};
+use heaplake_ingest::jvm::{equality as object_equality, link, previews as object_previews, scan, texts};
+use heaplake_ingest::v8::{classes, containers, detached, equality, holds, intern, owners, previews, read, scripts};
 use heaplake_kit::budget::FIXED_OVERHEAD;
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
 use heaplake_publish::{
@@ -23,6 +23,8 @@ pub enum Need {
     Always,
     /// Where a table is wanted.
     Table(TableName),
+    /// Where chains are wanted, in their table or in findings.
+    Chains,
     /// Where what the table of nodes adds up must be added up without it.
     Totals,
     /// Where duplicates are looked for.
@@ -41,6 +43,7 @@ impl Need {
             Self::Always => true,
             Self::Table(TableName::DuplicateSets | TableName::DuplicateMembers) if !options.finds_duplicates() => false,
             Self::Table(table) => options.tables.has(table),
+            Self::Chains => options.tables.has(TableName::Chains) || options.tables.has(TableName::Findings),
             Self::Totals => !options.tables.has(TableName::Nodes),
             Self::Duplicates => options.finds_duplicates(),
             Self::References => options.looks_into_references(),
@@ -167,15 +170,17 @@ const TEXTS: [Release; texts::RELEASES.len()] = named(texts::RELEASES);
 /// What [`join`] releases.
 const WALK: [Release; join::RELEASES.len()] = named(join::RELEASES);
 
-const SHORTEST_PATHS: Step =
-    Step { need: Need::Table(TableName::Chains), ..step(&shortest_paths::STAGE, shortest_paths::run) };
+const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::STAGE, shortest_paths::run) };
+
+/// What [`object_previews`] releases.
+const OBJECT_PREVIEWS: [Release; 2] = [
+    Release { column: object_previews::RELEASES[0], ..small(columns::HOLDS_ORPHAN) },
+    Release { column: object_previews::RELEASES[1], per_node: 8, per_edge: 0 },
+];
 
 /// The same along holding edges that have names.
 const NAMED_PATHS: Step =
     Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
-
-/// What [`object_equality`] releases.
-const OBJECT_EQUALITY: [Release; 1] = [Release { column: object_equality::READS[0], ..small(columns::HOLDS_ORPHAN) }];
 
 const DOMINATORS: Step = Step {
     releases: &[
@@ -216,12 +221,13 @@ const JVM: Phases = &[
         ],
     ],
     &[&[RETAINED], OWNER_ROWS],
+    &[&[Step { need: Need::Duplicates, ..step(&object_equality::STAGE, object_equality::run) }]],
+    &[DUPLICATES],
     &[&[Step {
         need: Need::Duplicates,
-        releases: &OBJECT_EQUALITY,
-        ..step(&object_equality::STAGE, object_equality::run)
+        releases: &OBJECT_PREVIEWS,
+        ..step(&object_previews::STAGE, object_previews::run)
     }]],
-    &[DUPLICATES],
 ];
 
 const DOTNET: Phases = &[
@@ -263,6 +269,7 @@ const V8: Phases = &[
             Step { appends: true, ..step(&classes::STAGE, classes::run) },
             Step { need: Need::Table(TableName::Owners), appends: true, ..step(&scripts::STAGE, scripts::run) },
             Step { need: Need::Duplicates, ..step(&equality::STAGE, equality::run) },
+            Step { need: Need::Table(TableName::Findings), ..step(&containers::STAGE, containers::run) },
             Step { releases: &EDGE_COLUMNS, ..step(&distances::STAGE, distances::run) },
             Step { releases: &EDGE_COLUMNS, ..SHORTEST_PATHS },
         ],
@@ -284,7 +291,7 @@ pub const BESIDE_NODES: Lane = &[
     },
     step(&big::STAGE, big::run),
     Step {
-        need: Need::Table(TableName::Chains),
+        need: Need::Chains,
         releases: &[per_node(columns::PATH_PARENT), per_node(columns::PATH_LABEL), per_node(columns::NODE_OUTERMOST)],
         ..step(&chains::STAGE, chains::run)
     },
@@ -366,9 +373,9 @@ pub fn is_released(column: &str, by: &Step, options: &Options) -> bool {
     // In the order in which they come.
     let later: [(Need, &[&str], &StageInfo); 5] = [
         (Need::Table(TableName::Owners), &owner_rows::READS, &owner_rows::STAGE),
-        (Need::Duplicates, &object_equality::READS, &object_equality::STAGE),
         (Need::References, &holders::READS, &holders::STAGE),
         (Need::References, &previews::READS, &previews::STAGE),
+        (Need::Duplicates, &object_previews::READS, &object_previews::STAGE),
         (Need::Table(TableName::Edges), &edges::READS, &edges::STAGE),
     ];
     let next = later.iter().position(|(.., stage)| by.info.name == stage.name).map_or(0, |at| at + 1);

@@ -11,6 +11,7 @@ pub mod allocation_types;
 pub mod chains;
 pub mod classes;
 pub mod collections;
+pub mod containers;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;

@@ -7,6 +7,7 @@
 
 use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
+use crate::containers::{ContainerRow, WeakEntryRow};
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 use crate::owners::{Origin, OwnerRow};
@@ -172,6 +173,11 @@ columns! {
     CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count";
     /// Their shallow sizes, bytes.
     CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes";
+
+    /// Collections of objects, by node. Only where rules of findings look at them.
+    CONTAINER_ROW: ContainerRow = "container.row";
+    /// Entries of weak maps. Only where the format has such, and rules of findings look at them.
+    WEAK_ENTRY_ROW: WeakEntryRow = "weak_entry.row";
 
     /// Threads, ascending. Only where the format has threads, as the other columns of them.
     THREAD_NODE: NodeId = "thread.node";

@@ -22,7 +22,7 @@ const open = async (path, options, drawn = "#map canvas") => {
   return opened;
 };
 const crumbs = (opened) => opened.$$eval(".crumbs li", (items) => items.map((item) => item.textContent));
-const column = (opened, number) => opened.$$eval(`#classes tbody td:nth-child(${number})`, (cells) => cells.map((cell) => cell.textContent));
+const column = (opened, number, table = "classes") => opened.$$eval(`#${table} tbody td:nth-child(${number})`, (cells) => cells.map((cell) => cell.textContent));
 const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 const bytes = (text) => { const [value, unit] = text.split(" "); return Number(value) * units[unit]; };
 const isSorted = (values) => values.every((value, i) => i === 0 || values[i - 1] >= value);
@@ -90,6 +90,12 @@ const searches = async (opened) => {
   assert.ok(found.every((name) => name.toLowerCase().includes("session")));
   await opened.fill("#classes-search", "nothing has such a name");
   assert.equal((await column(opened, 1)).length, 0);
+};
+
+const owns = async (opened) => {
+  const names = await column(opened, 1, "owners");
+  assert.ok(names.includes("(application)") && names.includes("node"), `owners: ${names}`);
+  assert.ok(isSorted((await column(opened, 2, "owners")).map(bytes)), "owners by retained size");
 };
 
 // The table is still searched for something else: the link must bring its row back.
@@ -260,7 +266,7 @@ try {
   await looks();
   const opened = await open(page, {});
   assert.equal(await opened.evaluate(() => scrollY), 0, "the page begins at its beginning");
-  for (const check of [zooms, hasKeys, sorts, searches, follows]) {
+  for (const check of [zooms, hasKeys, sorts, searches, owns, follows]) {
     await check(opened);
     assert.deepEqual(opened.trouble, [], check.name);
   }

@@ -1,9 +1,13 @@
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What the rules for Java heaps look for, all in one program: {@code java Sins.java OUT.hprof}. */
 public class Sins {
@@ -11,7 +15,31 @@ public class Sins {
     static final List<Map<String, String>> SPARSE = new ArrayList<>();
     static final List<Object> PLUGINS = new ArrayList<>();
     static final ThreadLocal<byte[]> BUFFER = ThreadLocal.withInitial(() -> new byte[3 << 20]);
+    static final List<Order> ORDERS = new ArrayList<>();
+    static final Object[] BOARD = new Object[1 << 20];
+    static final List<Handle> HANDLES = new ArrayList<>();
     static byte[] huge = new byte[16 << 20];
+
+    /** Four collections each, of which one has something in it. */
+    static class Order {
+        final Map<String, String> labels = new HashMap<>();
+        final Set<String> tags = new HashSet<>();
+        final List<String> notes = new ArrayList<>(10);
+        final Deque<String> steps = new ArrayDeque<>();
+
+        Order(int id) {
+            labels.put("id", "order");
+        }
+    }
+
+    /** Has to be finalized. */
+    static class Handle {
+        @Override
+        @SuppressWarnings({"deprecation", "removal"})
+        protected void finalize() {
+            huge = null;
+        }
+    }
 
     /** Loaded again and again, each time by a loader of its own. */
     public static class Plugin {
@@ -31,6 +59,9 @@ public class Sins {
             map.put("key", "value");
             SPARSE.add(map);
         }
+        for (int i = 0; i < 20_000; i++) ORDERS.add(new Order(i));
+        for (int i = 0; i < BOARD.length; i += 1 << 14) BOARD[i] = "piece";
+        for (int i = 0; i < 12_000; i++) HANDLES.add(new Handle());
         byte[] code;
         try (InputStream in = Sins.class.getClassLoader().getResourceAsStream("Sins$Plugin.class")) {
             code = in.readAllBytes();

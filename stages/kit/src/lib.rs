@@ -38,6 +38,7 @@ compile_error!("scratch columns are little-endian and read without conversion");
 pub mod array;
 pub mod bitset;
 pub mod budget;
+pub mod chains;
 pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;

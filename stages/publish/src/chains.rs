@@ -4,7 +4,7 @@
 //!   `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
 //! * Reads: `chain.{row,element}`, `class.name`, strings at random.
 //! * Writes: `chains.parquet`.
-//! * Resident memory: the paths of [`ELEMENTS`] elements; of each name [`MOST_NAME`] characters.
+//! * Resident memory: the paths of [`ELEMENTS`] elements; of each name the first characters.
 //! * Passes over disk: one over the rows.
 //! * Worst case: linear in the lengths of all paths.
 //! * Fails when: the disk is full.
@@ -16,12 +16,11 @@ use crate::table::Table;
 use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
-use heaplake_schemas::chains::{ChainRow, Element, FILE, KINDS, element, element_fields, label, schema};
-use heaplake_schemas::ids::StringId;
+use heaplake_kit::chains::{Chains, cut, words};
+use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_schemas::chains::{ChainRow, FILE, KINDS, element, element_fields, schema};
 use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS};
-use std::borrow::Cow;
+use heaplake_schemas::scratch::{self as columns, Facts};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,9 +40,6 @@ pub const STAGE: StageInfo = StageInfo {
 /// Elements of paths after which a row group ends.
 const ELEMENTS: usize = 1 << 15;
 
-/// Characters of a name that are kept: a name may be a megabyte, and it occurs in every path that goes through it.
-const MOST_NAME: usize = 120;
-
 /// Writes the table.
 ///
 /// # Errors
@@ -57,7 +53,7 @@ pub fn run(
     let mut chains = ColumnReader::open(scratch, columns::CHAIN_ROW)?;
     context.progress.begin(STAGE.name, chains.remaining());
     let _rows = context.budget.reserve("chains table: paths", 24 << 20)?;
-    let names = Names::open(scratch)?;
+    let names = Chains::open(scratch)?;
     let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
     let mut rows = Rows::default();
     let mut number = 0;
@@ -75,87 +71,6 @@ pub fn run(
     Ok((table, stats))
 }
 
-struct Names {
-    strings: StringTable,
-    classes: ColumnMap<StringId>,
-    elements: ColumnMap<Element>,
-}
-
-impl Names {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            strings: StringTable::open(scratch, STRINGS)?,
-            classes: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            elements: ColumnMap::open(scratch, columns::CHAIN_ELEMENT, None)?,
-        })
-    }
-
-    fn class(&self, class: u32) -> Cow<'_, str> {
-        self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
-    }
-
-    /// What leads to an element, as in the column `edge`.
-    fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
-        Some(match element.label {
-            label::NONE => return None,
-            label::INDEX => Cow::Borrowed("[]"),
-            label::ENTRY => Cow::Borrowed("(entry)"),
-            label::ANY => Cow::Borrowed("(any)"),
-            label::CUT => Cow::Borrowed("…"),
-            label::NO_PATH => Cow::Borrowed("(no path)"),
-            name => self.strings.text(name as usize),
-        })
-    }
-
-    /// The elements of a path, from the first to the one given.
-    fn path(&self, last: u32) -> Vec<&Element> {
-        let last = self.elements.get(last as usize);
-        let mut path: Vec<&Element> =
-            std::iter::successors(last, |element| self.elements.get(element.parent as usize)).collect();
-        path.reverse();
-        path
-    }
-}
-
-/// The first characters of a name.
-fn cut(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(MOST_NAME) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
-        None => Cow::Borrowed(name),
-    }
-}
-
-/// A path for people.
-fn text<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
-    let mut text = String::new();
-    for (edge, label, class, repeats) in path {
-        let first = text.is_empty();
-        let star = if repeats { "*" } else { "" };
-        match edge {
-            None => text.push_str(if first { "" } else { " → " }),
-            // What an element is behind, not what it is called.
-            Some(edge) if label == label::NO_PATH || label == label::CUT => {
-                text.push_str(if first { "" } else { " → " });
-                text.push_str(edge);
-                text.push_str(" → ");
-            }
-            Some(edge) => {
-                // Numbers and marks are no names.
-                let dot = if label >= label::NO_PATH { "" } else { "." };
-                text.push_str(dot);
-                text.push_str(edge);
-                text.push_str(star);
-                text.push_str(" → ");
-            }
-        }
-        text.push_str(class);
-        if edge.is_none() {
-            text.push_str(star);
-        }
-    }
-    text
-}
-
 /// Rows of a row group.
 #[derive(Default)]
 struct Rows {
@@ -170,27 +85,27 @@ struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, number: u32, chain: ChainRow, names: &Names) {
+    fn push(&mut self, number: u32, chain: ChainRow, names: &Chains) {
         if self.chains.is_empty() {
             self.first = number;
         }
         let path = names.path(chain.element);
         let start = self.edges.len();
         for element in &path {
-            self.edges.push(names.edge(element).map(|edge| cut(&edge).into_owned()));
-            self.classes.push(cut(&names.class(element.class)).into_owned());
+            self.edges.push(names.edge(element).map(|edge| cut(edge).into_owned()));
+            self.classes.push(cut(names.class(element.class)).into_owned());
             self.repeats.push(element.repeats != 0);
         }
-        let words = path.iter().enumerate().map(|(at, element)| {
+        let steps = path.iter().enumerate().map(|(at, element)| {
             let at = start + at;
             (self.edges[at].as_deref(), element.label, self.classes[at].as_str(), self.repeats[at])
         });
-        self.texts.push(text(words));
+        self.texts.push(words(steps));
         self.lengths.push(path.len());
         self.chains.push(chain);
     }
 
-    fn finish(self, names: &Names) -> [ArrayRef; 11] {
+    fn finish(self, names: &Chains) -> [ArrayRef; 11] {
         let numbers = |of: fn(&ChainRow) -> u32| array::<UInt32Type>(self.chains.iter().map(of).collect());
         let bytes = |of: fn(&ChainRow) -> u64| array::<UInt64Type>(self.chains.iter().map(of).collect());
         let kinds = strings(self.chains.iter().map(|chain| Some(KINDS[chain.kind as usize])));
@@ -226,30 +141,4 @@ fn strings<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let mut builder = StringBuilder::new();
     texts.for_each(|text| builder.append_option(text));
     Arc::new(builder.finish())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_in_words() {
-        let path = [
-            (None, label::NONE, "Server", false),
-            (Some("sessions"), 7, "Map", false),
-            (Some("[]"), label::INDEX, "Session", false),
-            (Some("next"), 9, "Session", true),
-        ];
-        assert_eq!(text(path), "Server.sessions → Map[] → Session.next* → Session");
-        let unnamed = [(None, label::NONE, "A", false), (None, label::NONE, "B", true)];
-        assert_eq!(text(unnamed), "A → B*");
-        let lost = [(Some("(no path)"), label::NO_PATH, "A", false), (Some("…"), label::CUT, "B", false)];
-        assert_eq!(text(lost), "(no path) → A → … → B");
-    }
-
-    #[test]
-    fn long_names_are_cut() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"ü".repeat(MOST_NAME + 1)), format!("{}…", "ü".repeat(MOST_NAME)));
-    }
 }

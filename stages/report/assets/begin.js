@@ -7,6 +7,7 @@
   if (!data.trace) {
     dominators();
     classes();
+    owners();
     chains();
     duplicates();
     objects();

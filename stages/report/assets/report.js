@@ -356,6 +356,26 @@
     section("classes", "Classes", soft("Retained: what would go with all objects of the class, nothing counted twice."), classGrid.view);
   };
 
+  // ---- owners ----
+  const owners = () => {
+    if (!data.owners) {
+      section("owners", "Owners", missing("This run has no table of owners."));
+      return;
+    }
+    const { rows, of } = data.owners;
+    const most = rows.length > 0 ? rows[0].retained : 0;
+    const number = (title, key, show) => ({ title, value: (row) => row[key], cell: (row) => (row[key] === null ? "" : show(row[key])) });
+    const columns = [
+      { title: "Owner", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => name(text(row.name)) },
+      { title: "Retained", value: (row) => row.retained, cell: (row) => [size(row.retained), bar(row.retained, most)] },
+      { title: "of heap", value: (row) => row.retained, cell: (row) => share(row.retained) },
+      number("Freed", "freed", size), number("Shallow", "shallow", size), number("Objects", "count", count),
+    ];
+    if (rows.some((row) => row.allocated !== null)) columns.push(number("Allocated", "allocated", size));
+    const made = grid("owners", columns, rows, { by: 1, down: true, of, placeholder: "Search owners", id: () => null, words: (row) => text(row.name) });
+    section("owners", "Owners", soft("Whose memory it is, by package or by rules. Retained: each byte counts for one owner. Freed: what would go if the owner's objects went."), made.view);
+  };
+
   const objects = () => {
     const columns = [
       { title: "Object", text: true, value: (row) => text(row.class).toLowerCase(), cell: (row) => [name(text(row.class) + " @" + row.id), text(row.name) === "" ? null : [" ", name(JSON.stringify(text(row.name)))], el("div", { class: "soft" }, "in ", row.path.map((step, i) => [i > 0 ? " › " : null, i === 3 && row.left_out > 0 ? "… " + count(row.left_out) + " more … › " : null, name(text(step))]))] },

@@ -14,7 +14,7 @@
 
 use crate::allocations::{self, Allocations};
 use crate::page;
-use crate::tables::{self, Chain, Class, Finding, Node, Set, Shown, Stage};
+use crate::tables::{self, Chain, Class, Finding, Node, Owner, Set, Shown, Stage};
 use crate::texts::Texts;
 use crate::tree::{self, Group, NONE, OTHERS};
 use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
@@ -55,6 +55,7 @@ struct Document {
     nodes: FxMap,
     classes: Option<Shown<Class>>,
     chains: Option<Shown<Chain>>,
+    owners: Option<Shown<Owner>>,
     duplicates: Option<Shown<Set>>,
     findings: Option<Shown<Finding>>,
     objects: Vec<Object>,
@@ -138,6 +139,7 @@ pub fn run(
         nodes: nodes.into_iter().collect(),
         classes: tables::classes(folder, &mut texts)?,
         chains: tables::chains(folder, &mut texts)?,
+        owners: tables::owners(folder, &mut texts)?,
         duplicates: tables::duplicates(folder, &mut texts)?,
         findings,
         objects,

@@ -5,14 +5,15 @@ use crate::texts::Texts;
 use arrow::array::{Array, AsArray, ListArray, StructArray};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, UInt32Type, UInt64Type};
 use heaplake_kit::StageError;
-use heaplake_schemas::{classes, snapshot};
+use heaplake_schemas::{classes, owners, snapshot};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Rows of classes, chains, sets and findings that are shown.
+/// Rows of classes, chains, owners, sets and findings that are shown.
 const CLASSES: u64 = 2500;
 const CHAINS: u64 = 1200;
+const OWNERS: u64 = 300;
 const SETS: u64 = 800;
 const FINDINGS: u64 = 200;
 /// Elements of a path that are shown at its beginning and at its end.
@@ -100,6 +101,36 @@ pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>,
             distance: value(rows.numbers::<Int32Type>("distance")?, at),
             duplicates: value(rows.numbers::<UInt64Type>("duplicate_bytes")?, at),
             big: rows.flags("big")?.is_valid(at).then(|| rows.flags("big").is_ok_and(|big| big.value(at))),
+        })
+    })
+}
+
+/// An owner.
+#[derive(Serialize)]
+pub struct Owner {
+    name: u32,
+    count: u64,
+    shallow: u64,
+    retained: u64,
+    freed: Option<u64>,
+    allocated: Option<u64>,
+}
+
+/// The largest owners.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, StageError> {
+    let columns = ["owner", "count", "shallow_bytes", "retained_bytes", "freed_bytes", "allocated_bytes"];
+    shown(folder, owners::FILE, &columns, OWNERS, |rows, at| {
+        let number = |column| Ok::<_, StageError>(value(rows.numbers::<UInt64Type>(column)?, at));
+        Ok(Owner {
+            name: texts.add(rows.texts("owner")?.value(at)),
+            count: number("count")?.unwrap_or(0),
+            shallow: number("shallow_bytes")?.unwrap_or(0),
+            retained: number("retained_bytes")?.unwrap_or(0),
+            freed: number("freed_bytes")?,
+            allocated: number("allocated_bytes")?,
         })
     })
 }

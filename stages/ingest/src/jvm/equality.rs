@@ -6,7 +6,8 @@
 //!   dump has no object. Those objects themselves, and what the root does not hold, are no duplicates of anything. Weak
 //!   referents are ordinary fields here.
 //! * Reads: the content of the dump, once more; classes; `node.{id,kind,class,preorder}`.
-//! * Writes: `equal.{value,degree}`, `equal.to` where references are to be looked into, and `equal.limits` where the dump leaves out elements.
+//! * Writes: `equal.{value,degree}`, `equal.to` where references are to be looked into, `equal.limits` where the dump
+//!   leaves out elements, and where the records of objects begin.
 //! * Resident memory: the index as in `link`; a bit, names 12 to 24 and offsets 8 bytes per node, where the budget allows,
 //!   paged where not; the classes; some pages of the content.
 //! * Passes over disk: the content once in order; objects with a value that occurred before and those that have it, at
@@ -19,7 +20,7 @@
 use super::classes::{Classes, Layout};
 use super::kinds::node_kind;
 use super::link::lay_out;
-use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, u32_at};
+use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, u32_at, value};
 use super::texts::Content;
 use super::{Dump, FIRST, HINT};
 use crate::index::Index;
@@ -32,7 +33,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::run::Options;
-use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
+use heaplake_schemas::scratch::{self as columns, Column, STRINGS, limits};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -42,7 +43,7 @@ pub const STAGE: StageInfo = StageInfo {
     bytes_per_edge: 0,
     least_bits_per_node: 1,
     least_fixed: 24 << 20,
-    scratch_per_node: 9,
+    scratch_per_node: 17,
     scratch_per_edge: 4,
     passes: "input once",
 };
@@ -50,12 +51,12 @@ pub const STAGE: StageInfo = StageInfo {
 /// Objects of these classes, or below them, are compared by identity.
 const OPAQUE: [&str; 3] = ["java.lang.Class", "java.lang.ClassLoader", "java.lang.Thread"];
 
-/// Files that this stage reads, though others that could remove them are done by then.
-pub const READS: [&str; 1] = [super::spool::CONTENT];
-
 /// Tags of the records of objects.
-const INSTANCE: u8 = 0x21;
-const OBJECT_ARRAY: u8 = 0x22;
+pub(super) const INSTANCE: u8 = 0x21;
+pub(super) const OBJECT_ARRAY: u8 = 0x22;
+
+/// Where the record of each object begins in the content; 0 for what is compared by identity.
+pub(super) const RECORDS: Column<u64> = Column::new("jvm.record");
 
 /// Bytes of a long array that are compared at a time; a multiple of all widths.
 const PIECE: u64 = 1 << 14;
@@ -171,7 +172,7 @@ impl Looks {
     /// Whether the records of two objects have the same value.
     fn same<const ID: usize>(&mut self, left: u32, right: u32) -> Result<bool, StageError> {
         let (left, right) = (self.offsets.get(left as usize)?, self.offsets.get(right as usize)?);
-        let (a, b) = (self.head::<ID>(left)?, self.head::<ID>(right)?);
+        let (a, b) = (head::<ID>(&mut self.content, left)?, head::<ID>(&mut self.content, right)?);
         if a != b {
             return Ok(false);
         }
@@ -208,34 +209,6 @@ impl Looks {
         Ok(true)
     }
 
-    fn head<const ID: usize>(&mut self, offset: u64) -> Result<Head, StageError> {
-        let bytes = self.content.window(offset, 9 + 2 * ID)?;
-        if bytes.len() < 9 + ID {
-            // The first pass has read more here; the file has changed since.
-            return Ok(Head { tag: 0, class: offset, bytes: 0, length: 0, size: 0 });
-        }
-        let tag = bytes.first().copied().unwrap_or(0);
-        let whole = bytes.len() == 9 + 2 * ID;
-        Ok(match tag {
-            INSTANCE if whole => {
-                let bytes_of = u32_at(bytes, 5 + 2 * ID);
-                Head { tag, class: id::<ID>(bytes, 5 + ID), bytes: bytes_of.into(), length: 0, size: 9 + 2 * ID as u64 }
-            }
-            OBJECT_ARRAY if whole => {
-                let length = u32_at(bytes, 5 + ID);
-                let class = id::<ID>(bytes, 9 + ID);
-                Head { tag, class, bytes: u64::from(length) * ID as u64, length, size: 9 + 2 * ID as u64 }
-            }
-            _ => {
-                let (length, element) = (u32_at(bytes, 5 + ID), bytes.get(9 + ID).copied().unwrap_or(0));
-                let width = super::records::value::width(element, ID).unwrap_or(0) as u64;
-                // Android's runtime leaves elements out; then there is nothing to compare.
-                let bytes = if tag == 0x23 { u64::from(length) * width } else { 0 };
-                Head { tag, class: element.into(), bytes, length, size: 10 + ID as u64 }
-            }
-        })
-    }
-
     fn same_fields<const ID: usize>(&mut self, layout: &Layout, a: &[u8], b: &[u8]) -> Result<bool, StageError> {
         let mut end = 0;
         for i in 0..self.classes.slots(layout).len() {
@@ -267,16 +240,48 @@ impl Looks {
 
 /// What the head of an object's record says, its place apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head {
-    tag: u8,
+pub(super) struct Head {
+    pub tag: u8,
     /// Class, or type of elements.
-    class: u64,
+    pub class: u64,
     /// Bytes of the body.
-    bytes: u64,
+    pub bytes: u64,
     /// Elements.
-    length: u32,
+    pub length: u32,
     /// Bytes of the head.
-    size: u64,
+    pub size: u64,
+}
+
+/// The head of the record at an offset.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub(super) fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, StageError> {
+    let bytes = content.window(offset, 9 + 2 * ID)?;
+    if bytes.len() < 9 + ID {
+        // The first pass has read more here; the file has changed since.
+        return Ok(Head { tag: 0, class: offset, bytes: 0, length: 0, size: 0 });
+    }
+    let tag = bytes.first().copied().unwrap_or(0);
+    let whole = bytes.len() == 9 + 2 * ID;
+    Ok(match tag {
+        INSTANCE if whole => {
+            let bytes_of = u32_at(bytes, 5 + 2 * ID);
+            Head { tag, class: id::<ID>(bytes, 5 + ID), bytes: bytes_of.into(), length: 0, size: 9 + 2 * ID as u64 }
+        }
+        OBJECT_ARRAY if whole => {
+            let length = u32_at(bytes, 5 + ID);
+            let class = id::<ID>(bytes, 9 + ID);
+            Head { tag, class, bytes: u64::from(length) * ID as u64, length, size: 9 + 2 * ID as u64 }
+        }
+        _ => {
+            let (length, element) = (u32_at(bytes, 5 + ID), bytes.get(9 + ID).copied().unwrap_or(0));
+            let width = value::width(element, ID).unwrap_or(0) as u64;
+            // Android's runtime leaves elements out; then there is nothing to compare.
+            let bytes = if tag == 0x23 { u64::from(length) * width } else { 0 };
+            Head { tag, class: element.into(), bytes, length, size: 10 + ID as u64 }
+        }
+    })
 }
 
 fn all<const ID: usize>(
@@ -306,6 +311,7 @@ fn all<const ID: usize>(
     let mut records = Records::<ID>::new(cursor, dump.content_bytes);
     records.visit(&mut objects)?;
     let any_missing = objects.any_missing;
+    objects.looks.offsets.write_to(scratch, RECORDS)?;
     objects.values.finish()?;
     objects.degrees.finish()?;
     objects.to.map(ColumnWriter::finish).transpose()?;

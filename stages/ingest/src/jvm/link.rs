@@ -4,8 +4,9 @@
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
 //! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`, `origin.{node,of_node}`,
-//!   `origin`, `class.origin`; with the table of chains, `holds.{way,name}` and `class.way`; with the table of nodes,
-//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
+//!   `origin`, `class.origin`; with the tables of chains or findings, `holds.{way,name}` and `class.way`; with the table of nodes
+//!   or findings, `node.{edge_count,retainer_count}` and `container.row`; with that of edges, `edge.*` and
+//!   `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.
@@ -18,6 +19,7 @@
 //!   it is never needed, since the class can be had from the root at once, so neither dominators nor distances change.
 
 use super::classes::{CLASSES, Classes, Misfit};
+use super::containers::{self, Containers};
 use super::kinds::{EDGE_KINDS, EdgeNames, NODE_KINDS};
 use super::objects::{Linked, Linker};
 use super::records::ROOT_KINDS;
@@ -75,7 +77,11 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let special = Special::find(&mut classes, &dump, scratch, context)?;
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = if dump.choices.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
-    let heap = Heap { classes, special, scratch, context };
+    let containers = match dump.choices.nodes {
+        true => Some(Containers::find(&classes, dump.id_bytes.into(), scratch, context)?),
+        false => None,
+    };
+    let heap = Heap { classes, special, containers, scratch, context };
     let holding = match (index.resident(), degrees) {
         (Ok(index), None) => heap.link(&mut dump, index, None::<BudgetVec<u8>>)?,
         (Ok(index), Some(Array::Resident(degrees))) => heap.link(&mut dump, index, Some(degrees))?,
@@ -119,6 +125,8 @@ fn overlapping(index: &mut Index, scratch: &Scratch, context: &Context<'_>) -> R
 pub(super) struct Heap<'a> {
     pub classes: Classes,
     pub special: Special,
+    /// Where rules of findings look at collections.
+    pub containers: Option<Containers>,
     pub scratch: &'a Scratch,
     pub context: &'a Context<'a>,
 }
@@ -160,6 +168,9 @@ impl Heap<'_> {
         let classes = keys::write(&self.classes, &mut index, &mut names, scratch, context)?;
         threads::write(&roots, &thread_names, scratch)?;
         names.finish()?;
+        if self.containers.is_some() {
+            containers::settle(&dump.sizes, scratch, context)?;
+        }
         scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
         ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?.finish()?;
         let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;

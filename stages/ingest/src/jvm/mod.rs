@@ -5,14 +5,16 @@
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`scan`] | the dump | names, classes, roots, stacks; address and place of every object |
-//! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads |
+//! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads, [`containers`] |
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
+//! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
 //!
-//! Both passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers are those of
-//! Eclipse MAT, object for object.
+//! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
+//! are those of Eclipse MAT, object for object.
 
 pub mod classes;
+pub mod containers;
 pub mod cursor;
 pub mod equality;
 pub mod keys;
@@ -21,6 +23,7 @@ pub mod link;
 pub mod names;
 pub mod objects;
 pub mod origins;
+pub mod previews;
 pub mod records;
 pub mod roots;
 pub mod sample;

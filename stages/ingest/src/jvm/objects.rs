@@ -1,6 +1,7 @@
 //! The objects of a dump, one after the other: class, size and edges of each.
 
 use super::classes::{Class, Position};
+use super::containers::Writer;
 use super::cursor::{Cursor, MOST_PIECE};
 use super::keys::Ids;
 use super::kinds::{EdgeNames, edge_kind, node_kind};
@@ -29,6 +30,8 @@ pub(super) struct Linker<'a, W, L, D> {
     cache: Cache,
     ids: Ids,
     strings: Strings,
+    /// Where rules of findings look at collections.
+    containers: Option<Writer>,
     /// The strings that are the names of the threads so far.
     thread_names: BudgetVec<NodeId>,
     /// The next local of a thread.
@@ -84,6 +87,7 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
             cache: Cache::new(),
             ids: Ids::new(heap.classes.classes.len()),
             strings: Strings::create(heap.scratch)?,
+            containers: if heap.containers.is_some() { Some(Writer::create(heap.scratch)?) } else { None },
             thread_names: heap.context.budget.growing("names of threads"),
             local: 0,
             class: 0,
@@ -109,8 +113,11 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
             let offset = records.cursor.offset();
             return Err(linker.dump.error(offset, "the objects that the first pass found", "the end of the content"));
         }
-        let Self { strings, output, heap, index, thread_names, .. } = linker;
+        let Self { strings, containers, output, heap, index, thread_names, .. } = linker;
         strings.finish()?;
+        if let Some(containers) = containers {
+            containers.finish()?;
+        }
         let (edges, holding) = output.finish(heap.scratch)?;
         Ok(Linked { edges, holding, index, thread_names })
     }
@@ -190,6 +197,9 @@ impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
                 }
             }
             _ => {}
+        }
+        if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
+            writer.instance::<ID>(containers, class, self.output.node(), body, &mut self.index)?;
         }
         if self.is_thread() {
             let field = self.heap.special.thread_name;

@@ -14,6 +14,10 @@ pub mod value {
     pub const CHAR: u8 = 5;
     /// `byte`.
     pub const BYTE: u8 = 8;
+    /// `int`.
+    pub const INT: u8 = 10;
+    /// `long`.
+    pub const LONG: u8 = 11;
 
     /// Names of the primitive types by number; empty where there is no such type.
     const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];

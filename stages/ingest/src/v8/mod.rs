@@ -11,10 +11,12 @@
 //! | [`owners`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
+//! | [`containers`] | nodes, edges | collections with their entries and spare bytes, entries of weak maps |
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
 pub mod classes;
+pub mod containers;
 pub mod detached;
 pub mod ephemerons;
 pub mod equality;

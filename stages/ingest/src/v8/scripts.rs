@@ -222,11 +222,11 @@ fn each_location(
     Ok(())
 }
 
-/// The scripts by their paths.
+/// The scripts by their names.
 struct Scripts {
     strings: StringTable,
-    by_path: FxHashMap<StringId, u32>,
-    paths: Vec<StringId>,
+    by_name: FxHashMap<StringId, u32>,
+    paths: Vec<String>,
     packages: Vec<String>,
     reservation: Reservation,
 }
@@ -235,7 +235,7 @@ impl Scripts {
     fn new(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
-            by_path: FxHashMap::default(),
+            by_name: FxHashMap::default(),
             paths: Vec::new(),
             packages: Vec::new(),
             reservation: context.budget.reserve("scripts", 0)?,
@@ -246,24 +246,24 @@ impl Scripts {
         self.reservation.grow(bytes)
     }
 
-    /// Row of the script with this path; [`NOWHERE`] for what is no path.
-    fn of(&mut self, path: StringId) -> Result<u32, StageError> {
-        if let Some(&known) = self.by_path.get(&path) {
+    /// Row of the script whose node has this name; [`NOWHERE`] where that is no path.
+    fn of(&mut self, name: StringId) -> Result<u32, StageError> {
+        if let Some(&known) = self.by_name.get(&name) {
             return Ok(known);
         }
-        let text = path.get().map_or("".into(), |id| self.strings.text(id as usize));
-        // What stands for parts of V8 is called so; a script without a name was made by `eval` and the like.
-        let row = if text.is_empty() || text.starts_with("system / ") {
+        let text = name.get().map_or("".into(), |id| self.strings.text(id as usize));
+        let path = path(&text);
+        let row = if path.is_empty() {
             NOWHERE
         } else {
-            let package = package(&text).replace('\\', "/");
-            self.reservation.grow(112 + 2 * package.len() as u64)?;
-            self.paths.push(path);
+            let package = package(path).replace('\\', "/");
+            self.reservation.grow(144 + (2 * package.len() + path.len()) as u64)?;
+            self.paths.push(path.to_owned());
             self.packages.push(package);
             (self.paths.len() - 1) as u32
         };
         self.reservation.grow(32)?;
-        self.by_path.insert(path, row);
+        self.by_name.insert(name, row);
         Ok(row)
     }
 
@@ -271,12 +271,22 @@ impl Scripts {
     fn finish(self, scratch: &Scratch) -> Result<u64, StageError> {
         let Self { strings, paths, packages, reservation: _reservation, .. } = self;
         drop(strings);
+        let paths = names::intern(scratch, &paths)?;
         let packages = names::intern(scratch, &packages)?;
         let mut column = ColumnWriter::create(scratch, columns::ORIGIN)?;
         for (path, package) in paths.into_iter().zip(packages) {
             column.push(Origin { script: path.0, package: package.0, loader: NOWHERE, platform: 0 })?;
         }
         column.finish()
+    }
+}
+
+/// The path in the name of a script's node. What stands for parts of V8 is called `system / …`, and since 2025 scripts
+/// are so, too. A script without a path was made by `eval` and the like.
+fn path(name: &str) -> &str {
+    match name.strip_prefix("system / ") {
+        None => name,
+        Some(part) => part.strip_prefix("Script / ").unwrap_or(""),
     }
 }
 
@@ -304,7 +314,20 @@ fn package(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::package;
+    use super::{package, path};
+
+    #[test]
+    fn paths_of_scripts() {
+        for (name, expected) in [
+            ("/srv/a.js", "/srv/a.js"),
+            ("system / Script / https://x.example/a.js", "https://x.example/a.js"),
+            ("system / Script", ""),
+            ("system / DebugInfo", ""),
+            ("", ""),
+        ] {
+            assert_eq!(path(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn packages_of_paths() {

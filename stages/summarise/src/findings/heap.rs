@@ -2,13 +2,18 @@
 
 use super::Node;
 use crate::nodes::Nodes;
+use heaplake_kit::chains::Chains;
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
+use heaplake_schemas::chains::ChainRow;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
+
+/// Kind of the nodes that are classes, in formats that have such.
+pub const CLASS: &str = "class";
 
 /// Value of `node.detached` for a detached node.
 const DETACHED: u8 = 2;
@@ -19,6 +24,9 @@ const MOST_NAME: usize = 80;
 const CHAIN_ENDS: usize = 4;
 /// Steps of a chain that are looked at.
 const CHAIN_STEPS: usize = 4096;
+
+/// Chains to a class that are looked at.
+const CHAINS: usize = 64;
 
 /// All nodes in order.
 pub struct Sweep {
@@ -82,6 +90,8 @@ pub struct Heap<'a> {
     names: ColumnMap<StringId>,
     strings: StringTable,
     keys: StringTable,
+    /// Where chains were looked for.
+    chains: Option<(ColumnMap<ChainRow>, Chains)>,
 }
 
 impl<'a> Heap<'a> {
@@ -93,6 +103,10 @@ impl<'a> Heap<'a> {
             names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
             strings: StringTable::open(scratch, STRINGS)?,
             keys: StringTable::open(scratch, CLASS_KEYS)?,
+            chains: match scratch.has(columns::CHAIN_ROW) {
+                true => Some((ColumnMap::open(scratch, columns::CHAIN_ROW, None)?, Chains::open(scratch)?)),
+                false => None,
+            },
             facts,
             scratch,
         })
@@ -129,6 +143,11 @@ impl<'a> Heap<'a> {
     /// Name of a kind of nodes.
     pub fn kind(&self, kind: u8) -> &str {
         self.facts.node_kinds.get(usize::from(kind)).map_or("", String::as_str)
+    }
+
+    /// Whether classes are objects, which hold what is in their static fields.
+    pub fn has_class_objects(&self) -> bool {
+        self.facts.node_kinds.iter().any(|kind| kind == CLASS)
     }
 
     /// Whether a node is a part of the runtime, or of the object that holds it, rather than an object of the program.
@@ -184,6 +203,25 @@ impl<'a> Heap<'a> {
         }
         let (head, tail) = (steps[..CHAIN_ENDS].join(" › "), steps[steps.len() - CHAIN_ENDS..].join(" › "));
         format!("{cut}{head} › … {} more … › {tail}", count((steps.len() - 2 * CHAIN_ENDS) as u64))
+    }
+
+    /// The largest chain of references to instances of a class of which the one that retains most fits: as text, with
+    /// how many instances it leads to and what they retain.
+    pub fn reference_chain(&self, class: u32, fits: impl Fn(u32) -> bool) -> Option<String> {
+        let (rows, chains) = self.chains.as_ref()?;
+        let found = rows
+            .iter()
+            .filter(|row| row.kind == 0 && row.class_id == class)
+            .take(CHAINS)
+            .find(|row| fits(row.example_node))?;
+        let text = chains.text(found.element, CHAIN_ENDS);
+        Some(format!("{text} ({} ×, {})", count(found.count), size(found.retained_bytes)))
+    }
+
+    /// Whether a node is `holder` or is dominated by it.
+    pub fn is_within(&self, node: u32, holder: u32) -> bool {
+        let up = |&at: &u32| Some(self.nodes.dominator[at as usize].0).filter(|_| at != self.facts.root.0);
+        std::iter::successors(Some(node), up).take(CHAIN_STEPS).any(|at| at == holder)
     }
 
     /// Bytes, and how much of the heap they are.

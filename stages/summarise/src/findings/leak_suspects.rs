@@ -2,12 +2,14 @@
 //!
 //! Of the objects that retain much, those matter under which the memory parts: none of their dominated objects that
 //! retain much themselves holds the larger part of it. What they hold directly, by class, is the evidence; the object of
-//! the program that owns them and the chain of dominators say where to look.
+//! the program that owns them and the chain of references to them say where to look; where their class has no such
+//! chain, that of dominators.
 
-use super::heap::{Heap, about_class, about_node};
+use super::containers::is_entry;
+use super::heap::{CLASS, Heap, about_class, about_node};
 use super::{FLOOR, Node, Rule, severity};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnReader, Context, StageError};
+use heaplake_kit::{BudgetVec, ColumnReader, Context, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
@@ -23,6 +25,8 @@ const CANDIDATES: usize = 1 << 14;
 /// Places that are looked into, and pairs of such a place and a class that are told apart.
 const PLACES: usize = 64;
 const PAIRS: usize = 1 << 15;
+/// Entries of collections, one in the other, that are looked through.
+const ENTRIES: usize = 64;
 /// Objects of one class that make a crowd.
 const CROWD: u64 = 20;
 
@@ -69,10 +73,44 @@ struct Crowd {
     votes: u64,
 }
 
-/// For each place and class, what is directly below.
-fn crowds(places: &[u32], heap: &Heap, context: &Context<'_>) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
+impl Crowd {
+    const NOBODY: Self = Self { count: 0, bytes: 0, example: 0, name: StringId::NONE, votes: 0 };
+
+    fn add(&mut self, node: u32, bytes: u64, name: StringId) {
+        // Votes for and against: a majority wins whatever the order.
+        if self.votes == 0 {
+            (self.example, self.name) = (node, name);
+        }
+        self.votes = if self.name == name { self.votes + 1 } else { self.votes - 1 };
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// For each place and class, what is directly below, or below entries of the collection that the place is a part of.
+fn crowds(
+    places: &[u32],
+    entries: &[bool],
+    heap: &Heap,
+    context: &Context<'_>,
+) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut sorted = places.to_vec();
     sorted.sort_unstable();
+    let has_entries = entries.contains(&true);
+    // The place above a node whose dominator is given, if only entries are between them.
+    let place = |dominator: u32| {
+        let mut at = dominator;
+        for _ in 0..ENTRIES {
+            if sorted.binary_search(&at).is_ok() {
+                return Some(at);
+            }
+            if !has_entries || !entries[heap.nodes.class[at as usize].index()] {
+                return None;
+            }
+            at = heap.nodes.dominator[at as usize].0;
+        }
+        None
+    };
     let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
     let mut class = ColumnReader::open(heap.scratch, columns::NODE_CLASS)?;
     let mut dominator = ColumnReader::open(heap.scratch, columns::NODE_DOMINATOR)?;
@@ -83,22 +121,25 @@ fn crowds(places: &[u32], heap: &Heap, context: &Context<'_>) -> Result<BTreeMap
         if node.is_multiple_of(1 << 18) {
             context.check()?;
         }
-        if sorted.binary_search(&dominator).is_err()
-            || (crowds.len() == PAIRS && !crowds.contains_key(&(dominator, class)))
+        let Some(place) = place(dominator).filter(|&place| place != node) else { continue };
+        // Entries in entries are counted with the outer ones.
+        if (entries[class as usize] && place != dominator)
+            || (crowds.len() == PAIRS && !crowds.contains_key(&(place, class)))
         {
             continue;
         }
-        let crowd =
-            crowds.entry((dominator, class)).or_insert(Crowd { count: 0, bytes: 0, example: node, name, votes: 0 });
-        // Votes for and against: a majority wins whatever the order.
-        if crowd.votes == 0 {
-            (crowd.example, crowd.name) = (node, name);
-        }
-        crowd.votes = if crowd.name == name { crowd.votes + 1 } else { crowd.votes - 1 };
-        crowd.count += 1;
-        crowd.bytes += bytes;
+        crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name);
     }
     Ok(crowds)
+}
+
+/// Which classes are entries of collections, which lead to what those hold.
+fn entry_classes(heap: &Heap, context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
+    let mut entries = context.budget.filled("classes of entries", heap.facts.class_count as usize, false)?;
+    for (class, entry) in entries.iter_mut().enumerate() {
+        *entry = is_entry(&heap.class_name(class as u32));
+    }
+    Ok(entries)
 }
 
 impl Rule for LeakSuspects {
@@ -120,16 +161,19 @@ impl Rule for LeakSuspects {
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let crowds = crowds(&places, heap, context)?;
-        let of = |place: u32| crowds.range((place, 0)..=(place, u32::MAX));
-        let largest = |place| of(place).max_by_key(|(key, crowd)| (crowd.bytes, Reverse(key.1)));
+        let entries = entry_classes(heap, context)?;
+        let crowds = crowds(&places, &entries, heap, context)?;
         let found = places.iter().map(|&place| {
             let bytes = heap.nodes.retained[place as usize];
-            match largest(place) {
-                Some((&(_, class), crowd)) if crowd.count >= CROWD && crowd.bytes >= bytes / 4 => {
-                    held_crowd(place, class, *crowd, heap)
-                }
-                _ => single(place, bytes, heap),
+            let of_place = || crowds.range((place, 0)..=(place, u32::MAX)).map(|(key, crowd)| (key.1, crowd));
+            let large = |&(_, crowd): &(u32, &Crowd)| crowd.count >= CROWD && crowd.bytes >= bytes / 4;
+            let size = |&(class, crowd): &(u32, &Crowd)| (crowd.bytes, Reverse(class));
+            // What the entries of a collection lead to says more than the entries.
+            let most = |&(class, crowd): &(u32, &Crowd)| !entries[class as usize] && crowd.bytes >= bytes / 2;
+            let objects = of_place().filter(large).filter(most).max_by_key(size);
+            match objects.or_else(|| of_place().max_by_key(size).filter(large)) {
+                Some((class, crowd)) => held_crowd(place, class, *crowd, heap),
+                None => single(place, bytes, heap),
             }
         });
         Ok(found.flatten().collect())
@@ -148,12 +192,17 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     finding.node = Some(holder);
     finding.count = crowd.count;
     finding.bytes = crowd.bytes;
+    let dominators = || format!("{} › {} × {name}", heap.chain(holder), count(crowd.count));
+    let chain = match heap.reference_chain(class, |example| heap.is_within(example, place)) {
+        // Chains of classes do not tell one class with static fields from another.
+        Some(chain) if heap.has_class_objects() => format!("{}; by references {chain}", dominators()),
+        Some(chain) => chain,
+        None => dominators(),
+    };
     finding.message = format!(
-        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {} › {} × {name}",
+        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {chain}",
         count(crowd.count),
         heap.share(crowd.bytes),
-        heap.chain(holder),
-        count(crowd.count),
     );
     finding.next_step = format!(
         "If this {holder_name} only ever grows, bound it: remove entries when they are done with, or hold them weakly."
@@ -183,7 +232,10 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let bytes = if owner == end { bytes } else { heap.nodes.retained[owner as usize] };
     let mut finding = about_node(RULE, severity, owner, heap);
     finding.bytes = bytes;
-    let name = heap.shown_class(heap.nodes.class[owner as usize].0);
+    let class = heap.nodes.class[owner as usize].0;
+    let is_class = heap.kind(heap.nodes.kind[owner as usize]) == CLASS;
+    let name = if is_class { heap.nodes.label(NodeId(owner)) } else { heap.shown_class(class) };
+    let chain = heap.reference_chain(class, |example| example == owner).filter(|_| !is_class);
     let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
     let what = if owner != end {
         "as the first of a list of them".to_owned()
@@ -196,7 +248,7 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
         "One {name} @{} retains {}, {what}: {}",
         heap.nodes.id[owner as usize],
         heap.share(bytes),
-        heap.chain(owner),
+        chain.unwrap_or_else(|| heap.chain(owner)),
     );
     finding.next_step = format!(
         "Follow the chain from its end: the first holder that should have let go of this {name} is the place to fix."

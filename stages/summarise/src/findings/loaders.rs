@@ -33,9 +33,7 @@ impl Rule for Loaders {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
         let key = heap.class_name_id(row.class_id).0;
         // In other formats a key tells classes of one name apart by their place in the source.
-        if !heap.facts.node_kinds.iter().any(|kind| kind == "class")
-            || (self.names.len() == NAMES && !self.names.contains_key(&key))
-        {
+        if !heap.has_class_objects() || (self.names.len() == NAMES && !self.names.contains_key(&key)) {
             return;
         }
         let copies = self.names.entry(key).or_insert_with(|| Copies { class: row.class_id, ..Copies::default() });

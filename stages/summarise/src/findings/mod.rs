@@ -3,9 +3,10 @@
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
 //!   Thresholds are parts of the heap with a floor in bytes, so that what every small program has is no finding.
 //! * Reads: `node.{class,kind,shallow,native,retained,dominator,detached,edge_count,preorder}` in order, some of them at
-//!   random for what is found, class rows, names.
+//!   random for what is found and for collections, `container.row`, class rows, chains, names.
 //! * Writes: the document of findings, the most severe first.
-//! * Resident memory: nothing that grows with the input but classes; all rules together keep 14 MiB of candidates.
+//! * Resident memory: a bit per node where arrays show their elements; else nothing that grows with the input but classes.
+//!   All rules together keep 16 MiB of candidates.
 //! * Passes over disk: two over node columns.
 //! * Worst case: linear.
 //! * Fails when: scratch cannot be read or written.
@@ -13,9 +14,12 @@
 //! * Reference: the idea of leak suspects is that of Eclipse MAT; the rules are ours.
 
 mod boxed_numbers;
+mod collection_slack;
+mod containers;
 mod contexts;
 mod detached;
 mod duplicates;
+mod empty_collections;
 mod finalizers;
 mod heap;
 mod huge_values;
@@ -23,10 +27,12 @@ mod leak_suspects;
 mod loaders;
 mod many_instances;
 mod native;
+mod one_entry;
 mod possible_duplicates;
 mod sparse_arrays;
 mod thread_locals;
 mod unreachable;
+mod weak_maps;
 
 use heap::{Heap, Sweep};
 pub(crate) use heap::{blank, shorten};
@@ -39,18 +45,18 @@ use std::cmp::Reverse;
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "findings",
-    version: 1,
+    version: 2,
     bytes_per_node: 0,
     bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 20 << 20,
+    least_bits_per_node: 1,
+    least_fixed: 22 << 20,
     scratch_per_node: 0,
     scratch_per_edge: 0,
     passes: "node columns twice",
 };
 
 /// Bytes that all rules together keep of candidates, at most.
-const CANDIDATES: u64 = 14 << 20;
+const CANDIDATES: u64 = 16 << 20;
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 20;
 
@@ -83,8 +89,8 @@ trait Rule {
 }
 
 /// All rules. Those that a format has nothing for find nothing.
-fn rules(facts: &Facts) -> Vec<Box<dyn Rule>> {
-    vec![
+fn rules(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<Box<dyn Rule>>, StageError> {
+    Ok(vec![
         Box::new(leak_suspects::LeakSuspects::new(facts)),
         Box::new(many_instances::ManyInstances::default()),
         Box::new(duplicates::Duplicates),
@@ -94,12 +100,16 @@ fn rules(facts: &Facts) -> Vec<Box<dyn Rule>> {
         Box::new(huge_values::HugeValues::new(facts)),
         Box::new(unreachable::Unreachable::default()),
         Box::new(native::Native::default()),
-        Box::new(sparse_arrays::SparseArrays::new(facts)),
+        Box::new(sparse_arrays::SparseArrays::new(facts, scratch, context)?),
+        Box::new(collection_slack::CollectionSlack),
+        Box::new(one_entry::OneEntry),
+        Box::new(empty_collections::EmptyCollections),
+        Box::new(weak_maps::WeakMaps),
         Box::new(loaders::Loaders::default()),
         Box::new(thread_locals::ThreadLocals::default()),
         Box::new(finalizers::Finalizers::default()),
         Box::new(boxed_numbers::BoxedNumbers::default()),
-    ]
+    ])
 }
 
 /// Finds.
@@ -110,7 +120,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let facts = scratch.read_document::<Facts>(documents::FACTS)?;
     context.progress.begin(STAGE.name, facts.node_count);
     let _candidates = context.budget.reserve("candidates of findings", CANDIDATES)?;
-    let mut rules = rules(&facts);
+    let mut rules = rules(&facts, scratch, context)?;
     let mut sweep = Sweep::open(&facts, scratch)?;
     for node in 0..facts.node_count as u32 {
         let node = sweep.next(node)?;

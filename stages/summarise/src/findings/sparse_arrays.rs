@@ -1,13 +1,19 @@
-//! Rule `sparse-array`: arrays of references, among them the tables of collections, that are mostly empty. For formats in
-//! which the edges of an array are its elements that are not null (dumps of Java heaps).
+//! Rule `sparse-array`: arrays that are mostly empty. Where the edges of an array are its elements that are not null
+//! (dumps of Java heaps), all arrays of references but those inside collections, which have rules of their own; and
+//! arrays of which the reader of the format says so.
 
 use super::heap::{Heap, about_class};
-use super::{Node, Rule, severity};
+use super::{Node, Rule, containers, severity};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Bitset, ColumnReader, Context, Scratch, StageError};
+use heaplake_schemas::containers::flags;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::scratch::{self as columns, Facts};
 use std::collections::BTreeMap;
+
+const RULE: &str = "sparse-array";
+const NEXT: &str =
+    "Make arrays as large as what is in them, or use a map from index to element where those lie far apart.";
 
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [101, 10, 2];
@@ -30,21 +36,34 @@ struct Tally {
 
 pub struct SparseArrays {
     kind: Option<u8>,
+    /// Arrays inside collections.
+    stores: Bitset,
     /// Bytes of a reference: 8, until an array is seen that holds more than fit.
     reference: u64,
     classes: BTreeMap<u32, Tally>,
 }
 
 impl SparseArrays {
-    pub fn new(facts: &Facts) -> Self {
+    pub fn new(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let kind = facts.node_kinds.iter().position(|kind| kind == "object array");
-        Self { kind: kind.map(|kind| kind as u8), reference: 8, classes: BTreeMap::new() }
+        let nodes = if kind.is_some() { facts.node_count as usize } else { 0 };
+        let mut stores = Bitset::new(&context.budget, "findings: arrays of collections", nodes)?;
+        if nodes > 0 && scratch.has(columns::CONTAINER_ROW) {
+            let mut rows = ColumnReader::open(scratch, columns::CONTAINER_ROW)?;
+            while rows.remaining() > 0 {
+                let store = rows.next()?.store as usize;
+                if store < nodes {
+                    stores.insert(store);
+                }
+            }
+        }
+        Ok(Self { kind: kind.map(|kind| kind as u8), stores, reference: 8, classes: BTreeMap::new() })
     }
 }
 
 impl Rule for SparseArrays {
     fn see(&mut self, node: &Node) {
-        if Some(node.kind) != self.kind || !node.reachable {
+        if Some(node.kind) != self.kind || !node.reachable || self.stores.contains(node.node as usize) {
             return;
         }
         // One edge leads to the class.
@@ -68,11 +87,11 @@ impl Rule for SparseArrays {
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
         let reference = self.reference;
         let found = self.classes.iter().filter_map(|(&class, tally)| {
             let empty = tally.bytes.saturating_sub(tally.filled.saturating_mul(reference));
-            let mut finding = about_class("sparse-array", severity(empty, heap.bytes, PERCENT)?, class, heap);
+            let mut finding = about_class(RULE, severity(empty, heap.bytes, PERCENT)?, class, heap);
             finding.node = Some(tally.largest.1);
             finding.count = tally.count;
             finding.bytes = empty;
@@ -85,12 +104,22 @@ impl Rule for SparseArrays {
                 size(tally.largest.0),
                 heap.chain(tally.largest.1),
             );
-            finding.next_step =
-                "Give collections the capacity that they need, and make those that stay empty only when \
-                                 they are used."
-                    .to_owned();
+            finding.next_step = NEXT.to_owned();
             Some(finding)
         });
-        Ok(found.collect())
+        let mut found: Vec<Finding> = found.collect();
+        found.append(&mut containers::judge(
+            RULE,
+            PERCENT,
+            NEXT,
+            heap,
+            context,
+            |container| (container.row.flags & flags::SPARSE != 0).then_some(container.row.spare_bytes),
+            |crowd, what| {
+                let (entries, share) = (count(crowd.entries), heap.share(crowd.bytes));
+                format!("{what} hold {entries} objects far apart: {share} of empty slots")
+            },
+        )?);
+        Ok(found)
     }
 }

@@ -1,0 +1,40 @@
+//! Collections of objects (lists, maps, sets, objects used as dictionaries) and what they hold, as the readers of formats
+//! find them. Rules of findings read them; there is no table of them.
+
+use bytemuck::{Pod, Zeroable};
+
+/// A collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ContainerRow {
+    /// The collection.
+    pub node: u32,
+    /// The array, or other part of its own, that its entries lie in; `u32::MAX` for none.
+    pub store: u32,
+    /// Entries that it holds, as far as the input tells; of more than `u32::MAX`, that.
+    pub entries: u32,
+    /// See [`flags`].
+    pub flags: u32,
+    /// Bytes of the store that would go if it was made for these entries.
+    pub spare_bytes: u64,
+}
+
+/// An entry of a weak map: the value is held by the key and the map together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct WeakEntryRow {
+    /// The map's table.
+    pub table: u32,
+    /// The key.
+    pub key: u32,
+    /// The value.
+    pub value: u32,
+}
+
+/// Bits of [`ContainerRow::flags`].
+pub mod flags {
+    /// Most of the spare bytes lie between the entries: holes of a sparse array.
+    pub const SPARSE: u32 = 1;
+    /// Numbers may be entries too, which the input does not show.
+    pub const UNSURE: u32 = 2;
+}

@@ -1,0 +1,351 @@
+//! Stage `previews of objects`: what the members of sets of duplicates look like, for people.
+//!
+//! * Computes: for the first member of each of the [`MOST`] sets that waste most a short text: that of a string, the first
+//!   fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), the text of an array of
+//!   bytes or characters that is one. Of the other sets only strings have one.
+//! * Reads: `set.row`; the dump, where the objects lie; the places of their records; classes;
+//!   `node.{id,name,class}`, names of classes, strings.
+//! * Writes: `set.preview`.
+//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; the texts, some 100 bytes for each
+//!   of those sets; some pages of the content.
+//! * Passes over disk: one over the sets and addresses; the dump at random, in its order.
+//! * Worst case: linear in the sets.
+//! * Fails when: the content cannot be read any more; the budget is too small for the classes.
+//! * Determinism: order of the sets.
+//! * Reference: none needed.
+
+use super::classes::{Class, Classes, Position};
+use super::equality::{self, Head, INSTANCE, OBJECT_ARRAY, RECORDS};
+use super::link::lay_out;
+use super::records::{id, u32_at, value};
+use super::texts::Content;
+use super::{Dump, FIRST};
+use crate::index::Index;
+use heaplake_kit::{
+    ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable, StringWriter,
+};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
+use std::fmt::Write;
+
+/// What the plan knows of this stage.
+pub const STAGE: StageInfo = StageInfo {
+    name: "previews of objects",
+    version: 1,
+    bytes_per_node: 2,
+    bytes_per_edge: 0,
+    least_bits_per_node: 0,
+    least_fixed: 32 << 20,
+    scratch_per_node: 0,
+    scratch_per_edge: 0,
+    passes: "sets and addresses once; first members at random",
+};
+
+/// Files that this stage reads, though others that could remove them are done by then.
+pub const READS: [&str; 1] = [super::spool::CONTENT];
+
+/// Files that nobody reads when this stage is done.
+pub const RELEASES: [&str; 2] = [super::spool::CONTENT, RECORDS.name];
+
+/// Sets that have a preview.
+const MOST: u64 = 1 << 16;
+
+/// Characters of a text on its own, at most, and inside an object.
+const LONG: usize = 120;
+const SHORT: usize = 24;
+/// Fields of an object that are shown, and elements of an array.
+const FIELDS: usize = 4;
+const ELEMENTS: usize = 8;
+/// Bytes of a record that are looked at, beside its head.
+const LOOKED_AT: usize = 4 << 10;
+/// Classes above that of an object that are looked at.
+const LEVELS: usize = 64;
+
+/// Classes of which the objects are shown by their only field.
+const BOXES: [&str; 8] = ["Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short"];
+
+/// Writes the previews.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+    let dump = Dump::load(scratch)?;
+    let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
+    let count = rows.remaining();
+    context.progress.begin(STAGE.name, count);
+    let classes = lay_out(&dump, scratch, context)?;
+    let (index, spilled_bytes) = Index::build(FIRST, dump.unit, 0, scratch, context)?;
+    // The stage `link` has seen that addresses are unique.
+    let Ok(index) = index else {
+        let problem = "two objects have one address".to_owned();
+        return Err(StageError::Scratch { path: scratch.path(columns::NODE_ID), problem });
+    };
+    let mut viewer = Viewer {
+        content: Content::open(&dump, context)?,
+        classes,
+        index,
+        id_bytes: dump.id_bytes.into(),
+        strings: StringTable::open(scratch, STRINGS)?,
+        names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
+        class: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
+        class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+        records: ColumnMap::open(scratch, RECORDS, None)?,
+    };
+    // In the order of the dump; the sets are in that of the bytes that they waste.
+    let mut first = Vec::with_capacity(count.min(MOST) as usize);
+    let mut held = context.budget.reserve("previews", count.min(MOST) * 40)?;
+    for set in 0..count.min(MOST) as u32 {
+        first.push((rows.next()?.example, set));
+    }
+    first.sort_unstable();
+    let mut texts = vec![String::new(); first.len()];
+    for (number, &(node, set)) in (0u64..).zip(&first) {
+        let text = viewer.node(node)?;
+        held.grow(text.len() as u64)?;
+        texts[set as usize] = text;
+        if number % (1 << 12) == 0 && number > 0 {
+            context.step(1 << 12)?;
+        }
+    }
+    let mut writer = StringWriter::create(scratch, SET_PREVIEWS)?;
+    texts.iter().try_for_each(|text| writer.push(text.as_bytes()))?;
+    while rows.remaining() > 0 {
+        let text = viewer.text_of(rows.next()?.example, LONG).unwrap_or_default();
+        writer.push(text.as_bytes())?;
+    }
+    writer.finish()?;
+    context.progress.end();
+    Ok(Stats { rows: count, spilled_bytes })
+}
+
+struct Viewer {
+    content: Content,
+    classes: Classes,
+    index: Index,
+    id_bytes: usize,
+    strings: StringTable,
+    names: ColumnMap<StringId>,
+    class: ColumnMap<ClassId>,
+    class_names: ColumnMap<StringId>,
+    /// Where records of objects begin; 0 for what has none or is no duplicate of anything.
+    records: ColumnMap<u64>,
+}
+
+impl Viewer {
+    /// The text of a string or the name of a class, quoted.
+    fn text_of(&self, node: NodeId, most: usize) -> Option<String> {
+        let name = self.names[node.index()].get()?;
+        Some(format!("{:?}", cut(&self.strings.text(name as usize), most)))
+    }
+
+    /// Name of a node's class, without its package.
+    fn class_name(&self, node: NodeId) -> String {
+        let name = self.class_names[self.class[node.index()].index()];
+        let name = name.get().map_or_else(String::new, |name| self.strings.text(name as usize).into_owned());
+        cut(name.rsplit('.').next().unwrap_or_default(), 2 * SHORT)
+    }
+
+    /// The beginning of an object's record.
+    fn record(&mut self, node: NodeId) -> Result<Option<(Head, Vec<u8>)>, StageError> {
+        let Some(&offset) = self.records[..].get(node.index()).filter(|&&offset| offset > 0) else { return Ok(None) };
+        let head = match self.id_bytes {
+            4 => equality::head::<4>(&mut self.content, offset)?,
+            _ => equality::head::<8>(&mut self.content, offset)?,
+        };
+        let bytes = (head.bytes as usize).min(LOOKED_AT);
+        let body = self.content.window(offset + head.size, bytes)?.to_vec();
+        Ok(Some((head, body)))
+    }
+
+    /// A node on its own.
+    fn node(&mut self, node: NodeId) -> Result<String, StageError> {
+        if let Some(text) = self.text_of(node, LONG) {
+            return Ok(text);
+        }
+        let Some((head, body)) = self.record(node)? else { return Ok(String::new()) };
+        let name = self.class_name(node);
+        match head.tag {
+            INSTANCE => self.instance(&name, head.class, &body),
+            OBJECT_ARRAY => self.array(&with_length(&name, head.length), head.length, value::OBJECT, &body),
+            _ => {
+                let element = u8::try_from(head.class).unwrap_or(0);
+                let name = with_length(&format!("{}[]", value::name(element).unwrap_or_default()), head.length);
+                match text(element, &body, head.bytes) {
+                    Some(text) => Ok(format!("{name}{text:?}")),
+                    None => self.array(&name, head.length, element, &body),
+                }
+            }
+        }
+    }
+
+    fn instance(&mut self, name: &str, class: u64, body: &[u8]) -> Result<String, StageError> {
+        let mut text = format!("{name}{{");
+        let fields = self.fields(class);
+        for (number, &(field, kind, at)) in fields.iter().take(FIELDS).enumerate() {
+            let separator = if number > 0 { ", " } else { "" };
+            let field = field.get().map_or_else(String::new, |name| cut(&self.strings.text(name as usize), SHORT));
+            let value = self.value(kind, body, at)?;
+            // Writing into a string cannot fail.
+            let _ = write!(text, "{separator}{field}: {value}");
+        }
+        text.push_str(if fields.len() > FIELDS { ", …}" } else { "}" });
+        Ok(text)
+    }
+
+    /// Name, type and place of the first fields of a class and those above it, one more than are shown.
+    fn fields(&self, class: u64) -> Vec<(StringId, u8, usize)> {
+        let mut fields = Vec::new();
+        let (mut above, mut at) = (self.classes.position(class), 0);
+        for _ in 0..LEVELS {
+            let Some(Class { first_field, fields: count, superclass, .. }) =
+                above.map(|class: Position| self.classes.classes[class])
+            else {
+                break;
+            };
+            for field in &self.classes.fields[first_field as usize..(first_field + count) as usize] {
+                fields.push((field.name, field.kind as u8, at));
+                if fields.len() > FIELDS {
+                    return fields;
+                }
+                at += value::width(field.kind as u8, self.id_bytes).unwrap_or(0);
+            }
+            above = self.classes.position(superclass);
+        }
+        fields
+    }
+
+    fn array(&mut self, name: &str, length: u32, element: u8, body: &[u8]) -> Result<String, StageError> {
+        let width = value::width(element, self.id_bytes).unwrap_or(1);
+        let mut text = format!("{name}{{");
+        for at in (0..(length as usize).min(ELEMENTS)).map(|number| number * width) {
+            if at > 0 {
+                text.push_str(", ");
+            }
+            text.push_str(&self.value(element, body, at)?);
+        }
+        text.push_str(if length as usize > ELEMENTS { ", …}" } else { "}" });
+        Ok(text)
+    }
+
+    /// A value in the body of an object or array.
+    fn value(&mut self, kind: u8, body: &[u8], at: usize) -> Result<String, StageError> {
+        let width = value::width(kind, self.id_bytes).unwrap_or(0);
+        let Some(bytes) = body.get(at..at + width) else { return Ok("…".to_owned()) };
+        if kind != value::OBJECT {
+            return Ok(primitive(kind, bytes));
+        }
+        let address = if self.id_bytes == 4 { id::<4>(bytes, 0) } else { id::<8>(bytes, 0) };
+        if address == 0 {
+            return Ok("null".to_owned());
+        }
+        match self.index.find(address)? {
+            Some(node) => self.inside(node),
+            None => Ok("…".to_owned()),
+        }
+    }
+
+    /// A node inside another one.
+    fn inside(&mut self, node: NodeId) -> Result<String, StageError> {
+        let name = self.class_name(node);
+        if let Some(text) = self.text_of(node, SHORT) {
+            return Ok(if name == "String" { text } else { format!("{name} {text}") });
+        }
+        let is_box = BOXES.contains(&name.as_str());
+        if !is_box && !name.ends_with("[]") {
+            return Ok(name);
+        }
+        let Some((head, body)) = self.record(node)? else { return Ok(name) };
+        if !is_box {
+            return Ok(with_length(&name, head.length));
+        }
+        match self.fields(head.class).first() {
+            Some(&(_, kind, at)) if kind != value::OBJECT => self.value(kind, &body, at),
+            _ => Ok(name),
+        }
+    }
+}
+
+/// A number as programs write it; its bytes are as many as its type has.
+fn primitive(kind: u8, bytes: &[u8]) -> String {
+    let bits = bytes.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+    match value::name(kind) {
+        Some("boolean") => (bits != 0).to_string(),
+        Some("char") => format!("{:?}", char::from_u32(bits as u32).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        Some("float") => format!("{:?}", f32::from_bits(bits as u32)),
+        Some("double") => format!("{:?}", f64::from_bits(bits)),
+        Some("byte") => (bits as u8 as i8).to_string(),
+        Some("short") => (bits as u16 as i16).to_string(),
+        Some("int") => (bits as u32 as i32).to_string(),
+        Some("long") => (bits as i64).to_string(),
+        _ => "…".to_owned(),
+    }
+}
+
+/// The text that an array of bytes or characters is, where it looks like one; there may be more bytes than are given.
+fn text(element: u8, body: &[u8], bytes: u64) -> Option<String> {
+    let text: String = match element {
+        value::BYTE => std::str::from_utf8(body).ok().filter(|text| text.is_ascii())?.to_owned(),
+        value::CHAR => {
+            let units = body.chunks_exact(2).map(|unit| u32_at(&[0, 0, unit[0], unit[1]], 0) as u16);
+            char::decode_utf16(units).collect::<Result<_, _>>().ok()?
+        }
+        _ => return None,
+    };
+    let is_text = !text.is_empty() && !text.chars().any(|c| c.is_control() && !c.is_whitespace());
+    let whole = bytes as usize <= body.len();
+    is_text.then(|| if whole { cut(&text, LONG) } else { cut(&(text + "…"), LONG) })
+}
+
+/// The name of an array's class with the array's length.
+fn with_length(name: &str, length: u32) -> String {
+    match name.split_once("[]") {
+        Some((element, rest)) => format!("{element}[{length}]{rest}"),
+        None => format!("{name}[{length}]"),
+    }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_all_types() {
+        assert_eq!(primitive(4, &[1]), "true");
+        assert_eq!(primitive(value::CHAR, &[0, b'x']), "'x'");
+        assert_eq!(primitive(6, &1.5f32.to_be_bytes()), "1.5");
+        assert_eq!(primitive(7, &(-0.0f64).to_be_bytes()), "-0.0");
+        assert_eq!(primitive(value::BYTE, &[0xff]), "-1");
+        assert_eq!(primitive(9, &[0x80, 0]), "-32768");
+        assert_eq!(primitive(value::INT, &[0xff, 0xff, 0xff, 0xfe]), "-2");
+        assert_eq!(primitive(value::LONG, &u64::MAX.to_be_bytes()), "-1");
+    }
+
+    #[test]
+    fn arrays_that_are_texts() {
+        assert_eq!(text(value::BYTE, b"hello", 5).as_deref(), Some("hello"));
+        assert_eq!(text(value::BYTE, b"hello", 6).as_deref(), Some("hello…"));
+        assert_eq!(text(value::CHAR, &[0, b'h', 0x20, 0xac], 4).as_deref(), Some("h€"));
+        for (element, body) in
+            [(value::BYTE, &b"\0\x01"[..]), (value::BYTE, b""), (value::BYTE, b"\xc3\xa4"), (value::INT, b"abcd")]
+        {
+            assert_eq!(text(element, body, body.len() as u64), None, "{body:?}");
+        }
+        // Half of a pair.
+        assert_eq!(text(value::CHAR, &[0xd8, 0], 2), None);
+    }
+
+    #[test]
+    fn lengths_in_names() {
+        assert_eq!(with_length("int[]", 3), "int[3]");
+        assert_eq!(with_length("Object[][]", 0), "Object[0][]");
+    }
+}

@@ -1,0 +1,156 @@
+//! Chains of classes, in words.
+
+use crate::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_schemas::chains::{Element, label};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use std::borrow::Cow;
+
+/// Characters of a name that are kept.
+const MOST_NAME: usize = 120;
+
+/// The elements of chains with their names.
+pub struct Chains {
+    strings: StringTable,
+    classes: ColumnMap<StringId>,
+    elements: ColumnMap<Element>,
+}
+
+impl Chains {
+    /// Opens the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            classes: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
+            elements: ColumnMap::open(scratch, columns::CHAIN_ELEMENT, None)?,
+        })
+    }
+
+    /// Name of a class.
+    #[must_use]
+    pub fn class(&self, class: u32) -> Cow<'_, str> {
+        self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
+    }
+
+    /// What leads to an element, as in the column `edge`.
+    #[must_use]
+    pub fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
+        Some(match element.label {
+            label::NONE => return None,
+            label::INDEX => Cow::Borrowed("[]"),
+            label::ENTRY => Cow::Borrowed("(entry)"),
+            label::ANY => Cow::Borrowed("(any)"),
+            label::CUT => Cow::Borrowed("…"),
+            label::NO_PATH => Cow::Borrowed("(no path)"),
+            name => self.strings.text(name as usize),
+        })
+    }
+
+    /// The elements of a path, from the first to the one given.
+    #[must_use]
+    pub fn path(&self, last: u32) -> Vec<&Element> {
+        let last = self.elements.get(last as usize);
+        let mut path: Vec<&Element> =
+            std::iter::successors(last, |element| self.elements.get(element.parent as usize)).collect();
+        path.reverse();
+        path
+    }
+
+    /// The path to an element, for people. Of a long one, so many elements at either end.
+    #[must_use]
+    pub fn text(&self, last: u32, ends: usize) -> String {
+        let path = self.path(last);
+        if path.len() <= 2 * ends {
+            return self.words(&path);
+        }
+        let (head, tail) = (&path[..ends], &path[path.len() - ends..]);
+        format!(
+            "{} → … {} more … → {}",
+            self.words(head),
+            path.len() - 2 * ends,
+            self.words(tail).trim_start_matches('.')
+        )
+    }
+
+    fn words(&self, path: &[&Element]) -> String {
+        let names: Vec<_> =
+            path.iter().map(|element| (self.edge(element).map(cut), cut(self.class(element.class)))).collect();
+        words(
+            names
+                .iter()
+                .zip(path)
+                .map(|((edge, class), element)| (edge.as_deref(), element.label, class.as_ref(), element.repeats != 0)),
+        )
+    }
+}
+
+/// The first characters of a name: it may be a megabyte, and it occurs in every path that goes through it.
+#[must_use]
+pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.char_indices().nth(MOST_NAME) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => name,
+    }
+}
+
+/// A path for people, from the name, the label and the class of each element and whether it repeats: classes with the names of the edges
+/// between them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
+#[must_use]
+pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
+    let mut text = String::new();
+    for (edge, label, class, repeats) in path {
+        let first = text.is_empty();
+        let star = if repeats { "*" } else { "" };
+        match edge {
+            None => text.push_str(if first { "" } else { " → " }),
+            // What an element is behind, not what it is called.
+            Some(edge) if label == label::NO_PATH || label == label::CUT => {
+                text.push_str(if first { "" } else { " → " });
+                text.push_str(edge);
+                text.push_str(" → ");
+            }
+            Some(edge) => {
+                // Numbers and marks are no names.
+                let dot = if label >= label::NO_PATH { "" } else { "." };
+                text.push_str(dot);
+                text.push_str(edge);
+                text.push_str(star);
+                text.push_str(" → ");
+            }
+        }
+        text.push_str(class);
+        if edge.is_none() {
+            text.push_str(star);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_words() {
+        let path = [
+            (None, label::NONE, "Server", false),
+            (Some("sessions"), 7, "Map", false),
+            (Some("[]"), label::INDEX, "Session", false),
+            (Some("next"), 9, "Session", true),
+        ];
+        assert_eq!(words(path), "Server.sessions → Map[] → Session.next* → Session");
+        let unnamed = [(None, label::NONE, "A", false), (None, label::NONE, "B", true)];
+        assert_eq!(words(unnamed), "A → B*");
+        let lost = [(Some("(no path)"), label::NO_PATH, "A", false), (Some("…"), label::CUT, "B", false)];
+        assert_eq!(words(lost), "(no path) → A → … → B");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        assert_eq!(cut("short".into()), "short");
+        assert_eq!(cut("ü".repeat(MOST_NAME + 1).into()), format!("{}…", "ü".repeat(MOST_NAME)));
+    }
+}
