@@ -225,5 +225,11 @@ fn ticks_and_nothing_at_all_are_no_trouble() {
     let lake = Lake::new();
     let findings = found(&lake, &dotnet("both.nettrace.zst"), &[]);
     assert!(findings.iter().all(|finding| finding["rule"] != "mid-life-crisis"), "{findings:#?}");
+    let hot = findings[0]["message"].as_str().unwrap();
+    assert!(hot.starts_with("Program::ShortLived allocates") && !hot.contains("objects"), "{hot}");
+    // The one type of a profile stands for all.
+    let lake = Lake::new();
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v8/node24_alloc.heapsnapshot.zst");
+    assert_eq!(rules(&found(&lake, &profile, &[])), ["allocation-hot-spot"]);
     assert!(Program::new().findings(&[]).is_empty());
 }

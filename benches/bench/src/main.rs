@@ -18,6 +18,7 @@ mod kernels;
 mod machine;
 mod measure;
 mod peers;
+mod replay;
 mod report;
 mod scale;
 mod well_formed;
@@ -33,6 +34,7 @@ Examples:
   heaplake-bench end-to-end --save
   heaplake-bench end-to-end --peers --sizes 100MB production.heapsnapshot
   heaplake-bench scale --sizes 1GB,10GB --limits none,2GiB/2.5GiB --save
+  heaplake-bench replay --sizes 200MB --save
   heaplake-bench kernels --shrink 20";
 
 /// Measures heaplake: end to end, at scale, and its inner loops.
@@ -53,6 +55,8 @@ enum Command {
     Dumps(dumps::Options),
     /// Files much larger than memory: time, memory, and whether the answers are right
     Scale(scale::Options),
+    /// Replays of generated traces: allocations per second, memory, and whether the answers are right
+    Replay(replay::Options),
     /// Inner loops against the best that is known for each
     Kernels(kernels::Options),
     /// Read a file once through a small buffer: the floor of every analysis
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Command::EndToEnd(options) => end_to_end::run(&options),
         Command::Dumps(options) => dumps::run(&options),
         Command::Scale(options) => scale::run(&options),
+        Command::Replay(options) => replay::run(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),
     };

@@ -284,8 +284,8 @@ impl Tree {
         &self.calls
     }
 
-    /// Visits all nodes but the root in preorder, siblings by bytes descending, then by function: the visitor gets each
-    /// node with its place.
+    /// Visits all nodes with samples but the root in preorder, siblings by bytes descending, then by function: the visitor
+    /// gets each node with its place.
     ///
     /// # Errors
     /// Those of the visitor, [`StageError::Budget`].
@@ -321,12 +321,13 @@ impl Tree {
         let mut stack = budget.growing("a call tree in order");
         let mut position = 0;
         let children = |node: u32| first[node as usize] as usize..first[node as usize + 1] as usize;
-        for &node in &order[children(EMPTY)] {
+        let counts = |node: &&u32| self.calls[**node as usize].inclusive.samples > 0;
+        for &node in order[children(EMPTY)].iter().filter(counts) {
             stack.push((node, NONE, 0))?;
         }
         while let Some((node, parent, depth)) = stack.pop() {
             visit(&self.calls[node as usize], Place { node, position, parent, depth })?;
-            for &child in &order[children(node)] {
+            for &child in order[children(node)].iter().filter(counts) {
                 stack.push((child, position, depth + 1))?;
             }
             position += 1;

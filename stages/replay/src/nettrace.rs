@@ -103,10 +103,7 @@ impl Frames for Written<'_, '_> {
         if stack == 0 {
             return Ok(EMPTY);
         }
-        let tree = |mut frames: &mut dyn Iterator<Item = u64>| {
-            Iterator::try_fold(&mut frames, EMPTY, |node, frame| stacks.callee(node, frame))
-        };
-        let node = self.0.named(stack, tree)?;
+        let node = self.0.named(stack, |frames| stacks.whole(frames))?;
         Ok(node.unwrap_or(EMPTY))
     }
 }

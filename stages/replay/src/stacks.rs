@@ -10,6 +10,9 @@ use heaplake_kit::{Budget, BudgetVec, StageError};
 /// The empty stack, and the parent of outermost frames.
 pub const EMPTY: u32 = 0;
 
+/// Who asks for memory.
+const WHO: &str = "the stacks of the trace";
+
 /// A frame in its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
@@ -23,6 +26,11 @@ pub struct Node {
 pub struct Stacks {
     nodes: BudgetVec<Node>,
     children: Numbers,
+    /// Stacks that were asked for as a whole: a hash of their frames, and the node.
+    wholes: BudgetVec<(u64, u32)>,
+    whole_numbers: Numbers,
+    /// The frames of the one that is being looked for.
+    frames: BudgetVec<u64>,
 }
 
 /// Finds the frames of a stack that an event names.
@@ -40,9 +48,11 @@ impl Stacks {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
-        let mut nodes = budget.growing("the stacks of the trace");
+        let mut nodes = budget.growing(WHO);
         nodes.push(Node { parent: EMPTY, frame: 0 })?;
-        Ok(Self { nodes, children: Numbers::new(budget, "the stacks of the trace")? })
+        let numbers = || Numbers::new(budget, WHO);
+        let (wholes, frames) = (budget.growing(WHO), budget.growing(WHO));
+        Ok(Self { nodes, children: numbers()?, wholes, whole_numbers: numbers()?, frames })
     }
 
     /// The frame that is called from a node.
@@ -69,9 +79,72 @@ impl Stacks {
         Ok(node)
     }
 
+    /// A whole stack, from the outermost frame on. Traces write the same stacks again and again, so one that was here before
+    /// is compared, not looked up frame by frame.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn whole(&mut self, frames: impl Iterator<Item = u64>) -> Result<u32, StageError> {
+        self.frames.clear();
+        let mut sum = 0;
+        for frame in frames {
+            sum = hash(sum, frame);
+            self.frames.push(frame)?;
+        }
+        let (nodes, wholes, frames) = (&self.nodes, &self.wholes, &self.frames);
+        let is = |number: u32| {
+            let (other, node) = wholes[number as usize];
+            other == sum && is_stack(nodes, node, frames)
+        };
+        if let Some(number) = self.whole_numbers.find(sum, is) {
+            return Ok(self.wholes[number as usize].1);
+        }
+        let mut node = EMPTY;
+        for at in 0..self.frames.len() {
+            node = self.callee(node, self.frames[at])?;
+        }
+        let number = u32::try_from(self.wholes.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
+        self.wholes.push((sum, node))?;
+        let wholes = &self.wholes;
+        self.whole_numbers.add(number, |number| wholes[number as usize].0)?;
+        Ok(node)
+    }
+
     /// All nodes; the first is the empty stack.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+}
+
+/// Whether a node's stack has these frames, from the outermost on.
+fn is_stack(nodes: &[Node], mut node: u32, frames: &[u64]) -> bool {
+    for &frame in frames.iter().rev() {
+        if node == EMPTY || nodes[node as usize].frame != frame {
+            return false;
+        }
+        node = nodes[node as usize].parent;
+    }
+    node == EMPTY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_stacks_are_those_of_their_frames() {
+        let budget = Budget::new(64 << 20);
+        let mut stacks = Stacks::new(&budget).expect("room");
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let length = (state >> 60) as usize;
+            let frames: Vec<u64> = (0..length).map(|at| state >> (at * 4) & 3).collect();
+            let node = stacks.whole(frames.iter().copied()).expect("room");
+            let slow = frames.iter().try_fold(EMPTY, |node, &frame| stacks.callee(node, frame)).expect("room");
+            assert_eq!(node, slow, "{frames:?}");
+        }
+        assert_eq!(stacks.whole(std::iter::empty()).expect("room"), EMPTY);
     }
 }

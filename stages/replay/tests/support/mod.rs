@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // every test file uses its own part, and tests may fail loudly
 
 pub mod heap;
+pub mod nettrace;
 
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnReader, Context, Scratch, StageError};

@@ -15,10 +15,10 @@ pub fn find(trace: &Trace) -> Vec<Finding> {
         let mut finding = about_function("allocation-hot-spot", severity, row.function_id, trace);
         (finding.count, finding.bytes) = (row.exclusive_count, row.exclusive_bytes);
         finding.message = format!(
-            "{} allocates {} itself, {} objects{}{}",
+            "{} allocates {} itself{}{}{}",
             finding.subject,
             trace.share(row.exclusive_bytes),
-            count(row.exclusive_count),
+            if trace.is_counted() { format!(", {} objects", count(row.exclusive_count)) } else { String::new() },
             trace.allocates(row.function_id),
             trace.called_by(row.function_id),
         );

@@ -9,6 +9,10 @@ use heaplake_schemas::replay::ABSENT;
 const PERCENT: [u64; 3] = [50, 25, 10];
 
 pub fn find(trace: &Trace) -> Vec<Finding> {
+    if trace.types.len() < 2 {
+        // A format without types has one that stands for all.
+        return Vec::new();
+    }
     let large = trace.types.iter().filter_map(|row| {
         let bytes = bytes_of(row);
         let severity = severity(bytes, trace.bytes, PERCENT)?;

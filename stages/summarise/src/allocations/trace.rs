@@ -165,6 +165,11 @@ impl Trace {
         format!("{} ({percent:.1} % of all that was allocated)", size(bytes))
     }
 
+    /// Whether objects were counted: traces that report an allocation for every so many bytes do not tell how many.
+    pub fn is_counted(&self) -> bool {
+        self.types.iter().any(|row| row.allocated_count != ABSENT)
+    }
+
     /// A number of objects, where objects were counted.
     pub fn objects(&self, number: u64) -> String {
         if number == ABSENT { String::new() } else { format!("{} × ", count(number)) }

@@ -1,0 +1,207 @@
+//! Traces: replays in several settings against the floor, and whether the answers are right.
+
+use crate::contest::{self, Entry, Outcome};
+use crate::end_to_end::{self, FLOOR};
+use crate::files::{self, Snapshot};
+use crate::goals::{self, Goal, Measured};
+use crate::machine;
+use crate::measure;
+use crate::report::{Section, megabytes, number, ratio};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use heaplake::memory::Size;
+use heaplake_generator::trace::{self, Answers, Plan};
+use heaplake_kit::StageError;
+use heaplake_publish::reader::Reader;
+use heaplake_schemas::{allocation_types, collections};
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Names of rows, which are what is asked of the engine.
+const EVERY: &str = "heaplake --sample-interval 1";
+const TENTH: &str = "heaplake --sample-interval 10";
+// The next three are about call trees: what is written at the end, and objects, are left out.
+const CREATION: &str = "heaplake --sample-interval 1 --sample-mode creation --tables collections";
+const CREATION_TENTH: &str = "heaplake --sample-interval 10 --sample-mode creation --tables collections";
+/// No object is the billionth: what is left is everything but call trees.
+const NO_STACKS: &str = "heaplake --sample-interval 1000000000 --sample-mode creation --tables collections";
+const SMALL_MEMORY: &str = "heaplake --sample-interval 1 --memory 512MiB";
+
+/// From this size on a trace counts as the 10 GB of the goal.
+const LARGE: u64 = 9_800_000_000;
+
+/// Bytes of a generated trace per allocation.
+const BYTES_OF_ONE: u64 = 42;
+
+const GOALS: [Goal; 3] = [
+    Goal {
+        text: "processor seconds for a million allocations at most 1/3, each with its stack, followed to its death",
+        bound: 1.0 / 3.0,
+        measure: |on| ratio(on.of(EVERY, Outcome::cpu), on.of(EVERY, millions)),
+    },
+    Goal {
+        text: "processor time of call trees with every tenth stack at most 1/3 of that with each",
+        bound: 1.0 / 3.0,
+        measure: |on| {
+            let beyond = |name: &str| Some(on.of(name, Outcome::cpu)? - on.of(NO_STACKS, Outcome::cpu)?);
+            ratio(beyond(CREATION_TENTH), beyond(CREATION))
+        },
+    },
+    Goal {
+        text: "peak memory in MB at most 640 on 10 GB with `--memory 512MiB`",
+        bound: 640.0,
+        measure: |on| on.of(SMALL_MEMORY, Outcome::rss).filter(|_| on.bytes >= LARGE).map(|bytes| bytes / 1e6),
+    },
+];
+
+/// Options of `replay`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  heaplake-bench replay --save
+  heaplake-bench replay --sizes 200MB,10GB --runs 1")]
+pub struct Options {
+    /// Sizes of generated traces
+    #[arg(long, value_name = "SIZE,...", default_value = "200MB,1GB", value_delimiter = ',')]
+    sizes: Vec<Size>,
+    /// How often each setting runs
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+    /// The engine's binary
+    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
+    heaplake: PathBuf,
+    /// Put the result into benches/RESULTS.md
+    #[arg(long)]
+    save: bool,
+}
+
+/// Measures, and reports.
+///
+/// # Errors
+/// When something cannot be run or written, and when answers are wrong.
+pub fn run(options: &Options) -> Result<()> {
+    let mut section = Section::new("replay", &machine::describe(&options.heaplake)?);
+    section.say(&format!("Medians of {} interleaved runs.", options.runs));
+    let mut results = Vec::new();
+    let narrow = options.sizes.iter().map(|size| (size.0, Plan::default().types_of_stack));
+    let wide = options.sizes.first().map(|size| (size.0, Plan::default().types));
+    for (size, types_of_stack) in narrow.chain(wide) {
+        let (trace, answers) = generated(size, types_of_stack)?;
+        eprintln!("{}", trace.name);
+        check(options, &trace, &answers)?;
+        let outcomes = contest::hold(&entries(options, &trace)?, options.runs.into(), None)?;
+        let (size, events) = (megabytes(Some(trace.bytes as f64)), answers.types.values().map(|of| of.0).sum::<u64>());
+        section.say(&format!("### {} ({size} MB, {events} allocations)", trace.name));
+        costs(&mut section, &outcomes);
+        section.say("Types, objects that live and die in each collection: all as planted.");
+        results.push((trace, outcomes));
+    }
+    let measured: Vec<_> =
+        results.iter().map(|(trace, outcomes)| Measured { file: &trace.name, bytes: trace.bytes, outcomes }).collect();
+    goals::report(&mut section, &GOALS, &measured);
+    section.end(options.save)
+}
+
+/// The generated trace of about this size, and what is to be found in it.
+fn generated(size: u64, types_of_stack: u32) -> Result<(Snapshot, Answers)> {
+    let plan = Plan { allocations: (size / BYTES_OF_ONE).max(1), types_of_stack, ..Plan::default() };
+    let wide = if types_of_stack == Plan::default().types_of_stack { "" } else { "-wide" };
+    let path = files::work()?.join(format!("generated-{}{wide}.nettrace", crate::report::size(size)));
+    if path.exists() {
+        return Ok((Snapshot::given(&path)?, trace::write(&plan, std::io::sink())?));
+    }
+    eprintln!("writing {}", path.display());
+    // Under another name until it is whole, so that an interrupted run leaves nothing that looks like one.
+    let part = path.with_extension("part");
+    let write = || {
+        let answers = trace::write(&plan, BufWriter::new(File::create(&part)?))?;
+        fs::rename(&part, &path).map(|()| answers)
+    };
+    let answers = write().with_context(|| path.display().to_string())?;
+    Ok((Snapshot::given(&path)?, answers))
+}
+
+fn entries(options: &Options, trace: &Snapshot) -> Result<Vec<Entry>> {
+    let floor = [env::current_exe()?.into(), OsString::from("read"), trace.path.clone().into()];
+    let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
+    for name in [EVERY, TENTH, CREATION, CREATION_TENTH, NO_STACKS, SMALL_MEMORY] {
+        entries.push(entry(options, trace, name)?);
+    }
+    Ok(entries)
+}
+
+/// A replay into an empty lake.
+fn entry(options: &Options, trace: &Snapshot, name: &str) -> Result<Entry> {
+    let lake = files::work()?.join("lake");
+    let command = [options.heaplake.as_os_str(), "replay".as_ref(), trace.path.as_os_str(), "--out".as_ref()];
+    let command = command.into_iter().chain([lake.as_os_str(), "--snapshot".as_ref(), "bench".as_ref()]);
+    let extra = name.split(' ').skip(1).map(OsString::from);
+    Ok(Entry { name: name.to_owned(), command: command.map(OsString::from).chain(extra).collect(), leaves: Some(lake) })
+}
+
+/// Replays once and compares with what was planted.
+fn check(options: &Options, trace: &Snapshot, answers: &Answers) -> Result<()> {
+    let entry = entry(options, trace, EVERY)?;
+    let run = measure::command(None, &entry.command)?;
+    ensure!(run.cost.exit_code == 0, "{}", contest::failure(&run));
+    let lake = entry.leaves.context("a replay leaves a lake")?;
+    let right = is_right(&lake.join("release=none/snapshot=bench"), answers);
+    // What cannot be removed is in the way of the next run, which will say so.
+    let _ = fs::remove_dir_all(&lake);
+    ensure!(right?, "{}: answers are wrong", trace.name);
+    Ok(())
+}
+
+fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
+    let (mut types, mut live, mut dead) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let mut rows = Reader::open(run, allocation_types::FILE)?;
+    while let Some(batch) = rows.batch()? {
+        let (counts, bytes) = (batch.u64s("allocated_count")?, batch.u64s("exact_bytes")?);
+        for (at, name) in batch.texts("type")?.into_iter().enumerate() {
+            let number = name.unwrap_or_default().trim_start_matches("Generated.Type").parse().unwrap_or(u64::MAX);
+            types.insert(number, (counts[at].unwrap_or(0), bytes[at].unwrap_or(0)));
+        }
+    }
+    let mut rows = Reader::open(run, collections::FILE)?;
+    while let Some(batch) = rows.batch()? {
+        live.extend(batch.u64s("live_objects")?.into_iter().flatten());
+        dead.extend(batch.u64s("dead_objects")?.into_iter().flatten());
+    }
+    Ok(types == answers.types && live == answers.live && dead == answers.dead)
+}
+
+/// Adds a table of what each setting cost.
+fn costs(section: &mut Section, outcomes: &[Outcome]) {
+    let of = |name: &str| outcomes.iter().find(|outcome| outcome.name == name).and_then(Outcome::cpu);
+    let rows: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| {
+            [
+                outcome.name.clone(),
+                number(outcome.cpu()),
+                number(outcome.wall()),
+                megabytes(outcome.rss()),
+                number(ratio(millions(outcome), outcome.cpu())),
+                number(ratio(outcome.cpu(), of(EVERY))),
+                number(ratio(outcome.cpu(), of(FLOOR))),
+            ]
+        })
+        .collect();
+    let head = ["program", "CPU s", "wall s", "RSS MB", "million allocations / CPU s", "CPU / each", "CPU / floor"];
+    section.table(head, &rows);
+    for outcome in outcomes {
+        if let Err(why) = &outcome.runs {
+            section.say(&format!("{}: no result ({why})", outcome.name));
+        }
+    }
+}
+
+/// Millions of allocations that were replayed.
+fn millions(outcome: &Outcome) -> Option<f64> {
+    let log = &outcome.runs.as_ref().ok()?.first()?.log;
+    let replayed = log.lines().filter_map(end_to_end::stage).find(|(name, ..)| *name == "replay");
+    replayed.map(|(_, rows, _)| rows as f64 / 1e6)
+}
