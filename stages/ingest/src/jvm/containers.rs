@@ -7,9 +7,8 @@ use super::classes::{Classes, Position};
 use super::records::{id, u32_at, value};
 use super::sizes::Sizes;
 use crate::index::{Index, Word};
-use heaplake_kit::{
-    BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Scratch, StageError, StringTable,
-};
+use heaplake_kit::array::column_bytes;
+use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StringTable};
 use heaplake_schemas::containers::ContainerRow;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
@@ -220,15 +219,18 @@ impl Writer {
 pub fn settle(sizes: &Sizes, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
     let mut found = ColumnReader::open(scratch, FOUND)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
-    let shallow = ColumnMap::open(scratch, columns::NODE_SHALLOW, None)?;
-    let edges = ColumnMap::open(scratch, columns::NODE_EDGE_COUNT, None)?;
+    let sizes_of = [column_bytes(scratch, columns::NODE_SHALLOW), column_bytes(scratch, columns::NODE_EDGE_COUNT)];
+    let mut room = Room::plan(&context.budget, scratch, "arrays of collections", &sizes_of);
+    let mut shallow = room.lookup(columns::NODE_SHALLOW)?;
+    let mut edges = room.lookup(columns::NODE_EDGE_COUNT)?;
     while found.remaining() > 0 {
         let mut row = found.next()?;
         let need = NEEDS[row.flags as usize % NEEDS.len()];
         row.flags = 0;
-        if let Some(&size) = shallow[..].get(row.store as usize) {
+        if (row.store as usize) < shallow.count() {
+            let size = shallow.get(row.store as usize)?;
             // One edge of an array leads to its class.
-            row.entries = row.entries.max(edges[row.store as usize].saturating_sub(1));
+            row.entries = row.entries.max(edges.get(row.store as usize)?.saturating_sub(1));
             row.spare_bytes =
                 size.saturating_sub(sizes.array(need.slots(row.entries.into()).saturating_mul(sizes.reference)));
             if row.entries == 0 {

@@ -7,8 +7,8 @@
 //!   of objects and numbers counts as one of its objects. Also: table, key and value of each entry of a weak map.
 //! * Reads: `node.{kind,name,id,self,edge_count}`, `edge.{kind,name,to}`, `paired.*`, strings at random.
 //! * Writes: `container.row`, `weak_entry.row`.
-//! * Resident memory: offsets 4 bytes per node, where the budget allows, paged where not; 16 bytes per edge of a weak
-//!   map's entry.
+//! * Resident memory: 17 bytes per node (offsets, kinds, names, sizes) and 5 per edge (kinds, names), where the budget
+//!   allows, paged where not; 16 bytes per edge of a weak map's entry.
 //! * Passes over disk: kinds and sizes of nodes twice, edges once; those of stores again, near the first time.
 //! * Worst case: linear in the edges, and in those of stores for each collection that they belong to.
 //! * Fails when: the budget is too small.
@@ -17,9 +17,10 @@
 //!   out.
 
 use super::{Snapshot, ephemerons, names};
+use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Offsets, Room, Scratch, StageError, StageInfo,
-    Stats, StringTable,
+    Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch,
+    StageError, StageInfo, Stats, StringTable,
 };
 use heaplake_schemas::containers::{ContainerRow, WeakEntryRow, flags};
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -29,8 +30,8 @@ use heaplake_schemas::scratch::{self as columns, EdgeKind, STRINGS};
 pub const STAGE: StageInfo = StageInfo {
     name: "containers",
     version: 1,
-    bytes_per_node: 4,
-    bytes_per_edge: 0,
+    bytes_per_node: 17,
+    bytes_per_edge: 5,
     least_bits_per_node: 0,
     least_fixed: 8 << 20,
     scratch_per_node: 2,
@@ -71,11 +72,14 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[Offsets::bytes(nodes)]);
+    let edge_bytes = [column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_NAME)];
+    let sizes = [Offsets::bytes(nodes), nodes, nodes * 4, nodes * 8, edge_bytes[0], edge_bytes[1]];
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
-    let mut finder = Finder::open(snapshot, offsets, scratch)?;
+    let mut finder = Finder::open(snapshot, offsets, &mut room, scratch)?;
     let mut pairs = Pairs::open(&context.budget, scratch)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
+    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
     let mut edges = (
         ColumnReader::open(scratch, columns::EDGE_KIND)?,
@@ -84,15 +88,22 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     );
     let mut position = 0u64;
     for node in 0..nodes as u32 {
-        let mut seen = finder.seen(node);
-        for _ in 0..counts.next()? {
-            let edge = Edge { kind: edges.0.next()?, name: edges.1.next()?, to: edges.2.next()? };
-            if let Some(seen) = &mut seen {
-                finder.see(seen, edge);
+        let count = u64::from(counts.next()?);
+        let mut seen = (Some(kinds.next()?) == finder.object).then(Seen::default);
+        if seen.is_some() || pairs.next < position + count {
+            for position in position..position + count {
+                let edge = Edge { kind: edges.0.next()?, name: edges.1.next()?, to: edges.2.next()? };
+                if let Some(seen) = &mut seen {
+                    finder.see(seen, edge)?;
+                }
+                pairs.see(position, node, edge)?;
             }
-            pairs.see(position, node, edge)?;
-            position += 1;
+        } else {
+            edges.0.skip(count)?;
+            edges.1.skip(count)?;
+            edges.2.skip(count)?;
         }
+        position += count;
         if let Some(row) = seen.map(|seen| finder.judge(node, &seen)).transpose()?.flatten() {
             rows.push(row)?;
         }
@@ -124,11 +135,11 @@ struct Seen {
 
 struct Finder {
     offsets: Offsets,
-    kinds: ColumnMap<u8>,
-    names: ColumnMap<StringId>,
-    sizes: ColumnMap<u64>,
-    edge_kinds: ColumnMap<u8>,
-    edge_names: ColumnMap<u32>,
+    kinds: Lookup<u8>,
+    names: Lookup<StringId>,
+    sizes: Lookup<u64>,
+    edge_kinds: Lookup<u8>,
+    edge_names: Lookup<u32>,
     strings: StringTable,
     meanings: Vec<EdgeKind>,
     /// Bytes of a slot.
@@ -148,17 +159,17 @@ struct Finder {
 }
 
 impl Finder {
-    fn open(snapshot: &Snapshot, offsets: Offsets, scratch: &Scratch) -> Result<Self, StageError> {
+    fn open(snapshot: &Snapshot, offsets: Offsets, room: &mut Room, scratch: &Scratch) -> Result<Self, StageError> {
         let header = &snapshot.header;
         let ids = names::find(scratch, &["Map", "Set", "Array", "table", "elements", "properties", "smi number"])?;
         let (slot, captured) = survey(snapshot, ids[6], scratch)?;
         Ok(Self {
             offsets,
-            kinds: ColumnMap::open(scratch, columns::NODE_KIND, None)?,
-            names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-            sizes: ColumnMap::open(scratch, columns::NODE_SELF, None)?,
-            edge_kinds: ColumnMap::open(scratch, columns::EDGE_KIND, None)?,
-            edge_names: ColumnMap::open(scratch, columns::EDGE_NAME, None)?,
+            kinds: room.lookup(columns::NODE_KIND)?,
+            names: room.lookup(columns::NODE_NAME)?,
+            sizes: room.lookup(columns::NODE_SELF)?,
+            edge_kinds: room.lookup(columns::EDGE_KIND)?,
+            edge_names: room.lookup(columns::EDGE_NAME)?,
             strings: StringTable::open(scratch, STRINGS)?,
             meanings: snapshot.facts.edge_kinds.clone(),
             slot,
@@ -176,36 +187,33 @@ impl Finder {
         })
     }
 
-    /// Nothing seen yet of a node, if it may be a collection.
     #[inline]
-    fn seen(&self, node: u32) -> Option<Seen> {
-        (Some(self.kinds[node as usize]) == self.object).then(Seen::default)
-    }
-
-    #[inline]
-    fn see(&self, seen: &mut Seen, edge: Edge) {
+    fn see(&mut self, seen: &mut Seen, edge: Edge) -> Result<(), StageError> {
         if Some(edge.kind) == self.element {
             seen.elements += 1;
             seen.length = seen.length.max(u64::from(edge.name) + 1);
-        } else if Some(edge.kind) == self.internal && Some(self.kinds[edge.to.index()]) == self.array {
+        } else if Some(edge.kind) == self.internal {
             let shape = match edge.name {
                 name if name == self.table => Shape::Table(0),
                 name if name == self.elements => Shape::Elements,
                 name if name == self.properties => Shape::Properties,
-                _ => return,
+                _ => return Ok(()),
             };
             // An object with both elements and other properties counts for its elements.
-            if !matches!(seen.store, Some((Shape::Elements | Shape::Table(_), _))) {
+            if !matches!(seen.store, Some((Shape::Elements | Shape::Table(_), _)))
+                && Some(self.kinds.get(edge.to.index())?) == self.array
+            {
                 seen.store = Some((shape, edge.to));
             }
         }
+        Ok(())
     }
 
     fn judge(&mut self, node: u32, seen: &Seen) -> Result<Option<ContainerRow>, StageError> {
         let Some((shape, store)) = seen.store else { return Ok(None) };
-        let size = self.sizes[store.index()];
+        let size = self.sizes.get(store.index())?;
         let Some(slots) = (size / self.slot).checked_sub(HEAD).filter(|&slots| slots > 0) else { return Ok(None) };
-        let name = self.names[node as usize];
+        let name = self.names.get(node as usize)?;
         let found = match shape {
             Shape::Table(_) if name == self.map => self.table(slots, 3, store)?,
             Shape::Table(_) if name == self.set => self.table(slots, 2, store)?,
@@ -267,7 +275,7 @@ impl Finder {
     /// Shows the positions in a store at which objects lie, in the order of the file.
     fn each_position(&mut self, store: NodeId, mut each: impl FnMut(u64)) -> Result<(), StageError> {
         for at in self.offsets.range(store.index())? {
-            let (kind, name) = (self.edge_kinds[at], self.edge_names[at]);
+            let (kind, name) = (self.edge_kinds.get(at)?, self.edge_names.get(at)?);
             let position = match self.meanings.get(usize::from(kind)) {
                 _ if Some(kind) == self.element => Some(u64::from(name)),
                 Some(meaning) if Some(kind) == self.internal && !meaning.indexed => {

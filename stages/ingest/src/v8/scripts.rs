@@ -17,8 +17,8 @@
 
 use super::{Snapshot, names};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Reservation, Room, Scratch, StageError, StageInfo, Stats,
-    Store, StringTable,
+    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch, StageError, StageInfo,
+    Stats, Store, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners::{self, Origin};
@@ -111,7 +111,8 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
     let found = names::find(scratch, &EDGES.map(|(name, _)| name))?;
     let link = |name: u32| EDGES.iter().zip(&found).find(|(_, id)| id.get() == Some(name)).map(|((_, link), _)| *link);
     let context_name = names::find(scratch, &["system / Context"])?[0];
-    let kind_of = ColumnMap::open(scratch, columns::NODE_KIND, None)?;
+    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[snapshot.facts.node_count]);
+    let mut kind_of = room.lookup(columns::NODE_KIND)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut name_reader = ColumnReader::open(scratch, columns::NODE_NAME)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
@@ -136,7 +137,7 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
         }
         for _ in 0..count {
             let (edge_kind, name, to) = (Some(edge_kinds.next()?), edge_names.next()?, targets.next()?);
-            if edge_kind != internal || Some(kind_of[to.index()]) != code {
+            if edge_kind != internal {
                 continue;
             }
             let column = match link(name) {
@@ -146,7 +147,9 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
                 Some(Link::Shared) if kind == closure => 3,
                 _ => continue,
             };
-            pairs[column].push([NodeId(node), to])?;
+            if Some(kind_of.get(to.index())?) == code {
+                pairs[column].push([NodeId(node), to])?;
+            }
         }
     }
     pairs.into_iter().try_for_each(|column| column.finish().map(drop))
