@@ -17,6 +17,7 @@
 //!   out.
 
 use super::{Snapshot, ephemerons, names};
+use bytemuck::Zeroable;
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
     Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch,
@@ -72,12 +73,12 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
+    let mut pairs = Pairs::open(&context.budget, scratch)?;
     let edge_bytes = [column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_NAME)];
     let sizes = [Offsets::bytes(nodes), nodes, nodes * 4, nodes * 8, edge_bytes[0], edge_bytes[1]];
     let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
     let mut finder = Finder::open(snapshot, offsets, &mut room, scratch)?;
-    let mut pairs = Pairs::open(&context.budget, scratch)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
@@ -341,11 +342,13 @@ struct Pairs {
     positions: ColumnReader<u64>,
     pairs: ColumnReader<u32>,
     next: u64,
+    /// Those that were met, and how many these are.
     found: BudgetVec<PairEdge>,
+    count: usize,
 }
 
 /// One of them, by pair.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 struct PairEdge {
     pair: u32,
     from: u32,
@@ -355,11 +358,13 @@ struct PairEdge {
 
 impl Pairs {
     fn open(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+        let positions = ColumnReader::open(scratch, columns::PAIRED_EDGE)?;
         let mut pairs = Self {
-            positions: ColumnReader::open(scratch, columns::PAIRED_EDGE)?,
+            found: budget.zeroed("containers: entries of weak maps", positions.remaining() as usize)?,
+            positions,
             pairs: ColumnReader::open(scratch, columns::PAIRED_PAIR)?,
             next: u64::MAX,
-            found: budget.growing("containers: entries of weak maps"),
+            count: 0,
         };
         pairs.advance()?;
         Ok(pairs)
@@ -373,7 +378,8 @@ impl Pairs {
     #[inline]
     fn see(&mut self, position: u64, from: u32, edge: Edge) -> Result<(), StageError> {
         if position == self.next {
-            self.found.push(PairEdge { pair: self.pairs.next()?, from, to: edge.to.0, name: edge.name })?;
+            self.found[self.count] = PairEdge { pair: self.pairs.next()?, from, to: edge.to.0, name: edge.name };
+            self.count += 1;
             self.advance()?;
         }
         Ok(())
@@ -381,14 +387,15 @@ impl Pairs {
 
     /// Writes the entries of which both edges are there, by table, key and value.
     fn write(mut self, strings: &StringTable, scratch: &Scratch) -> Result<(), StageError> {
-        self.found.sort_unstable();
+        let found = &mut self.found[..self.count];
+        found.sort_unstable();
         let ids = ColumnMap::open(scratch, columns::NODE_ID, None)?;
         let table = |edge: &PairEdge| {
             let table = ephemerons::parse(strings.get(edge.name as usize)).map(|ephemeron| ephemeron.table);
             table == Some(ids[edge.from as usize])
         };
         let mut column = ColumnWriter::create(scratch, columns::WEAK_ENTRY_ROW)?;
-        for pair in self.found.chunk_by(|a, b| a.pair == b.pair) {
+        for pair in found.chunk_by(|a, b| a.pair == b.pair) {
             if let [one, other] = pair
                 && one.to == other.to
                 && table(one) != table(other)
