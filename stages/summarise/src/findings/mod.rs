@@ -58,6 +58,8 @@ pub const STAGE: StageInfo = StageInfo {
 
 /// Bytes that all rules together keep of candidates, at most.
 const CANDIDATES: u64 = 16 << 20;
+/// Nodes that rules are shown at a time.
+const SHOWN: usize = 256;
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 20;
 
@@ -81,6 +83,11 @@ struct Node {
 trait Rule {
     /// Is shown every node, in order.
     fn see(&mut self, _node: &Node) {}
+
+    /// The same, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
+    fn see_all(&mut self, nodes: &[Node]) {
+        nodes.iter().for_each(|node| self.see(node));
+    }
 
     /// Is shown every class, the largest first.
     fn see_class(&mut self, _row: &ClassRow, _heap: &Heap) {}
@@ -124,12 +131,14 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let _candidates = context.budget.reserve("candidates of findings", CANDIDATES)?;
     let mut rules = rules(&facts, scratch, context)?;
     let mut sweep = Sweep::open(&facts, scratch)?;
-    for node in 0..facts.node_count as u32 {
-        let node = sweep.next(node)?;
-        rules.iter_mut().for_each(|rule| rule.see(&node));
-        if node.node.is_multiple_of(1 << 18) && node.node > 0 {
-            context.step(1 << 18)?;
+    let (mut nodes, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
+    for first in (0..count).step_by(SHOWN) {
+        nodes.clear();
+        for node in first..count.min(first.saturating_add(SHOWN as u32)) {
+            nodes.push(sweep.next(node)?);
         }
+        rules.iter_mut().for_each(|rule| rule.see_all(&nodes));
+        context.step(nodes.len() as u64)?;
     }
     let heap = Heap::open(facts, scratch)?;
     heap.each_class(|row| rules.iter_mut().for_each(|rule| rule.see_class(row, &heap)))?;
