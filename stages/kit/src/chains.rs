@@ -96,8 +96,8 @@ pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A path for people, from the name, the label and the class of each element and whether it repeats: classes with the names of the edges
-/// between them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
+/// A path for people, from the name, the label and the class of each element and whether it repeats: classes with the
+/// names of the edges between them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
 #[must_use]
 pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
     let mut text = String::new();

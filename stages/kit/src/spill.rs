@@ -28,6 +28,8 @@ const BLOCK_PAIRS: usize = 2048;
 const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
 const MOST_PARTITIONS: usize = 1024;
 const MOST_FILES: usize = 64;
+/// Bits of a key that a block has room for; the others are those of the partition.
+const MOST_BITS: u32 = 24;
 /// Pairs per partition at which the scatter of reading still stays in the second-level cache.
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
 /// Pairs of a partition held at once, at least and at most.
@@ -84,10 +86,8 @@ impl PairSpill {
         keys: usize,
         pairs: u64,
     ) -> Result<Self, StageError> {
-        // Keys of a partition have 24 bits of their own at most.
-        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).max(keys as u64 >> 24);
-        let wanted = wanted.clamp(1, MOST_PARTITIONS as u64) as usize;
-        let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros();
+        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize;
+        let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros().min(MOST_BITS);
         let count = (keys >> shift) + 1;
         let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
         let partitions_per_file = count.div_ceil(MOST_FILES);
@@ -419,15 +419,21 @@ mod tests {
         let mut state = 7u32;
         let mut random = move || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state >> 8
+            state >> 4
         };
         let (few, many) = (20_000, 1 << 28);
-        // The last two have partitions of keys with 18 and 20 bits.
-        for (keys, count, announced) in
-            [(1, 0, 0), (2, 10, 10), (1000, few, few), (1000, few, many), (1 << 18, few, few), (1 << 22, few, 1 << 20)]
-        {
+        // The last three have partitions of keys with 18, 20 and 24 bits, the last one several of them.
+        for (keys, count, announced) in [
+            (1, 0, 0),
+            (2, 10, 10),
+            (1000, few, few),
+            (1000, few, many),
+            (1 << 18, few, few),
+            (1 << 22, few, 1 << 20),
+            (3 << 23, few, few),
+        ] {
             let pairs: Vec<Pair> = (0..count).map(|i| [random() % keys, i]).collect();
-            let groups = grouped(&pairs, keys as usize, 64 << 20, announced.into());
+            let groups = grouped(&pairs, keys as usize, 256 << 20, announced.into());
             assert_eq!(groups, expected(&pairs, keys as usize), "{keys} keys, {count} pairs");
         }
     }
