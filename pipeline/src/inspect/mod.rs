@@ -119,7 +119,8 @@ impl Asked {
 
     /// The node that is meant.
     fn find(&self, subject: Subject) -> Result<u32, Unanswered> {
-        let nodes = self.run.summary.node_count;
+        // As many as the table has, whatever else is said of the run.
+        let nodes = Lines::open(&self.nodes(), &["id"])?.rows();
         match subject {
             Subject::Node(node) if u64::from(node) < nodes => Ok(node),
             Subject::Node(node) => {

@@ -76,6 +76,12 @@ impl Lines {
         Ok(Self { path: path.to_owned(), builder: builder.with_projection(mask).with_batch_size(BATCH) })
     }
 
+    /// Rows of the table.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
     /// Hands every batch to `each` with the number of its first row, as long as it says so.
     ///
     /// # Errors

@@ -30,6 +30,9 @@ pub enum Format {
     Dotnet,
 }
 
+/// Asks whether an input of so many nodes may be taken on; called once, before the bulk of it is read.
+pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), heaplake_kit::StageError>;
+
 impl Format {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::Dotnet];

@@ -7,7 +7,7 @@
 use crate::blocks::Bytes;
 use crate::json::{Json, Token};
 use crate::replay::Replay;
-use crate::stacks::{EMPTY, Frames, Stacks};
+use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
 use heaplake_kit::{Budget, StageError};
 
@@ -19,15 +19,6 @@ const ROOT: &str = "(root)";
 
 /// The type of all objects, which have none here.
 const ANY: u64 = 0;
-
-/// A stack whose node is known.
-struct Node(u32);
-
-impl Frames for Node {
-    fn node(&mut self, _: u32, _: &mut Stacks) -> Result<u32, StageError> {
-        Ok(self.0)
-    }
-}
 
 /// A node of the profile that has not ended.
 struct Open {
@@ -89,7 +80,7 @@ fn tree(json: &mut Json<'_, '_>, replay: &mut Replay, budget: &Budget) -> Result
             None => {
                 let (node, bytes, parent) = (top.node.unwrap_or(top.parent), top.bytes, top.parent);
                 if bytes > 0 {
-                    replay.tick(ANY, bytes, 0, &mut Node(node))?;
+                    replay.tick(ANY, bytes, 0, &mut At(node))?;
                 }
                 open.pop();
                 if open.is_empty() {

@@ -67,7 +67,7 @@ impl<'a, 'b> Json<'a, 'b> {
         }
     }
 
-    /// The next key of an object and the colon behind it; nothing at the object's end. `first` says whether any key came
+    /// The next key of an object and the colon behind it; nothing at the object's end. `first` says that none came
     /// before.
     ///
     /// # Errors
@@ -88,8 +88,8 @@ impl<'a, 'b> Json<'a, 'b> {
         Ok(Some(key))
     }
 
-    /// The next element of an array, where that is no array or object; nothing at the array's end. `first` says whether
-    /// any element came before.
+    /// The next element of an array, where that is no array or object; nothing at the array's end. `first` says that
+    /// none came before.
     ///
     /// # Errors
     /// [`StageError::Input`].
@@ -177,6 +177,9 @@ impl<'a, 'b> Json<'a, 'b> {
                 let digits: [u8; 4] = self.bytes.array("four digits of a character")?;
                 let unit = std::str::from_utf8(&digits).ok().and_then(|digits| u16::from_str_radix(digits, 16).ok());
                 units.push(unit.ok_or_else(|| self.error("four digits of a character", "others"))?);
+                if units.len() > LONGEST {
+                    return Err(self.too_long());
+                }
                 continue;
             }
             // Two halves of a character may come as two escapes.
@@ -191,8 +194,12 @@ impl<'a, 'b> Json<'a, 'b> {
                 (other, _) => text.push(other),
             }
             if text.len() > LONGEST {
-                return Err(self.error(&format!("a text of at most {LONGEST} bytes"), "a longer one"));
+                return Err(self.too_long());
             }
         }
+    }
+
+    fn too_long(&self) -> StageError {
+        self.error(&format!("a text of at most {LONGEST} bytes"), "a longer one")
     }
 }

@@ -42,6 +42,15 @@ pub trait Frames {
     fn node(&mut self, stack: u32, stacks: &mut Stacks) -> Result<u32, StageError>;
 }
 
+/// A stack whose node is known.
+pub struct At(pub u32);
+
+impl Frames for At {
+    fn node(&mut self, _: u32, _: &mut Stacks) -> Result<u32, StageError> {
+        Ok(self.0)
+    }
+}
+
 impl Stacks {
     /// The empty stack alone.
     ///

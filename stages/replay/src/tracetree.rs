@@ -8,7 +8,7 @@
 use crate::blocks::Bytes;
 use crate::json::{Json, Token};
 use crate::replay::Replay;
-use crate::stacks::{EMPTY, Frames, Stacks};
+use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
 use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
@@ -41,15 +41,6 @@ struct Info {
 struct Fields<const N: usize> {
     at: [usize; N],
     count: usize,
-}
-
-/// A stack whose node is known.
-struct Node(u32);
-
-impl Frames for Node {
-    fn node(&mut self, _: u32, _: &mut Stacks) -> Result<u32, StageError> {
-        Ok(self.0)
-    }
 }
 
 /// Reads the tree of a snapshot; it has no version.
@@ -99,8 +90,10 @@ fn meta(json: &mut Json<'_, '_>) -> Result<Option<Meta>, StageError> {
         while let Some(key) = json.key(&mut first)? {
             match key.as_str() {
                 "trace_function_info_fields" => of_function = positions(json, FUNCTION_FIELDS)?,
+                // The children, which are not taken, come last.
                 "trace_node_fields" => {
-                    of_node = positions(json, NODE_FIELDS)?;
+                    of_node = positions(json, NODE_FIELDS)?
+                        .filter(|fields: &Fields<3>| fields.at.iter().all(|&at| at + 1 < fields.count));
                 }
                 _ => json.skip()?,
             }
@@ -180,7 +173,7 @@ fn tree(
         // The outermost node is the root, which is no function.
         let node = if open.len() == 1 { EMPTY } else { replay.stacks.callee(caller, function)? };
         if count > 0 {
-            replay.site(ANY, (count, bytes), &mut Node(node))?;
+            replay.site(ANY, (count, bytes), &mut At(node))?;
         }
         nodes += 1;
         open.push(node)?;

@@ -94,6 +94,7 @@ fn what_is_no_tree_is_refused() {
         ("\"trace_tree\":[1", "\"trace_tree\":[\"\"", "a whole number"),
         ("\"trace_tree\":[1", "\"no_tree\":[1", "an allocation tree"),
         ("\"trace_node_fields\"", "\"other_fields\"", "an allocation tree"),
+        ("\"size\",\"children\"]", "\"size\"]", "an allocation tree"),
         ("\"strings\":[\"<dummy>\"", "\"strings\":[7", "a text"),
     ] {
         assert!(SNAPSHOT.contains(from));

@@ -156,7 +156,7 @@ pub struct Chain {
 /// # Errors
 /// As [`Reader`].
 pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, StageError> {
-    const FILE: &str = "chains.parquet";
+    const FILE: &str = heaplake_schemas::chains::FILE;
     let mut columns = vec!["class_id", "class", "path", "count", "shallow_bytes", "retained_bytes", "example_node"];
     let has_kind = Reader::open(folder, FILE)?.is_some_and(|reader| reader.has("kind"));
     if has_kind {
@@ -245,7 +245,7 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
         "example_node",
         "preview",
     ];
-    shown(folder, "duplicate_sets.parquet", &columns, SETS, |rows, at| {
+    shown(folder, heaplake_schemas::duplicate_sets::FILE, &columns, SETS, |rows, at| {
         Ok(Set {
             set: rows.numbers::<UInt32Type>("set")?.value(at),
             class: rows.numbers::<UInt32Type>("class_id")?.value(at),

@@ -97,7 +97,6 @@ pub struct Walker<'a> {
     current: Option<Current>,
     taken: Option<Taken>,
     walks: u32,
-    weak_roots: u64,
 }
 
 impl<'a> Walker<'a> {
@@ -122,7 +121,6 @@ impl<'a> Walker<'a> {
             current: None,
             taken: None,
             walks: 0,
-            weak_roots: 0,
         })
     }
 
@@ -139,7 +137,6 @@ impl<'a> Walker<'a> {
             let (offset, time) = (around.offset, around.time);
             self.current = Some(Current { recorder, next: [0; 4], offset, time, defect: None });
             if is_wanted {
-                self.weak_roots = 0;
                 self.taken = None;
             }
         }
@@ -278,9 +275,7 @@ impl<'a> Walker<'a> {
                 }
                 Series::Roots => {
                     let Some(root) = payload::Root::read(fields, wide) else { return Ok(false) };
-                    if root.flags & payload::Root::WEAK != 0 {
-                        self.weak_roots += 1;
-                    } else if root.object != 0 {
+                    if root.flags & payload::Root::WEAK == 0 && root.object != 0 {
                         let (object, kind) = (root.object, kind_of(root));
                         recorder.root(Root { object, kind, field: StringId::NONE })?;
                     }

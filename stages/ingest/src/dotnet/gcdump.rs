@@ -193,7 +193,6 @@ impl Reader<'_, '_> {
             types.module(module_id, &module)?;
             types.declare(Type::named(id.into(), module_id, name.clone()), kind_of(&name))?;
         }
-        let nodes_at = self.bytes.offset();
         let nodes = self.count("the number of nodes")?;
         if u64::from(nodes) > MAX_NODES {
             return Err(StageError::Overflow("the number of objects"));
@@ -212,7 +211,7 @@ impl Reader<'_, '_> {
         let addresses = self.count("the number of addresses")?;
         if addresses != nodes {
             let (expected, found) = (format!("addresses of {nodes} nodes"), format!("of {addresses}"));
-            return Err(self.bytes.error(addresses_at.max(nodes_at), expected, found));
+            return Err(self.bytes.error(addresses_at, expected, found));
         }
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
         for _ in 0..nodes {

@@ -173,8 +173,8 @@ impl Types {
         name
     }
 
-    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the names,
-    /// and the number of types of which nothing but the id is known.
+    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the number
+    /// of types of which nothing but the id is known.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
@@ -203,19 +203,19 @@ impl Types {
             let (module, token) = place(of);
             let module = self.module_name(module);
             if named[&name] > 1 {
-                let token = if placed[&(name, module)] > 1 { format!(" {token:#x}") } else { String::new() };
-                keys.extend(format!(" ({module}{token})").as_bytes())?;
+                let suffix = if placed[&(name, module)] > 1 { format!(" {token:#x}") } else { String::new() };
+                keys.extend(format!(" ({module}{suffix})").as_bytes())?;
             }
-            if numbered[&(name, module, place(of).1)] > 1 {
+            if numbered[&(name, module, token)] > 1 {
                 keys.extend(format!(" @ {:#x}", of.id).as_bytes())?;
             }
             keys.end()?;
             origins.class(module, names)?;
             unknown += u64::from(of.definition.is_none());
-            kinds.push(match &of.definition {
-                _ if of.kind.is_some() => of.kind.unwrap_or_default(),
-                Some(definition) if definition.is_string() => node_kind::STRING,
-                Some(definition) if definition.is_array() => node_kind::ARRAY,
+            kinds.push(match (of.kind, &of.definition) {
+                (Some(kind), _) => kind,
+                (None, Some(definition)) if definition.is_string() => node_kind::STRING,
+                (None, Some(definition)) if definition.is_array() => node_kind::ARRAY,
                 _ => node_kind::OBJECT,
             })?;
         }

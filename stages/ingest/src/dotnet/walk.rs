@@ -1,13 +1,15 @@
 //! Stage `walk`: one walk of a .NET heap out of the input.
 //!
-//! * Computes: the objects of the walk with their sizes, types, references and roots, all by address; names, keys and
-//!   kinds of the classes.
+//! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by number
+//!   of node; names, keys and kinds of the classes.
 //! * Reads: the input, once, front to back.
-//! * Writes: `node.id`, `dotnet.*`, the chunks of memory that hold objects ([`crate::index::CHUNKS`]), `class.name`, class
-//!   keys; the string table, with the names that these use.
+//! * Writes: `node.id`, `dotnet.*`, for a trace the chunks of memory that hold objects ([`crate::index::CHUNKS`]),
+//!   `class.{name,origin}`, class keys, `origin`, `origin.*`; the string table, with the names that these use.
 //! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each module;
-//!   the events between two sequence points of a trace.
+//!   the events between two sequence points of a trace; of a dump the descriptions of its nodes where the budget allows,
+//!   paged where not.
 //! * Passes over disk: one read of the input. Of several walks, each is written over the one before.
+//!   The descriptions of a dump are written once and read at random.
 //! * Worst case: linear.
 //! * Fails when: the input is damaged, has no walk, not the one that is wanted, or not all of it.
 //! * Determinism: one thread; the order of the walk.
@@ -44,7 +46,7 @@ pub fn run(
     choices: Choices,
     scratch: &Scratch,
     context: &Context<'_>,
-    admission: crate::jvm::Admission<'_>,
+    admission: crate::Admission<'_>,
 ) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 0);
     let name = source.name().to_owned();

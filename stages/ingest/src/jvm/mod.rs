@@ -56,9 +56,6 @@ pub const FIRST: u32 = 2;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
 pub const ROOT_ID: u64 = u64::MAX;
 
-/// Asks whether an input of so many nodes may be taken on.
-pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), StageError>;
-
 /// What the user can choose about dumps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {

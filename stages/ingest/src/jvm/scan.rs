@@ -78,7 +78,7 @@ pub fn run(
     choices: Choices,
     scratch: &Scratch,
     context: &Context<'_>,
-    admission: super::Admission<'_>,
+    admission: crate::Admission<'_>,
 ) -> Result<Stats, StageError> {
     let name = input.name();
     let content = Content::of(input, source, scratch, context)?;

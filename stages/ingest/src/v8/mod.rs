@@ -45,9 +45,6 @@ pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy 
 /// stage, they are as that stage left them.
 pub const APPENDED: [&str; 4] = ["string.bytes", "string.start", "string.hash", "v8.tag_string"];
 
-/// Asks whether an input of so many nodes may be taken on; called once, before the bulk of it is read.
-pub type Admission<'a> = &'a dyn Fn(u64) -> Result<(), StageError>;
-
 /// A V8 snapshot between its stages: what the file's header says, and what was learned since.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Snapshot {

@@ -21,7 +21,8 @@ use super::rows::{
     EdgeColumns, EdgeRows, EdgeWriter, LargestName, Location, LocationRows, NodeColumns, NodeRows, NodeWriter,
     is_indexed,
 };
-use super::{Admission, HINT, Snapshot, ephemerons, trace};
+use super::{HINT, Snapshot, ephemerons, trace};
+use crate::Admission;
 use crate::chunks::BadNumber;
 use crate::json::{Scanner, StringSink};
 use crate::source::{Identity, Input, Source};

@@ -5,7 +5,6 @@ use super::heap::{Heap, about_node};
 use super::{FLOOR, Node, Rule, severity};
 use heaplake_kit::{Context, StageError};
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::ids::NodeId;
 use std::cmp::Reverse;
 
 /// Percent of the heap from which on a finding is high, medium, low.
@@ -36,19 +35,17 @@ impl Rule for Contexts {
         let is_context = |node: u32| heap.class_name(heap.nodes.class[node as usize].0) == CONTEXT;
         let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
             let mut finding = about_node("big-context", severity(bytes, heap.bytes, PERCENT)?, node, heap);
-            let function = heap.nodes.dominator[node as usize];
+            let function = heap.nodes.label(heap.nodes.dominator[node as usize]);
             finding.bytes = bytes;
-            finding.subject = heap.nodes.label(function);
             finding.message = format!(
-                "The variables of a closure ({}) keep {} alive: {}",
-                heap.nodes.label(function),
+                "The variables of a closure ({function}) keep {} alive: {}",
                 heap.share(bytes),
                 heap.chain(node),
             );
             finding.next_step = format!(
-                "Keep only what {} needs: copy it into a variable of its own, or set the large one to null when it is done with.",
-                heap.nodes.label(NodeId(function.0)),
+                "Keep only what {function} needs: copy it into a variable of its own, or set the large one to null when it is done with.",
             );
+            finding.subject = function;
             Some(finding)
         });
         Ok(found.collect())

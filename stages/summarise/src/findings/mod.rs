@@ -2,14 +2,15 @@
 //!
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
 //!   Thresholds are parts of the heap with a floor in bytes, so that what every small program has is no finding.
-//! * Reads: `node.{class,kind,shallow,native,retained,dominator,detached,edge_count,preorder}` in order, some of them at
-//!   random for what is found and for collections, `container.row`, class rows, chains, names.
+//! * Reads: `node.{class,kind,shallow,native,retained,dominator,detached,edge_count,preorder}` in order, these and
+//!   `node.{id,name,self}` at random for what is found and for collections, `container.row`, `weak_entry.row`, `set.*`,
+//!   class rows, chains, names.
 //! * Writes: the document of findings, the most severe first.
-//! * Resident memory: a bit per node where arrays show their elements; else nothing that grows with the input but classes.
-//!   All rules together keep 16 MiB of candidates.
-//! * Passes over disk: two over node columns.
+//! * Resident memory: a bit per node where arrays show their elements; the entries of weak maps, 16 bytes each; else nothing
+//!   that grows with the input but classes. All rules together keep 16 MiB of candidates.
+//! * Passes over disk: up to three over node columns, one over collections for each rule about them.
 //! * Worst case: linear.
-//! * Fails when: scratch cannot be read or written.
+//! * Fails when: the budget is too small, or scratch cannot be read or written.
 //! * Determinism: order of the nodes and of the classes.
 //! * Reference: the idea of leak suspects is that of Eclipse MAT; the rules are ours.
 
@@ -124,7 +125,7 @@ fn rules(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<
 /// Finds.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let facts = scratch.read_document::<Facts>(documents::FACTS)?;
     context.progress.begin(STAGE.name, facts.node_count);

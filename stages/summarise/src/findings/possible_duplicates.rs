@@ -11,7 +11,7 @@ use heaplake_schemas::scratch::{self as columns, limits};
 use std::collections::BTreeMap;
 
 /// Characters that mean something in a pattern of class names.
-const SPECIAL: [char; 4] = ['*', '?', '[', ']'];
+const SPECIAL: [char; 5] = ['*', '?', '[', ']', '\''];
 
 pub struct PossibleDuplicates;
 
@@ -70,7 +70,9 @@ impl Rule for PossibleDuplicates {
         let of_classes = classes.iter().map(|(&class, open)| {
             let name = heap.shown_class(class);
             let mut found = finding(Scope::Class, name.clone(), open);
-            let pattern: String = name.chars().map(|c| if SPECIAL.contains(&c) { '?' } else { c }).collect();
+            // Of the whole name, for one that is cut fits nothing.
+            let is_special = |c: char| SPECIAL.contains(&c) || c.is_control();
+            let pattern: String = heap.class_name(class).chars().map(|c| if is_special(c) { '?' } else { c }).collect();
             found.message = open.says(&format!("× {name}"));
             found.next_step = format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'`.");
             found.class_id = Some(class);

@@ -34,8 +34,8 @@ struct Map {
     bytes: u64,
     /// Links of the longest chain, and the key at its end.
     longest: (u32, u32),
-    /// The key whose value retains most, and that value.
-    largest: (u64, u32, u32),
+    /// How much the value that retains most does, and its key.
+    largest: (u64, u32),
 }
 
 impl Rule for WeakMaps {
@@ -56,7 +56,7 @@ impl Rule for WeakMaps {
             // What is held by another value is within the bytes of that.
             if links == 1 && is_held(entry, heap) {
                 map.bytes = map.bytes.saturating_add(bytes);
-                map.largest = map.largest.max((bytes, entry.key, entry.value));
+                map.largest = map.largest.max((bytes, entry.key));
             }
             map.longest = map.longest.max((links, entry.key));
         }
@@ -145,7 +145,7 @@ fn retained(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) -> Opt
     let severity = severity(map.bytes, heap.bytes, PERCENT)?;
     let owner = heap.owner(table).unwrap_or(table);
     let mut finding = about_node("weak-map", severity, owner, heap);
-    let (_, key, _) = map.largest;
+    let (_, key) = map.largest;
     finding.count = map.entries;
     finding.bytes = map.bytes;
     finding.message = format!(
