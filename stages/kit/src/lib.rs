@@ -3,7 +3,7 @@
 //! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
 //! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that page where they
 //! do not fit, a [`Stack`] that goes on on disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that brings pairs
-//! into order without holding them in memory, [`strings`] tables, a [`Crew`] of threads that keeps order, a [`Context`]
+//! into order without holding them in memory, [`firsts`] that finds nodes with one value, [`strings`] tables, a [`Crew`] of threads that keeps order, a [`Context`]
 //! with progress and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`, each use with its reason.
@@ -44,6 +44,7 @@ pub mod charge;
 pub mod column;
 pub mod crew;
 pub mod error;
+pub mod firsts;
 #[allow(unsafe_code)]
 mod hint;
 pub mod naming;

@@ -15,7 +15,7 @@
 //! * Reference: none needed.
 
 use super::classes::{Class, Classes, Position};
-use super::equality::{self, Head, INSTANCE, OBJECT_ARRAY, RECORDS};
+use super::equality::{INSTANCE, OBJECT_ARRAY, RECORDS};
 use super::link::lay_out;
 use super::records::{id, u32_at, value};
 use super::texts::Content;
@@ -118,6 +118,49 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     Ok(Stats { rows: count, spilled_bytes })
 }
 
+/// What the head of an object's record says, its place apart.
+#[derive(Clone, Copy)]
+struct Head {
+    tag: u8,
+    /// Class, or type of elements.
+    class: u64,
+    /// Bytes of the body.
+    bytes: u64,
+    /// Elements.
+    length: u32,
+    /// Bytes of the head.
+    size: u64,
+}
+
+/// The head of the record at an offset.
+fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, StageError> {
+    let bytes = content.window(offset, 9 + 2 * ID)?;
+    if bytes.len() < 9 + ID {
+        // The first pass has read more here; the file has changed since.
+        return Ok(Head { tag: 0, class: offset, bytes: 0, length: 0, size: 0 });
+    }
+    let tag = bytes.first().copied().unwrap_or(0);
+    let whole = bytes.len() == 9 + 2 * ID;
+    Ok(match tag {
+        INSTANCE if whole => {
+            let bytes_of = u32_at(bytes, 5 + 2 * ID);
+            Head { tag, class: id::<ID>(bytes, 5 + ID), bytes: bytes_of.into(), length: 0, size: 9 + 2 * ID as u64 }
+        }
+        OBJECT_ARRAY if whole => {
+            let length = u32_at(bytes, 5 + ID);
+            let class = id::<ID>(bytes, 9 + ID);
+            Head { tag, class, bytes: u64::from(length) * ID as u64, length, size: 9 + 2 * ID as u64 }
+        }
+        _ => {
+            let (length, element) = (u32_at(bytes, 5 + ID), bytes.get(9 + ID).copied().unwrap_or(0));
+            let width = value::width(element, ID).unwrap_or(0) as u64;
+            // Android's runtime leaves elements out; then there is nothing to compare.
+            let bytes = if tag == 0x23 { u64::from(length) * width } else { 0 };
+            Head { tag, class: element.into(), bytes, length, size: 10 + ID as u64 }
+        }
+    })
+}
+
 struct Viewer {
     content: Content,
     classes: Classes,
@@ -149,8 +192,8 @@ impl Viewer {
     fn record(&mut self, node: NodeId) -> Result<Option<(Head, Vec<u8>)>, StageError> {
         let Some(&offset) = self.records[..].get(node.index()).filter(|&&offset| offset > 0) else { return Ok(None) };
         let head = match self.id_bytes {
-            4 => equality::head::<4>(&mut self.content, offset)?,
-            _ => equality::head::<8>(&mut self.content, offset)?,
+            4 => head::<4>(&mut self.content, offset)?,
+            _ => head::<8>(&mut self.content, offset)?,
         };
         let bytes = (head.bytes as usize).min(LOOKED_AT);
         let body = self.content.window(offset + head.size, bytes)?.to_vec();

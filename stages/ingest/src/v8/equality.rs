@@ -8,9 +8,9 @@
 //!   `shortcut` edges do not count. The map of a string does not either: it says how V8 keeps the text, not what it is.
 //! * Reads: `node.{kind,name,self,edge_count}`, `edge.{kind,name,to}`, strings.
 //! * Writes: `equal.{value,degree,limits}`, and `equal.to` where references are to be looked into.
-//! * Resident memory: a bit, names 12 to 24 and offsets 4 bytes per node, 9 per edge and 13 per node for comparisons, where
-//!   the budget allows, paged where not.
-//! * Passes over disk: nodes twice, edges once in order; those of nodes with a value that occurred before at random.
+//! * Resident memory: a bit per node and the slots of one node; numbers and names 4 bytes each per node and one record per
+//!   repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
+//! * Passes over disk: nodes three times, edges twice (the second time those of nodes whose hash is repeated), in order.
 //! * Worst case: linear, times the logarithm of the number of a node's edges.
 //! * Fails when: the budget is too small.
 //! * Determinism: input order; hashes only propose, comparison decides.
@@ -19,10 +19,10 @@
 
 use super::{Snapshot, names};
 use heaplake_kit::array::column_bytes;
-use heaplake_kit::naming::{Names, mix};
+use heaplake_kit::firsts::{Proposals, Records};
 use heaplake_kit::{
-    Array, Bitset, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError, StageInfo,
-    Stats, StringTable,
+    Bitset, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
+    StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::run::Options;
@@ -31,14 +31,14 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
     name: "equality",
-    version: 2,
-    bytes_per_node: 34,
-    bytes_per_edge: 9,
-    least_bits_per_node: 1,
+    version: 3,
+    bytes_per_node: 40,
+    bytes_per_edge: 0,
+    least_bits_per_node: 2,
     least_fixed: 16 << 20,
-    scratch_per_node: 9,
+    scratch_per_node: 25,
     scratch_per_edge: 4,
-    passes: "nodes twice, edges once",
+    passes: "nodes three times, edges twice",
 };
 
 /// Characters that V8 writes of a string, unless it was told otherwise.
@@ -54,35 +54,51 @@ const ARRAY_HEADER: u64 = 16;
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let snapshot = Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
-    context.progress.begin(STAGE.name, snapshot.facts.edge_count);
+    context.progress.begin(STAGE.name, 2 * snapshot.facts.edge_count);
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut rules = Rules::new(&snapshot, scratch)?;
-    let (opaque, many) = rules.survey(&strings, nodes as usize, scratch, context)?;
-    let names = Names::<Array<u64>>::capacity(many);
-    let sizes = [
-        names as u64 * 8,
-        Offsets::bytes(nodes),
-        column_bytes(scratch, columns::EDGE_TO),
-        column_bytes(scratch, columns::EDGE_NAME),
-        column_bytes(scratch, columns::EDGE_KIND),
-        nodes * 4,
-        nodes * 8,
-        nodes,
-    ];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let names = Names::new(room.array(names, 0u64)?);
-    let mut past = Past {
-        offsets: Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?,
-        to: room.lookup(columns::EDGE_TO)?,
-        edge_name: room.lookup(columns::EDGE_NAME)?,
-        edge_kind: room.lookup(columns::EDGE_KIND)?,
-        name: room.lookup(columns::NODE_NAME)?,
-        bytes: room.lookup(columns::NODE_SELF)?,
-        kind: room.lookup(columns::NODE_KIND)?,
-    };
-    write(&rules, &opaque, names, &mut past, &strings, scratch, context)?;
+    let opaque = rules.survey(&strings, nodes as usize, scratch, context)?;
+    let graph = Graph { rules: &rules, opaque: &opaque, scratch, context };
+    let name_bytes = column_bytes(scratch, columns::NODE_NAME);
+    let names = || Room::plan(&context.budget, scratch, STAGE.name, &[name_bytes]).lookup(columns::NODE_NAME);
+    let mut proposals = Proposals::new(nodes as u32, scratch, &context.budget)?;
+    slots(&graph, &mut names()?, &mut proposals, &strings)?;
+    let mut firsts = proposals.finish(name_bytes, context)?;
+    let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
+    graph.each(&mut names()?, &mut firsts, |node, found| values.push(found.map_or(node, |found| found.value)))?;
+    values.finish()?;
     context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: nodes, spilled_bytes: firsts.spilled_bytes() })
+}
+
+/// The first pass: of each node what is looked into, and what the file does not tell.
+fn slots(
+    graph: &Graph<'_>,
+    names: &mut Lookup<StringId>,
+    records: &mut impl Records,
+    strings: &StringTable,
+) -> Result<(), StageError> {
+    let Graph { rules, scratch, .. } = *graph;
+    let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
+    let mut missing = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
+    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
+    let mut to =
+        options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
+    graph.each(names, records, |_, found| {
+        let Some(Found { node, slots, .. }) = found else {
+            degrees.push(0)?;
+            return missing.push(0);
+        };
+        let followed = slots.iter().filter(|slot| slot.meaning == Meaning::Followed);
+        degrees.push(followed.clone().count() as u32)?;
+        if let Some(to) = &mut to {
+            followed.into_iter().try_for_each(|slot| to.push(slot.to))?;
+        }
+        missing.push(rules.limits(node, slots, strings))
+    })?;
+    degrees.finish()?;
+    to.map(ColumnWriter::finish).transpose()?;
+    missing.finish().map(drop)
 }
 
 /// What kinds and names mean.
@@ -141,18 +157,17 @@ impl Rules {
         })
     }
 
-    /// The nodes that are compared by identity, and how many are not.
+    /// The nodes that are compared by identity.
     fn survey(
         &mut self,
         strings: &StringTable,
         nodes: usize,
         scratch: &Scratch,
         context: &Context<'_>,
-    ) -> Result<(Bitset, u64), StageError> {
+    ) -> Result<Bitset, StageError> {
         let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
         let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut many = 0;
         let mut last = (StringId::NONE, false);
         for node in 0..nodes {
             let (kind, name) = (kinds.next()?, names.next()?);
@@ -161,12 +176,10 @@ impl Rules {
             }
             if self.opaque[kind as usize] || (!self.text[kind as usize] && last.1) {
                 opaque.insert(node);
-            } else {
-                many += 1;
             }
             self.captured |= Some(kind) == self.number && name == self.smi;
         }
-        Ok((opaque, many))
+        Ok(opaque)
     }
 
     /// What an edge means for the equality of its source.
@@ -261,56 +274,6 @@ struct Slot {
     to: NodeId,
 }
 
-impl Slot {
-    /// What belongs to the value of the source.
-    fn value(&self) -> (u8, u32, Meaning) {
-        (self.kind, self.name, self.meaning)
-    }
-}
-
-/// Columns for looking at nodes that were read before.
-struct Past {
-    offsets: Offsets,
-    to: Lookup<NodeId>,
-    edge_name: Lookup<u32>,
-    edge_kind: Lookup<u8>,
-    name: Lookup<StringId>,
-    bytes: Lookup<u64>,
-    kind: Lookup<u8>,
-}
-
-impl Past {
-    /// Whether an earlier node has the same value.
-    fn same(
-        &mut self,
-        rules: &Rules,
-        opaque: &Bitset,
-        other: u32,
-        node: Node,
-        slots: &[Slot],
-        list: &mut Vec<Slot>,
-    ) -> Result<bool, StageError> {
-        let other = other as usize;
-        if self.kind.get(other)? != node.kind
-            || self.name.get(other)? != node.name
-            || self.bytes.get(other)? != node.bytes
-        {
-            return Ok(false);
-        }
-        list.clear();
-        for at in self.offsets.range(other)? {
-            let edge = Edge { kind: self.edge_kind.get(at)?, name: self.edge_name.get(at)?, to: self.to.get(at)? };
-            let name = &mut self.name;
-            let meaning = rules.slot(node.kind, edge, opaque, || Ok(name.get(edge.to.index())?))?;
-            if meaning != Meaning::Nothing {
-                list.push(Slot { kind: edge.kind, name: edge.name, meaning, to: edge.to });
-            }
-        }
-        sort(list);
-        Ok(list.len() == slots.len() && list.iter().zip(slots).all(|(a, b)| a.value() == b.value()))
-    }
-}
-
 /// Brings slots into the order of their labels; those with one label stay in that of the file.
 fn sort(slots: &mut [Slot]) {
     if !slots.is_sorted_by_key(|slot| (slot.kind, slot.name)) {
@@ -318,80 +281,82 @@ fn sort(slots: &mut [Slot]) {
     }
 }
 
-/// Goes through all nodes.
-fn write(
-    rules: &Rules,
-    opaque: &Bitset,
-    mut names: Names<Array<u64>>,
-    past: &mut Past,
-    strings: &StringTable,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<(), StageError> {
-    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-    let mut node_names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-    let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
-    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edge_kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-    let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
-    let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
-    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
-    let mut to =
-        options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
-    let mut missing = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
-    let (mut slots, mut list) = (Vec::new(), Vec::new());
-    let mut edges = 0;
-    for ordinal in 0..kinds.remaining() as u32 {
-        let node = Node { kind: kinds.next()?, name: node_names.next()?, bytes: sizes.next()? };
-        let count = counts.next()?;
-        edges += u64::from(count) + 1;
-        if edges >= 1 << 18 {
-            context.step(std::mem::take(&mut edges))?;
-        }
-        if opaque.contains(ordinal as usize) {
-            edge_kinds.skip(count.into())?;
-            edge_names.skip(count.into())?;
-            targets.skip(count.into())?;
-            values.push(NodeId(ordinal))?;
-            degrees.push(0)?;
-            missing.push(0)?;
-            continue;
-        }
-        slots.clear();
-        for _ in 0..count {
-            let edge = Edge { kind: edge_kinds.next()?, name: edge_names.next()?, to: targets.next()? };
-            let name = &mut past.name;
-            let meaning = rules.slot(node.kind, edge, opaque, || Ok(name.get(edge.to.index())?))?;
-            if meaning != Meaning::Nothing {
-                slots.push(Slot { kind: edge.kind, name: edge.name, meaning, to: edge.to });
+/// What a pass looks at, beside the columns that it reads in order.
+struct Graph<'a> {
+    rules: &'a Rules,
+    opaque: &'a Bitset,
+    scratch: &'a Scratch,
+    context: &'a Context<'a>,
+}
+
+/// What a pass finds of a node.
+struct Found<'a> {
+    /// The first node with its value, as far as it is known in this pass.
+    value: NodeId,
+    node: Node,
+    slots: &'a [Slot],
+}
+
+impl Graph<'_> {
+    /// Goes through all nodes: hands the values of those that are wanted to `records`, and each of those to `done`; of the
+    /// others it gets nothing but the number.
+    fn each(
+        &self,
+        names: &mut Lookup<StringId>,
+        records: &mut impl Records,
+        mut done: impl FnMut(NodeId, Option<Found<'_>>) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let Self { rules, opaque, scratch, context } = *self;
+        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+        let mut node_names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+        let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
+        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+        let mut edge_kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
+        let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
+        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        let mut slots = Vec::new();
+        let mut edges = 0;
+        for ordinal in 0..kinds.remaining() as u32 {
+            let node = Node { kind: kinds.next()?, name: node_names.next()?, bytes: sizes.next()? };
+            let count = counts.next()?;
+            edges += u64::from(count) + 1;
+            if edges >= 1 << 18 {
+                context.step(std::mem::take(&mut edges))?;
             }
-        }
-        sort(&mut slots);
-        let mut hash = mix(mix(node.kind.into(), node.name.0.into()), node.bytes);
-        let mut followed = 0;
-        for slot in &slots {
-            let (sort, target) = match slot.meaning {
-                Meaning::Identity(to) => (1, to),
-                Meaning::Text(name) => (2, name),
-                Meaning::Followed | Meaning::Nothing => {
-                    to.iter_mut().try_for_each(|to| to.push(slot.to))?;
-                    followed += 1;
-                    (3, 0)
+            if opaque.contains(ordinal as usize) || !records.begin(ordinal)? {
+                edge_kinds.skip(count.into())?;
+                edge_names.skip(count.into())?;
+                targets.skip(count.into())?;
+                done(NodeId(ordinal), None)?;
+                continue;
+            }
+            slots.clear();
+            for _ in 0..count {
+                let edge = Edge { kind: edge_kinds.next()?, name: edge_names.next()?, to: targets.next()? };
+                let meaning = rules.slot(node.kind, edge, opaque, || Ok(names.get(edge.to.index())?))?;
+                if meaning != Meaning::Nothing {
+                    slots.push(Slot { kind: edge.kind, name: edge.name, meaning, to: edge.to });
                 }
-            };
-            hash = mix(hash, u64::from(slot.name) << 10 | u64::from(slot.kind) << 2 | sort);
-            hash = mix(hash, target.into());
+            }
+            sort(&mut slots);
+            records.word(u64::from(node.name.0) << 8 | u64::from(node.kind))?;
+            records.word(node.bytes)?;
+            for slot in &slots {
+                let label = u64::from(slot.name) << 10 | u64::from(slot.kind) << 2;
+                match slot.meaning {
+                    Meaning::Identity(to) => {
+                        records.word(label | 1)?;
+                        records.word(to.into())?;
+                    }
+                    Meaning::Text(name) => {
+                        records.word(label | 2)?;
+                        records.word(name.into())?;
+                    }
+                    Meaning::Followed | Meaning::Nothing => records.word(label | 3)?,
+                }
+            }
+            done(NodeId(ordinal), Some(Found { value: NodeId(records.end()?), node, slots: &slots }))?;
         }
-        let value =
-            names.find(hash, ordinal, false, |other| past.same(rules, opaque, other, node, &slots, &mut list))?;
-        values.push(NodeId(value))?;
-        degrees.push(followed)?;
-        missing.push(rules.limits(node, &slots, strings))?;
+        Ok(())
     }
-    values.finish()?;
-    degrees.finish()?;
-    to.map(ColumnWriter::finish).transpose()?;
-    missing.finish().map(drop)
 }
