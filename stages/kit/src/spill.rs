@@ -180,13 +180,12 @@ impl PairSpill {
             |group| {
                 let fits = std::mem::replace(&mut group.fits, Ok(false))?;
                 sizes.extend(&group.sizes)?;
-                if fits {
-                    values.extend(&group.values)?;
-                } else {
-                    self.write_parts(group, room, &context.budget, &mut values)?;
+                if !fits {
+                    return self.write_parts(group, room, &context.budget, scratch, &mut values);
                 }
+                // What was read back is in memory now.
                 self.release(group.index, scratch);
-                Ok(())
+                values.extend(&group.values)
             },
         )?;
         sizes.finish()?;
@@ -233,12 +232,13 @@ impl PairSpill {
     }
 
     /// Writes the values of a partition that has too many of them for `room`: as many keys at a time as fit into half of
-    /// what is free now: each time reads the whole partition.
+    /// what is free now: each time reads the whole partition. Gives its file back, before the last ones are written.
     fn write_parts<V: Pod + From32>(
         &self,
         group: &mut Group<V>,
         room: usize,
         budget: &Budget,
+        scratch: &Scratch,
         out: &mut ColumnWriter<V>,
     ) -> Result<(), StageError> {
         let Group { index, keys, counts, sizes, values, block, .. } = group;
@@ -253,6 +253,7 @@ impl PairSpill {
         };
         let mut high = keys.end;
         while high > keys.start {
+            values.clear();
             let (mut low, mut total) = (high, 0usize);
             while low > keys.start && total + counts[low - 1 - base] as usize <= room {
                 low -= 1;
@@ -268,14 +269,16 @@ impl PairSpill {
             } else if total > 0 {
                 let keys = low..high;
                 positions(counts, base, &keys);
-                values.clear();
                 values.resize(total, V::zeroed());
                 self.for_each(*index, block, |pair| {
                     place(pair, counts, base, &keys, values);
                     Ok(())
                 })?;
-                out.extend(values)?;
             }
+            if low == keys.start {
+                self.release(*index, scratch);
+            }
+            out.extend(values)?;
             high = low;
         }
         Ok(())
