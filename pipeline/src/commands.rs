@@ -132,10 +132,7 @@ fn write_findings(path: &Path, found: &[Found]) -> u8 {
     let text = serde_json::to_vec_pretty(found).map_err(std::io::Error::from);
     match text.and_then(|text| std::fs::write(path, text)) {
         Ok(()) => 0,
-        Err(error) => {
-            let error = StageError::io(path, "write", error);
-            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
-        }
+        Err(error) => failed(&StageError::io(path, "write", error), FAILED),
     }
 }
 
@@ -186,8 +183,7 @@ impl Batch<'_> {
             return complain(&cause, "leave --snapshot out", USAGE);
         }
         if let Err(error) = analyze::prepare(self.lake) {
-            let code = if error.is_resource() { RESOURCES } else { USAGE };
-            return complain(&error.to_string(), &error.advice(), code);
+            return failed(&error, USAGE);
         }
         let Told { report, findings, quiet, json } = self.told;
         let found = RefCell::new(Vec::new());
@@ -429,32 +425,35 @@ fn run_show(options: &Show) -> u8 {
     match commit::read(&options.run) {
         Ok(Some(run)) if options.json => print_json(&run),
         Ok(Some(run)) => print(summary::text(&run, &options.run).as_bytes()),
-        Ok(None) => no_run(&options.run),
+        Ok(None) => unanswered(&Unanswered::no_run(&options.run)),
         Err(error @ StageError::Scratch { .. }) => complain(&error.to_string(), "analyse the snapshot again", FAILED),
-        Err(error) => complain(&error.to_string(), &error.advice(), FAILED),
+        Err(error) => failed(&error, FAILED),
     }
 }
 
 fn run_report(options: &Page) -> u8 {
     let run = match commit::read(&options.run) {
         Ok(Some(run)) => run,
-        Ok(None) => return no_run(&options.run),
-        Err(error) => return complain(&error.to_string(), &error.advice(), FAILED),
+        Ok(None) => return unanswered(&Unanswered::no_run(&options.run)),
+        Err(error) => return failed(&error, FAILED),
     };
     let page = options.output.clone().unwrap_or_else(|| options.run.join(reports::FILE));
     let memory = options.memory.map_or_else(default_budget, |size| size.0);
     match reports::make(&run, &options.run, &page, memory, &AtomicBool::new(false)) {
         Ok(_) if options.quiet => 0,
         Ok(_) => print(format!("{}\n", page.display()).as_bytes()),
-        Err(error) => {
-            complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { FAILED })
-        }
+        Err(error) => failed(&error, FAILED),
     }
 }
 
-fn no_run(folder: &Path) -> u8 {
-    let cause = format!("{}: no run: there is no run.json", folder.display());
-    complain(&cause, "name a folder LAKE/release=…/snapshot=…", USAGE)
+/// Says why a question to a run has no answer; the exit code.
+fn unanswered(Unanswered { cause, advice, usage }: &Unanswered) -> u8 {
+    complain(cause, advice, if *usage { USAGE } else { FAILED })
+}
+
+/// Says what failed outside of any input; the exit code, which is `otherwise` where memory and disk sufficed.
+fn failed(error: &StageError, otherwise: u8) -> u8 {
+    complain(&error.to_string(), &error.advice(), if error.is_resource() { RESOURCES } else { otherwise })
 }
 
 /// Prints an answer from a run's tables, or why there is none.
@@ -462,7 +461,7 @@ fn answered<T: Serialize>(answer: Result<T, Unanswered>, json: bool, text: impl 
     match answer {
         Ok(answer) if json => print_json(&answer),
         Ok(answer) => print(text(&answer).as_bytes()),
-        Err(Unanswered { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
+        Err(why) => unanswered(&why),
     }
 }
 

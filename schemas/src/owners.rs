@@ -6,7 +6,7 @@
 //! 2. The package that its code is in. Java: that of its class; of an array, that of its elements; an object that stands for
 //!    a class belongs to that class. V8: a function, and an object with a constructor that is written in JavaScript, belong
 //!    to the package of the script: the innermost `node_modules/NAME` of its path, [`NODE`] for scripts of Node itself,
-//!    [`APPLICATION`] for others. Scripts without a name have no package.
+//!    [`APPLICATION`] for others. Scripts without a name have no package. .NET: the module that defines its type.
 //!
 //! What is left (plain objects, arrays, strings, parts of the runtime) has no owner of its own. For `retained_bytes`, each
 //! byte goes to one owner: to that of the object itself, or, where a dominator of it has a stronger one, to that of the

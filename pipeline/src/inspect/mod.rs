@@ -35,6 +35,13 @@ impl Unanswered {
         Self { cause, advice: advice.to_owned(), usage: true }
     }
 
+    /// A folder that is no run.
+    #[must_use]
+    pub fn no_run(folder: &Path) -> Self {
+        let cause = format!("{}: no run: there is no run.json", folder.display());
+        Self::usage(cause, "name a folder LAKE/release=…/snapshot=…")
+    }
+
     fn damaged(path: &Path, why: impl std::fmt::Display) -> Self {
         let cause = format!("{}: {why}", path.display()).replace(['\n', '\r'], " ");
         Self { cause, advice: "analyse the snapshot again with --force".to_owned(), usage: false }
@@ -83,10 +90,7 @@ impl Asked {
     /// # Errors
     /// [`Unanswered`] where there is none, or none with a table of nodes.
     pub fn open(folder: &Path) -> Result<Self, Unanswered> {
-        let run = commit::read(folder)?.ok_or_else(|| {
-            let cause = format!("{}: no run: there is no run.json", folder.display());
-            Unanswered::usage(cause, "name a folder LAKE/release=…/snapshot=…")
-        })?;
+        let run = commit::read(folder)?.ok_or_else(|| Unanswered::no_run(folder))?;
         let asked = Self { folder: folder.to_owned(), run };
         match asked.has(nodes::FILE) {
             true => Ok(asked),

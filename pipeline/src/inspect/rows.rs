@@ -2,7 +2,7 @@
 
 use super::{Line, Unanswered};
 use crate::summary::shorten;
-use arrow::array::{Array, AsArray, PrimitiveArray, RecordBatch};
+use arrow::array::{Array, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow::datatypes::{ArrowPrimitiveType, Int32Type, UInt32Type, UInt64Type};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
@@ -111,7 +111,11 @@ impl Lines {
 
 fn primitive<P: ArrowPrimitiveType>(batch: &RecordBatch, column: usize) -> Result<&PrimitiveArray<P>, String> {
     let array = batch.column(column).as_primitive_opt::<P>();
-    array.ok_or_else(|| format!("column {} has another type", batch.schema().field(column).name()))
+    array.ok_or_else(|| other_type(batch, column))
+}
+
+fn other_type(batch: &RecordBatch, column: usize) -> String {
+    format!("column {} has another type", batch.schema().field(column).name())
 }
 
 /// A column of sizes.
@@ -129,10 +133,15 @@ pub fn i32s(batch: &RecordBatch, column: usize) -> Result<&PrimitiveArray<Int32T
     primitive::<Int32Type>(batch, column)
 }
 
+/// A column of what is or is not so.
+pub fn bools(batch: &RecordBatch, column: usize) -> Result<&BooleanArray, String> {
+    batch.column(column).as_boolean_opt().ok_or_else(|| other_type(batch, column))
+}
+
 /// A text, where there is one.
 pub fn text(batch: &RecordBatch, column: usize, row: usize) -> Result<Option<&str>, String> {
     let array = batch.column(column).as_string_opt::<i32>();
-    let array = array.ok_or_else(|| format!("column {} has another type", batch.schema().field(column).name()))?;
+    let array = array.ok_or_else(|| other_type(batch, column))?;
     Ok(array.is_valid(row).then(|| array.value(row)))
 }
 

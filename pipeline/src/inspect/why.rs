@@ -1,23 +1,23 @@
 //! `heaplake why`: what holds one object.
 //!
 //! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs the
-//! table of edges: going through it once gives every node a node before it, at a distance one less; of several edges an
-//! essential one is taken, then that of the least kind in the order of the format, then that of the least node. As many
-//! as [`SHOWN`] steps of each path are shown.
+//! table of edges: going through it once gives every node a node before it, at a distance one less, and once more the
+//! names of the edges between them. Of several edges an essential one is taken, then that of the least kind in the order
+//! of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
 
 use super::rows::{self, Lines, fetch};
 use super::{Asked, Line, Subject, Unanswered, table};
 use crate::summary::count;
 use arrow::array::Array;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Steps of a path that are shown, half of them at each end.
 const SHOWN: usize = 60;
 
-/// Kinds of edges in the order of their formats; others come last.
-const KINDS: [&str; 14] = [
+/// Kinds of edges that hold, in the order of their formats; others come last.
+const KINDS: [&str; 13] = [
     "context",
     "element",
     "property",
@@ -31,8 +31,13 @@ const KINDS: [&str; 14] = [
     "superclass",
     "loader",
     "local",
-    "weak",
 ];
+
+/// How an edge compares with others to the same node, the best least; nothing for one that is on no path.
+fn rank(kind: &str, essential: bool) -> Option<usize> {
+    let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
+    (kind != "weak").then_some(if essential { place } else { place + KINDS.len() + 1 })
+}
 
 /// The answer.
 #[derive(Debug, Serialize)]
@@ -135,22 +140,19 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, Unanswere
         Ok(true)
     })?;
     // The best rank of an edge to each node, and where that edge comes from.
-    let mut best = vec![u8::MAX; distances.len()];
+    let mut best = vec![usize::MAX; distances.len()];
     let mut before = vec![u32::MAX; distances.len()];
     Lines::open(edges, &["from", "to", "kind", "essential"])?.each(|batch, _| {
         let (from, to) = (rows::u32s(batch, 0)?, rows::u32s(batch, 1)?);
-        let essential = batch.column(3).as_any().downcast_ref::<arrow::array::BooleanArray>();
-        let essential = essential.ok_or("column essential has another type")?;
+        let essential = rows::bools(batch, 3)?;
         for row in 0..batch.num_rows() {
             let (source, target) = (from[row] as usize, to[row] as usize);
             let far = distances.get(source).copied().unwrap_or(i32::MIN);
             if far == i32::MIN || distances.get(target).is_none_or(|&other| other != far.saturating_add(1)) {
                 continue;
             }
-            let kind = rows::text(batch, 2, row)?.unwrap_or_default();
-            let kind = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len()) as u8;
-            let rank = kind + if essential.value(row) { 0 } else { 100 };
-            if kind != KINDS.len() as u8 - 1 && rank < best[target] {
+            let rank = rank(rows::text(batch, 2, row)?.unwrap_or_default(), essential.value(row));
+            if let Some(rank) = rank.filter(|&rank| rank < best[target]) {
                 (best[target], before[target]) = (rank, source as u32);
             }
         }
@@ -162,24 +164,24 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, Unanswere
 
 /// The names of the edges along a path that comes from its end, by the nodes that they lead to.
 fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, Unanswered> {
-    let steps: BTreeMap<(u32, u32), ()> = path.windows(2).map(|pair| ((pair[1], pair[0]), ())).collect();
-    let mut names: BTreeMap<u32, (u8, String)> = BTreeMap::new();
-    Lines::open(edges, &["from", "to", "kind", "name", "index"])?.each(|batch, _| {
+    let steps: BTreeSet<(u32, u32)> = path.windows(2).map(|pair| (pair[1], pair[0])).collect();
+    let mut names: BTreeMap<u32, (usize, String)> = BTreeMap::new();
+    Lines::open(edges, &["from", "to", "kind", "essential", "name", "index"])?.each(|batch, _| {
         let (from, to) = (rows::u32s(batch, 0)?, rows::u32s(batch, 1)?);
+        let essential = rows::bools(batch, 3)?;
         for row in 0..batch.num_rows() {
-            if !steps.contains_key(&(from[row], to[row])) {
+            if !steps.contains(&(from[row], to[row])) {
                 continue;
             }
-            let kind = rows::text(batch, 2, row)?.unwrap_or_default();
-            let rank = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len()) as u8;
-            let name = match rows::text(batch, 3, row)? {
-                Some(name) => format!(".{name}"),
-                None => format!("[{}]", rows::u32s(batch, 4)?[row]),
+            let rank = rank(rows::text(batch, 2, row)?.unwrap_or_default(), essential.value(row));
+            let Some(rank) = rank.filter(|rank| names.get(&to[row]).is_none_or(|(best, _)| rank < best)) else {
+                continue;
             };
-            let best = names.entry(to[row]).or_insert((u8::MAX, String::new()));
-            if rank < best.0 {
-                *best = (rank, name);
-            }
+            let name = match rows::text(batch, 4, row)? {
+                Some(name) => format!(".{name}"),
+                None => format!("[{}]", rows::u32s(batch, 5)?[row]),
+            };
+            names.insert(to[row], (rank, name));
         }
         Ok(true)
     })?;

@@ -6,7 +6,7 @@
 //!   for all entries of weak maps, whose names hold ids.
 //! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the holding edges,
 //!   `holds.{degree,to}` instead of those of edges, and where it is there, how they are called, `holds.{way,name}`,
-//!   `node.class` and `class.way`.
+//!   `node.class` and `class.way{.start,}`.
 //! * Writes: `path.{parent,label}`.
 //! * Resident memory: 13 bytes per node (distance 4, best edge so far 9) where the budget allows, paged where not.
 //! * Passes over disk: one over the edges.

@@ -215,18 +215,8 @@ impl<'a> Walker<'a> {
             remarks,
             ..Facts::default()
         };
-        let (offset, unit, types) = (taken.offset, taken.unit, self.types.count());
-        Ok(Walk {
-            name: self.name,
-            offset,
-            unit,
-            types,
-            by_address: true,
-            nodes: false,
-            edges: false,
-            ways: false,
-            facts,
-        })
+        let (offset, unit) = (taken.offset, taken.unit);
+        Ok(Walk { name: self.name, offset, unit, by_address: true, nodes: false, edges: false, ways: false, facts })
     }
 
     /// The head of a numbered event. A number that is not the next one is that of a new walk, or a defect.

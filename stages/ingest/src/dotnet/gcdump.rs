@@ -80,12 +80,11 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
     }
     scratch.discard(LABEL);
     scratch.discard(BLOCK);
-    let types = graph.types.count();
     let facts = Facts {
         format: DUMP.to_owned(),
         format_version: Some(version.to_string()),
         node_count: graph.nodes,
-        class_count: u64::from(types) + 1,
+        class_count: u64::from(graph.types.count()) + 1,
         root: NodeId(graph.root),
         counts_empty: true,
         follows_holding: true,
@@ -94,7 +93,7 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
         ..Facts::default()
     };
     let name = name.to_owned();
-    Ok(Walk { name, offset: 0, unit: 0, types, by_address: false, nodes: false, edges: false, ways: false, facts })
+    Ok(Walk { name, offset: 0, unit: 0, by_address: false, nodes: false, edges: false, ways: false, facts })
 }
 
 struct Reader<'a, 'b> {

@@ -203,7 +203,8 @@ fn join<D: Store<u8>>(
         output.edge::<true>(to, edge_kind::ROOT, || name.0, (Holding::Yes, Way::Named(name.0)))?;
     }
     if walk.by_address {
-        output.end(node_kind::ROOT, ClassId(walk.types), 0)?;
+        // Its class comes behind those of the types.
+        output.end(node_kind::ROOT, ClassId(walk.facts.class_count as u32 - 1), 0)?;
     }
     let kinds = ColumnMap::open(scratch, KIND, None)?;
     let mut types = ColumnReader::open(scratch, TYPE)?;

@@ -65,8 +65,6 @@ pub struct Walk {
     pub unit: u32,
     /// Whether references are addresses, and the root is not among the objects; otherwise both are numbers of nodes.
     pub by_address: bool,
-    /// How many types there are.
-    pub types: u32,
     /// Whether the table of nodes is wanted.
     pub nodes: bool,
     /// Whether the table of edges is wanted.
