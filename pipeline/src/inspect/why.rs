@@ -166,9 +166,9 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, Unanswere
 fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, Unanswered> {
     let steps: BTreeSet<(u32, u32)> = path.windows(2).map(|pair| (pair[1], pair[0])).collect();
     let mut names: BTreeMap<u32, (usize, String)> = BTreeMap::new();
-    Lines::open(edges, &["from", "to", "kind", "essential", "name", "index"])?.each(|batch, _| {
+    Lines::open(edges, &["from", "to", "kind", "name", "index", "essential"])?.each(|batch, _| {
         let (from, to) = (rows::u32s(batch, 0)?, rows::u32s(batch, 1)?);
-        let essential = rows::bools(batch, 3)?;
+        let essential = rows::bools(batch, 5)?;
         for row in 0..batch.num_rows() {
             if !steps.contains(&(from[row], to[row])) {
                 continue;
@@ -177,9 +177,9 @@ fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, Unanswered
             let Some(rank) = rank.filter(|rank| names.get(&to[row]).is_none_or(|(best, _)| rank < best)) else {
                 continue;
             };
-            let name = match rows::text(batch, 4, row)? {
+            let name = match rows::text(batch, 3, row)? {
                 Some(name) => format!(".{name}"),
-                None => format!("[{}]", rows::u32s(batch, 5)?[row]),
+                None => format!("[{}]", rows::u32s(batch, 4)?[row]),
             };
             names.insert(to[row], (rank, name));
         }
