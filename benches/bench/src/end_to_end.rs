@@ -21,6 +21,8 @@ pub const ONE_THREAD: &str = "heaplake --threads 1";
 pub const TWO_THREADS: &str = "heaplake --threads 2";
 /// Name of the rows with little memory.
 pub const SMALL_MEMORY: &str = "heaplake --memory 256MiB";
+/// Name of the rows for what other programs compute too: sizes and classes, nothing else.
+pub const SIZES_ONLY: &str = "heaplake --threads 1 --duplicates none --tables nodes,classes,snapshot";
 
 /// Options of `end-to-end`.
 #[derive(Args)]
@@ -85,7 +87,7 @@ fn entries(options: &Options, snapshot: &Snapshot) -> Result<Vec<Entry>> {
     let floor = [env::current_exe()?.into(), OsString::from("read"), snapshot.path.clone().into()];
     let mut entries = vec![Entry { name: FLOOR.to_owned(), command: floor.to_vec(), leaves: None }];
     // The names of these rows are what is asked of the engine.
-    for name in [ONE_THREAD, TWO_THREADS, SMALL_MEMORY] {
+    for name in [ONE_THREAD, TWO_THREADS, SMALL_MEMORY, SIZES_ONLY] {
         let extra: Vec<&str> = name.split(' ').skip(1).collect();
         entries.push(analysis(&options.heaplake, snapshot, name, &extra)?);
     }

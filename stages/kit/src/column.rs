@@ -3,7 +3,7 @@
 use crate::{Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -336,6 +336,16 @@ impl<T: Pod> ColumnMap<T> {
             Some(map)
         };
         Ok(Self { map, _reservation: reservation, element: PhantomData })
+    }
+
+    /// Lets go of the pages that were looked at so far: they do not count as resident any more, and come back when they
+    /// are looked at again. For maps that nothing was reserved for, and that many places of are looked at.
+    pub fn release(&self) {
+        if let Some(map) = &self.map {
+            // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes. The
+            // result does not matter: the pages would only stay a while longer.
+            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        }
     }
 }
 

@@ -91,6 +91,12 @@ impl StringTable {
         })
     }
 
+    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    pub fn release(&self) {
+        self.bytes.release();
+        self.start.release();
+    }
+
     /// Number of strings.
     #[must_use]
     pub fn len(&self) -> usize {

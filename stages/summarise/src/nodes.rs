@@ -48,6 +48,16 @@ impl Nodes {
         })
     }
 
+    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    pub fn release(&self) {
+        [&self.id, &self.shallow, &self.retained].into_iter().for_each(ColumnMap::release);
+        [&self.class_name, &self.name].into_iter().for_each(ColumnMap::release);
+        self.kind.release();
+        self.class.release();
+        self.dominator.release();
+        self.strings.release();
+    }
+
     /// A node with the dominators above it.
     #[must_use]
     pub fn describe(&self, node: NodeId, root: NodeId) -> LargeObject {

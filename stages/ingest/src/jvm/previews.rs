@@ -105,6 +105,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         texts[set as usize] = text;
         if number % (1 << 12) == 0 && number > 0 {
             context.step(1 << 12)?;
+            viewer.release();
         }
     }
     let mut writer = StringWriter::create(scratch, SET_PREVIEWS)?;
@@ -112,6 +113,10 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     while rows.remaining() > 0 {
         let text = viewer.text_of(rows.next()?.example, LONG).unwrap_or_default();
         writer.push(text.as_bytes())?;
+        if rows.remaining().is_multiple_of(1 << 12) {
+            context.check()?;
+            viewer.release();
+        }
     }
     writer.finish()?;
     context.progress.end();
@@ -175,6 +180,14 @@ struct Viewer {
 }
 
 impl Viewer {
+    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    fn release(&self) {
+        self.names.release();
+        self.class.release();
+        self.records.release();
+        self.strings.release();
+    }
+
     /// The text of a string or the name of a class, quoted.
     fn text_of(&self, node: NodeId, most: usize) -> Option<String> {
         let name = self.names[node.index()].get()?;

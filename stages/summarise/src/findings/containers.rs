@@ -72,8 +72,10 @@ pub fn judge(
     let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
     while rows.remaining() > 0 {
         let row = rows.next()?;
-        if rows.remaining().is_multiple_of(1 << 16) {
+        if rows.remaining().is_multiple_of(1 << 12) {
             context.check()?;
+            own.release();
+            heap.nodes.release();
         }
         let alone = heap.nodes.dominator[..].get(row.store as usize).is_some_and(|dominator| dominator.0 == row.node);
         let store = if alone { own[row.store as usize] } else { 0 };

@@ -146,6 +146,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut findings = Vec::new();
     for rule in &mut rules {
         let mut found = rule.report(&heap, context)?;
+        heap.nodes.release();
         rank(&mut found);
         found.truncate(MOST_OF_A_RULE);
         findings.append(&mut found);
