@@ -72,7 +72,7 @@ pub fn judge(
     let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
     while rows.remaining() > 0 {
         let row = rows.next()?;
-        if rows.remaining().is_multiple_of(1 << 12) {
+        if rows.remaining().is_multiple_of(1 << 10) {
             context.check()?;
             own.release();
             heap.nodes.release();

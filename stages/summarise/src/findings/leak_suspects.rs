@@ -8,8 +8,9 @@
 use super::containers::is_entry;
 use super::heap::{CLASS, Heap, about_class, about_node};
 use super::{FLOOR, Node, Rule, severity};
+use heaplake_kit::array::column_bytes;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{BudgetVec, ColumnReader, Context, StageError};
+use heaplake_kit::{BudgetVec, ColumnReader, Context, Fetch, Room, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
@@ -97,19 +98,22 @@ fn crowds(
     let mut sorted = places.to_vec();
     sorted.sort_unstable();
     let has_entries = entries.contains(&true);
+    let bytes = [column_bytes(heap.scratch, columns::NODE_CLASS), column_bytes(heap.scratch, columns::NODE_DOMINATOR)];
+    let mut room = Room::plan(&context.budget, heap.scratch, "leak suspects", &bytes);
+    let (mut classes, mut dominators) = (room.lookup(columns::NODE_CLASS)?, room.lookup(columns::NODE_DOMINATOR)?);
     // The place above a node whose dominator is given, if only entries are between them.
-    let place = |dominator: u32| {
+    let mut place = |dominator: u32| -> Result<Option<u32>, StageError> {
         let mut at = dominator;
         for _ in 0..ENTRIES {
             if sorted.binary_search(&at).is_ok() {
-                return Some(at);
+                return Ok(Some(at));
             }
-            if !has_entries || !entries[heap.nodes.class[at as usize].index()] {
-                return None;
+            if !has_entries || !entries[classes.get(at as usize)?.index()] {
+                return Ok(None);
             }
-            at = heap.nodes.dominator[at as usize].0;
+            at = dominators.get(at as usize)?.0;
         }
-        None
+        Ok(None)
     };
     let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
     let mut class = ColumnReader::open(heap.scratch, columns::NODE_CLASS)?;
@@ -121,7 +125,7 @@ fn crowds(
         if node.is_multiple_of(1 << 18) {
             context.check()?;
         }
-        let Some(place) = place(dominator).filter(|&place| place != node) else { continue };
+        let Some(place) = place(dominator)?.filter(|&place| place != node) else { continue };
         // Entries in entries are counted with the outer ones.
         if (entries[class as usize] && place != dominator)
             || (crowds.len() == PAIRS && !crowds.contains_key(&(place, class)))

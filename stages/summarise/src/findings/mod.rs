@@ -6,8 +6,8 @@
 //!   `node.{id,name,self}` at random for what is found and for collections, `container.row`, `weak_entry.row`, `set.*`,
 //!   class rows, chains, names.
 //! * Writes: the document of findings, the most severe first.
-//! * Resident memory: a bit per node where arrays show their elements; the entries of weak maps, 16 bytes each; else nothing
-//!   that grows with the input but classes. All rules together keep 16 MiB of candidates.
+//! * Resident memory: class and dominator, 8 bytes per node, where the budget allows, paged where not; a bit per node where
+//!   arrays show their elements; the entries of weak maps, 16 bytes each. All rules together keep 16 MiB of candidates.
 //! * Passes over disk: up to three over node columns, one over collections for each rule about them.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
@@ -48,10 +48,10 @@ use std::cmp::Reverse;
 pub const STAGE: StageInfo = StageInfo {
     name: "findings",
     version: 2,
-    bytes_per_node: 0,
+    bytes_per_node: 8,
     bytes_per_edge: 0,
     least_bits_per_node: 1,
-    least_fixed: 22 << 20,
+    least_fixed: 25 << 20,
     scratch_per_node: 0,
     scratch_per_edge: 0,
     passes: "node columns twice",
