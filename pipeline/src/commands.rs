@@ -49,7 +49,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Analyze(options) => run_analyze(&options),
         Command::Duplicates(options) => run_duplicates(&options),
         Command::Replay(options) => run_replay(&options),
-        Command::Track(options) => run_track(&options),
+        Command::Track(options) => answered(track::find(&options), options.json, track::Found::text),
         Command::Plan(options) => run_plan(&options),
         Command::Show(options) => run_show(&options),
         Command::Report(options) => run_report(&options),
@@ -462,14 +462,6 @@ fn answered<T: Serialize>(answer: Result<T, Unanswered>, json: bool, text: impl 
         Ok(answer) if json => print_json(&answer),
         Ok(answer) => print(text(&answer).as_bytes()),
         Err(why) => unanswered(&why),
-    }
-}
-
-fn run_track(options: &Track) -> u8 {
-    match track::find(options) {
-        Ok(found) if options.json => print_json(&found),
-        Ok(found) => print(found.text().as_bytes()),
-        Err(track::Failure { cause, advice, usage }) => complain(&cause, &advice, if usage { USAGE } else { FAILED }),
     }
 }
 

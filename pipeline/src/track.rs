@@ -4,6 +4,7 @@
 //! through those that earlier ones moved. So for each collection it is known where the object would be after it, and the
 //! object is the one that was born at the right place before the moment and not dead by then.
 
+use crate::inspect::Unanswered;
 use crate::replay_cli::Track;
 use crate::summary::size;
 use heaplake_kit::StageError;
@@ -43,22 +44,6 @@ impl FromStr for Spot {
         };
         let time = time.ok_or("a time is the number of a collection (3), or seconds (12.5s)")?;
         Ok(Self { address, time })
-    }
-}
-
-/// Why nothing was found.
-pub struct Failure {
-    /// One line of cause.
-    pub cause: String,
-    /// One line of what to do.
-    pub advice: String,
-    /// Whether the command line is at fault.
-    pub usage: bool,
-}
-
-impl From<StageError> for Failure {
-    fn from(error: StageError) -> Self {
-        Self { cause: error.to_string(), advice: error.advice(), usage: false }
     }
 }
 
@@ -111,19 +96,18 @@ impl Found {
 /// Finds the object.
 ///
 /// # Errors
-/// [`Failure`].
-pub fn find(options: &Track) -> Result<Found, Failure> {
+/// [`Unanswered`].
+pub fn find(options: &Track) -> Result<Found, Unanswered> {
     let run = options.run.as_path();
     let tracked = commit::read(run)?.is_some() && run.join(object_tracks::FILE).exists();
     if !tracked {
         let cause = format!("{}: no run of a trace that was replayed with --tracks", run.display());
-        let advice = "replay the trace again, with --tracks".to_owned();
-        return Err(Failure { cause, advice, usage: true });
+        return Err(Unanswered::usage(cause, "replay the trace again, with --tracks"));
     }
     let numbers = numbers(run)?;
     let ended = ended(run, &numbers, options.at.time)?;
     let places = places(run, &numbers, ended, options.at.address)?;
-    object(run, &numbers, ended, &places)?.ok_or_else(|| Failure {
+    object(run, &numbers, ended, &places)?.ok_or_else(|| Unanswered {
         cause: format!("no object that the trace knows was at {:x} then", options.at.address),
         advice: "it may have been free, or allocated before the trace began".to_owned(),
         usage: false,
@@ -141,8 +125,8 @@ fn numbers(run: &Path) -> Result<Vec<u32>, StageError> {
 }
 
 /// How many collections had ended at a moment.
-fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, Failure> {
-    let usage = |cause: String| Failure { cause, advice: "see the table collections".to_owned(), usage: true };
+fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, Unanswered> {
+    let usage = |cause| Unanswered::usage(cause, "see the table collections");
     match time {
         Time::After(0) => Ok(0),
         Time::After(number) => {

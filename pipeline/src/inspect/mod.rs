@@ -31,7 +31,8 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    fn usage(cause: String, advice: &str) -> Self {
+    /// A question that cannot be asked.
+    pub(crate) fn usage(cause: String, advice: &str) -> Self {
         Self { cause, advice: advice.to_owned(), usage: true }
     }
 

@@ -187,3 +187,16 @@ fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, Unanswered
     })?;
     Ok(names.into_iter().map(|(node, (_, name))| (node, name)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn essential_edges_go_before_others_of_any_kind() {
+        assert!(rank("context", true) < rank("property", true));
+        assert!(rank("property", true) < rank("context", false));
+        assert!(rank("of another format", true) < rank("context", false));
+        assert_eq!(rank("weak", true), None);
+    }
+}

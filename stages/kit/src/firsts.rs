@@ -16,8 +16,7 @@
 
 use crate::naming::mix;
 use crate::{
-    Array, Bitset, Budget, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch,
-    StageError, Store,
+    Array, Budget, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch, StageError, Store,
 };
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
@@ -194,7 +193,7 @@ impl<'a> Proposals<'a> {
         self.scratch.measure();
         let budget = &context.budget;
         let kept = budget.reserve("values", for_others.min(budget.free() / 4))?;
-        let later = budget.reserve("values", (u64::from(self.nodes) / 8 + LEAST_LATER).min(budget.free() / 2))?;
+        let later = budget.reserve("values", LEAST_LATER.min(budget.free() / 2))?;
         let most = budget.free() / 4 / 8;
         let capacity = (Self::table_bytes(self.nodes.into()) / 8).min(most.next_power_of_two() / 2);
         let mut table = budget.zeroed("values", (capacity as usize).max(LEAST_TABLE))?;
@@ -327,20 +326,10 @@ pub struct Firsts {
 
 impl Firsts {
     fn new(mut numbers: Array<u32>, count: usize, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
-        let mut met = Bitset::new(budget, "values", count)?;
-        let mut total = 0;
-        let mut lengths = ColumnReader::open(scratch, LENGTHS)?;
-        for node in 0..numbers.count() {
-            let (number, length) = (numbers.get(node)?, lengths.next()?);
-            if number != NONE && met.insert(number as usize) {
-                total += u64::from(length);
-            }
-        }
-        drop(met);
         let none = Kept { at: 0, first: NONE, words: 0 };
-        let mut room = Room::plan(budget, scratch, "repeated values", &[count as u64 * 16, total * 8]);
+        // How many words there are is known only then; they get what is left.
+        let mut room = Room::plan(budget, scratch, "repeated values", &[count as u64 * 16, 0]);
         let mut kept = room.array(count, none)?;
-        let words = room.array(total as usize, 0)?;
         let mut lengths = ColumnReader::open(scratch, LENGTHS)?;
         let mut at = 0;
         for node in 0..numbers.count() {
@@ -351,10 +340,11 @@ impl Firsts {
             }
         }
         scratch.discard(LENGTHS);
+        let mut more = Room::plan(budget, scratch, "words of repeated values", &[at * 8]);
         Ok(Self {
             numbers,
             kept,
-            words,
+            words: more.array(at as usize, 0)?,
             strays: budget.growing("values whose hashes collide"),
             stray_words: budget.growing("values whose hashes collide"),
             node: 0,
@@ -363,7 +353,7 @@ impl Firsts {
             length: 0,
             differs: false,
             other: budget.growing("a value whose hash collides"),
-            spilled: room.spilled_bytes(),
+            spilled: room.spilled_bytes() + more.spilled_bytes(),
         })
     }
 

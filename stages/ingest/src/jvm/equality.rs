@@ -19,7 +19,7 @@
 use super::classes::Classes;
 use super::kinds::node_kind;
 use super::link::lay_out;
-use super::records::{PrimitiveArray, Record, Records, Visitor, header, id};
+use super::records::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record, Records, Visitor, header, id};
 use super::{Dump, FIRST, HINT};
 use crate::index::Index;
 use crate::jvm::cursor::{Cursor, MOST_PIECE};
@@ -45,10 +45,6 @@ pub const STAGE: StageInfo = StageInfo {
 
 /// Objects of these classes, or below them, are compared by identity.
 const OPAQUE: [&str; 3] = ["java.lang.Class", "java.lang.ClassLoader", "java.lang.Thread"];
-
-/// Tags of the records of objects.
-pub(super) const INSTANCE: u8 = 0x21;
-pub(super) const OBJECT_ARRAY: u8 = 0x22;
 
 /// Where the record of each object begins in the content; 0 for what is compared by identity.
 pub(super) const RECORDS: Column<u64> = Column::new("jvm.record");

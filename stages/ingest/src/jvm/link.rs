@@ -5,8 +5,8 @@
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
 //! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`, `origin.{node,of_node}`,
 //!   `origin`, `class.origin`; with the tables of chains or findings, `holds.{way,name}` and
-//!   `class.way{.start,}`; with the table of nodes or findings, `node.{edge_count,retainer_count}` and `container.row`; with that of edges, `edge.*` and
-//!   `node.edge_count`; class names and keys; strings and their contents; threads.
+//!   `class.way{.start,}`; with the table of nodes or findings, `node.{edge_count,retainer_count}` and `container.row`;
+//!   with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
 //! * Passes over disk: the content once, addresses once or twice.

@@ -15,9 +15,9 @@
 //! * Reference: none needed.
 
 use super::classes::{Class, Classes, Position};
-use super::equality::{INSTANCE, OBJECT_ARRAY, RECORDS};
+use super::equality::RECORDS;
 use super::link::lay_out;
-use super::records::{id, u32_at, value};
+use super::records::{INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY, id, u32_at, value};
 use super::texts::Content;
 use super::{Dump, FIRST};
 use crate::index::Index;
@@ -141,8 +141,8 @@ struct Head {
 fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, StageError> {
     let bytes = content.window(offset, 9 + 2 * ID)?;
     if bytes.len() < 9 + ID {
-        // The first pass has read more here; the file has changed since.
-        return Ok(Head { tag: 0, class: offset, bytes: 0, length: 0, size: 0 });
+        // The file has changed since; nothing is shown of this one.
+        return Ok(Head { tag: 0, class: 0, bytes: 0, length: 0, size: 0 });
     }
     let tag = bytes.first().copied().unwrap_or(0);
     let whole = bytes.len() == 9 + 2 * ID;
@@ -159,8 +159,8 @@ fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, Sta
         _ => {
             let (length, element) = (u32_at(bytes, 5 + ID), bytes.get(9 + ID).copied().unwrap_or(0));
             let width = value::width(element, ID).unwrap_or(0) as u64;
-            // Android's runtime leaves elements out; then there is nothing to compare.
-            let bytes = if tag == 0x23 { u64::from(length) * width } else { 0 };
+            // Android's runtime leaves elements out; then there is nothing to show.
+            let bytes = if tag == PRIMITIVE_ARRAY { u64::from(length) * width } else { 0 };
             Head { tag, class: element.into(), bytes, length, size: 10 + ID as u64 }
         }
     })

@@ -61,6 +61,14 @@ const fn root(tag: u8, name: &'static str, extra: usize, of_thread: bool, has_fr
     RootKind { tag, name, extra, of_thread, has_frame }
 }
 
+/// Tag of the record of an instance.
+pub const INSTANCE: u8 = 0x21;
+/// Tag of the record of an array of references.
+pub const OBJECT_ARRAY: u8 = 0x22;
+/// Tag of the record of an array of primitive values.
+pub const PRIMITIVE_ARRAY: u8 = 0x23;
+/// Tag of the same from Android's runtime, which leaves the elements out.
+const ARRAY_WITHOUT_ELEMENTS: u8 = 0xc3;
 /// Tag of the root record of a class that is never unloaded.
 pub const STICKY_CLASS: u8 = 0x05;
 /// Tag of the root record of a thread.
@@ -426,12 +434,12 @@ impl<'a, const W: usize> Records<'a, W> {
     fn object(&mut self, head: &[u8; HEAD], visitor: &mut impl Visitor<W>) -> Result<(), StageError> {
         let id_at = |at| id::<W>(head, at);
         match head[0] {
-            0x21 => {
+            INSTANCE => {
                 let length = u32_at(head, 2 * W + 5);
                 self.fits(length.into())?;
                 visitor.instance(id_at(1), id_at(W + 5), length, self)
             }
-            0x22 => {
+            OBJECT_ARRAY => {
                 let length = u32_at(head, W + 5);
                 self.fits(u64::from(length) * W as u64)?;
                 visitor.object_array(id_at(1), id_at(W + 9), length, self)
@@ -442,7 +450,7 @@ impl<'a, const W: usize> Records<'a, W> {
                 if width == 0 {
                     return Err(self.cursor.error(self.start, "an array of a primitive type", element.to_string()));
                 }
-                let bytes = if tag == 0xc3 { 0 } else { u64::from(length) * u64::from(width) };
+                let bytes = if tag == ARRAY_WITHOUT_ELEMENTS { 0 } else { u64::from(length) * u64::from(width) };
                 self.fits(bytes)?;
                 visitor.primitive_array(PrimitiveArray { id: id_at(1), element, length, bytes }, self)
             }
@@ -565,8 +573,8 @@ const HEAD: usize = 25;
 #[inline]
 const fn head_bytes<const W: usize>(tag: u8) -> Option<usize> {
     match tag {
-        0x21 | 0x22 => Some(9 + 2 * W),
-        0x23 | 0xc3 => Some(10 + W),
+        INSTANCE | OBJECT_ARRAY => Some(9 + 2 * W),
+        PRIMITIVE_ARRAY | ARRAY_WITHOUT_ELEMENTS => Some(10 + W),
         _ => None,
     }
 }

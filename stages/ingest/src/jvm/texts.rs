@@ -13,7 +13,7 @@
 //! * Reference: `java.lang.String`: Latin-1 or UTF-16 by its coder; before Java 9 always UTF-16.
 
 use super::classes::CLASSES;
-use super::records::{u32_at, value};
+use super::records::{PRIMITIVE_ARRAY, u32_at, value};
 use super::threads::THREAD_STRING;
 use super::{BOOT_LOADER, Dump};
 use heaplake_kit::array::column_bytes;
@@ -56,9 +56,6 @@ const ARRAY_OFFSET: Column<u64> = Column::new("jvm.array.offset");
 const LATIN_1: u8 = 0;
 /// See [`STRING_CODER`].
 const NO_CODER: u8 = u8::MAX;
-
-/// Tag of the record of an array of primitive values.
-const PRIMITIVE_ARRAY: u8 = 0x23;
 
 /// Characters of a text that are kept.
 const MOST_TEXT: usize = 256;
