@@ -112,22 +112,26 @@ const DUPLICATES: Lane = &[
             per_node(columns::EQUAL_ORDER),
             per_node(columns::EQUAL_COMPONENT),
             per_node(columns::EQUAL_COMPONENT_SIZE),
-            per_node(columns::EQUAL_CLASS),
-            per_node(columns::EQUAL_PROOF),
+            per_node(columns::EQUAL_CANDIDATE),
+            per_node(columns::EQUAL_CERTIFICATE),
             per_node(columns::EQUAL_GROUP),
-            small(columns::EQUAL_OPEN),
-            small(columns::EQUAL_OPEN_REASON),
+            small(columns::EQUAL_UNDECIDED),
+            small(columns::EQUAL_UNDECIDED_REASON),
         ],
         ..step(&sets::STAGE, sets::run)
     },
     Step {
         need: Need::References,
-        releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+        releases: &[
+            per_node(columns::ESSENTIAL_DEGREE),
+            per_edge(columns::ESSENTIAL_TO),
+            small(columns::ESSENTIAL_ORPHAN),
+        ],
         ..step(&holders::STAGE, |scratch, context| holders::run(dominate, scratch, context))
     },
 ];
 
-/// The stages of the holding graph on a graph of its own.
+/// The stages of the graph of essential edges on a graph of its own.
 fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let stages = [preorder::run, retainers::run, dominators::run];
     stages.into_iter().try_fold(Stats::default(), |sum, run| {
@@ -155,7 +159,7 @@ pub fn phases(format: Format) -> Phases {
 
 /// Columns whose sizes their stage counts.
 const fn named<const N: usize>(columns: [&'static str; N]) -> [Release; N] {
-    let mut releases = [small(columns::HOLDS_ORPHAN); N];
+    let mut releases = [small(columns::ESSENTIAL_ORPHAN); N];
     let mut at = 0;
     while at < N {
         releases[at].column = columns[at];
@@ -174,13 +178,13 @@ const SHORTEST_PATHS: Step = Step { need: Need::Chains, ..step(&shortest_paths::
 
 /// What [`object_previews`] releases.
 const OBJECT_PREVIEWS: [Release; 2] = [
-    Release { column: object_previews::RELEASES[0], ..small(columns::HOLDS_ORPHAN) },
+    Release { column: object_previews::RELEASES[0], ..small(columns::ESSENTIAL_ORPHAN) },
     Release { column: object_previews::RELEASES[1], per_node: 8, per_edge: 0 },
 ];
 
-/// The same along holding edges that have names.
+/// The same along essential edges that have names.
 const NAMED_PATHS: Step =
-    Step { releases: &[per_edge(columns::HOLDS_WAY), small(columns::HOLDS_NAME)], ..SHORTEST_PATHS };
+    Step { releases: &[per_edge(columns::ESSENTIAL_LABEL), small(columns::ESSENTIAL_NAME)], ..SHORTEST_PATHS };
 
 const DOMINATORS: Step = Step {
     releases: &[
@@ -193,7 +197,7 @@ const DOMINATORS: Step = Step {
 
 const RETAINED: Step = Step {
     // Both lanes of the phase before read them.
-    releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+    releases: &[per_node(columns::ESSENTIAL_DEGREE), per_edge(columns::ESSENTIAL_TO), small(columns::ESSENTIAL_ORPHAN)],
     ..step(&retained::STAGE, retained::run)
 };
 
@@ -201,9 +205,9 @@ const RETAINED: Step = Step {
 const OWNER_ROWS: Lane = &[Step {
     need: Need::Table(TableName::Owners),
     releases: &[
-        per_node(columns::HOLDS_DEGREE),
-        per_edge(columns::HOLDS_TO),
-        small(columns::HOLDS_ORPHAN),
+        per_node(columns::ESSENTIAL_DEGREE),
+        per_edge(columns::ESSENTIAL_TO),
+        small(columns::ESSENTIAL_ORPHAN),
         small(columns::ORIGIN_NODE),
         small(columns::ORIGIN_OF_NODE),
     ],
@@ -259,7 +263,11 @@ const V8: Phases = &[
         &[
             step(&preorder::STAGE, preorder::run),
             Step {
-                releases: &[per_node(columns::HOLDS_DEGREE), per_edge(columns::HOLDS_TO), small(columns::HOLDS_ORPHAN)],
+                releases: &[
+                    per_node(columns::ESSENTIAL_DEGREE),
+                    per_edge(columns::ESSENTIAL_TO),
+                    small(columns::ESSENTIAL_ORPHAN),
+                ],
                 ..step(&retainers::STAGE, retainers::run)
             },
             DOMINATORS,

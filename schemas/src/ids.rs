@@ -46,7 +46,7 @@ id! {
     NodeId
 }
 id! {
-    /// Position of a node in the depth-first preorder of the holding graph; the root is 0. Nodes that the search does
+    /// Position of a node in the depth-first preorder of the graph of essential edges; the root is 0. Nodes that the search does
     /// not reach have none.
     Preorder
 }

@@ -1,8 +1,8 @@
 //! The columns through which stages meet on disk: name, element type, meaning, and who writes them.
 //!
 //! A scratch column is a file of fixed-width little-endian elements without a header. `node.*` columns have one
-//! element per node in input order, `edge.*` one per edge grouped by source node in node order, `holds.*` describe
-//! the *holding* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
+//! element per node in input order, `edge.*` one per edge grouped by source node in node order, `essential.*` describe
+//! the *essential* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
 //! Nothing here is public: the contract with users is the Parquet tables.
 
 use crate::chains::{ChainRow, Element};
@@ -80,22 +80,22 @@ columns! {
     /// For each of [`PAIRED_EDGE`]: number of its pair, 0-based.
     PAIRED_PAIR: u32 = "paired.pair";
 
-    /// Number of holding edges that leave each node, self edges excluded.
-    HOLDS_DEGREE: u32 = "holds.degree";
+    /// Number of essential edges that leave each node, self edges excluded.
+    ESSENTIAL_DEGREE: u32 = "essential.degree";
     /// Their targets, grouped by source in node order.
-    HOLDS_TO: NodeId = "holds.to";
-    /// Nodes other than the root that no holding edge enters, ascending.
-    HOLDS_ORPHAN: NodeId = "holds.orphan";
+    ESSENTIAL_TO: NodeId = "essential.to";
+    /// Nodes other than the root that no essential edge enters, ascending.
+    ESSENTIAL_ORPHAN: NodeId = "essential.orphan";
 
-    /// How each of [`HOLDS_TO`] is called: a position among the ways out of instances of its source's class, or one of
-    /// [`way`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
-    HOLDS_WAY: u8 = "holds.way";
-    /// Names of those that are [`way::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
-    HOLDS_NAME: u32 = "holds.name";
-    /// Where the ways out of instances of each class begin in [`CLASS_WAY`], and the end of the last, by [`ClassId`].
-    CLASS_WAY_START: u64 = "class.way.start";
+    /// How each of [`ESSENTIAL_TO`] is called: a position among the ways out of instances of its source's class, or one of
+    /// [`edge_label`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
+    ESSENTIAL_LABEL: u8 = "essential.label";
+    /// Names of those that are [`edge_label::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
+    ESSENTIAL_NAME: u32 = "essential.name";
+    /// Where the ways out of instances of each class begin in [`CLASS_LABEL`], and the end of the last, by [`ClassId`].
+    CLASS_LABEL_START: u64 = "class.label.start";
     /// Names of the ways out of instances of classes.
-    CLASS_WAY: StringId = "class.way";
+    CLASS_LABEL: StringId = "class.label";
 
     /// Nodes that have a source location, ascending.
     LOCATION_NODE: NodeId = "location.node";
@@ -154,15 +154,15 @@ columns! {
     /// Number of the component of each node; they are numbered in [`EQUAL_ORDER`].
     EQUAL_COMPONENT: u32 = "equal.component";
     /// A node that stands for all that may be duplicates of each node: what stands for different ones is none.
-    EQUAL_CLASS: NodeId = "equal.class";
+    EQUAL_CANDIDATE: NodeId = "equal.candidate";
     /// A node that each node is proved to be a duplicate of, or itself.
-    EQUAL_PROOF: NodeId = "equal.proof";
+    EQUAL_CERTIFICATE: NodeId = "equal.certificate";
     /// A node that stands for the group of each node: its duplicates, or where that stays open, its class.
     EQUAL_GROUP: NodeId = "equal.group";
     /// Nodes that stand for groups that stay open, ascending.
-    EQUAL_OPEN: NodeId = "equal.open";
+    EQUAL_UNDECIDED: NodeId = "equal.undecided";
     /// Why each of them does; see [`limits`].
-    EQUAL_OPEN_REASON: u8 = "equal.open_reason";
+    EQUAL_UNDECIDED_REASON: u8 = "equal.undecided_reason";
     /// Set of duplicates that each node is in; [`SetId::NONE`] for none.
     EQUAL_SET: SetId = "equal.set";
     /// Rows of the sets of duplicates, by [`SetId`].
@@ -297,20 +297,20 @@ pub mod limits {
     pub const WORK: u8 = 16;
 }
 
-/// Elements of [`HOLDS_WAY`] that are no positions.
-pub mod way {
+/// Elements of [`ESSENTIAL_LABEL`] that are no positions.
+pub mod edge_label {
     /// The first of them.
     pub const LEAST: u8 = 254;
     /// An element of an array.
     pub const INDEX: u8 = 254;
-    /// The next of [`HOLDS_NAME`](super::HOLDS_NAME) says it.
+    /// The next of [`ESSENTIAL_NAME`](super::ESSENTIAL_NAME) says it.
     pub const NAMED: u8 = 255;
 }
 
 /// Bits of [`EDGE_FLAGS`].
 pub mod edge_flags {
     /// The edge keeps its target alive: it counts for dominators and retained sizes.
-    pub const HOLDS: u8 = 1;
+    pub const ESSENTIAL: u8 = 1;
     /// The search for distances goes along this edge.
     pub const FOLLOWED: u8 = 2;
     /// One of two edges that hold their target only together (a weak map's key and table). The search for distances
@@ -353,15 +353,15 @@ pub struct Facts {
     pub node_count: u64,
     /// Number of edges.
     pub edge_count: u64,
-    /// Number of holding edges.
-    pub holding_edge_count: u64,
+    /// Number of essential edges.
+    pub essential_edge_count: u64,
     /// Number of strings in the input.
     pub string_count: u64,
     /// Number of classes.
     pub class_count: u64,
     /// Number of root references.
     pub root_count: u64,
-    /// The root of the holding graph.
+    /// The root of the graph of essential edges.
     pub root: NodeId,
     /// Names of node kinds, by [`NODE_KIND`].
     pub node_kinds: Vec<String>,
@@ -378,8 +378,8 @@ pub struct Facts {
     pub keeps_garbage: bool,
     /// Whether nodes without size count in class rows, too.
     pub counts_empty: bool,
-    /// Whether distances go along the holding edges and no others, so that they need no columns of all edges.
-    pub follows_holding: bool,
+    /// Whether distances go along the essential edges and no others, so that they need no columns of all edges.
+    pub follows_essential: bool,
     /// Whether the input states native sizes.
     pub has_native: bool,
     /// Whether the input ties nodes to an allocation trace.

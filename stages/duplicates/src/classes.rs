@@ -20,7 +20,7 @@ use crate::slots::Slots;
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
-    Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, ArrayPlan, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch, StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -60,7 +60,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let to_bytes = column_bytes(scratch, columns::EQUAL_TO);
     let mut sizes = vec![shape.nodes * 4, Offsets::bytes(shape.nodes), to_bytes, names as u64 * 8, shape.nodes * 4];
     sizes.extend(Cycle::sizes(shape.largest));
-    let mut room = Room::plan(&context.budget, scratch, "classes of equals", &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "classes of equals", &sizes);
     let classes = room.array(nodes, 0u32)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let to = room.lookup(columns::EQUAL_TO)?;
@@ -122,7 +122,7 @@ struct Classing<C, O, E, T, V> {
     patience: u64,
 }
 
-impl<C: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, T: Store<u64>, V: Fetch<NodeId>> Classing<C, O, E, T, V> {
+impl<C: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>, T: WriteAt<u64>, V: ReadAt<NodeId>> Classing<C, O, E, T, V> {
     fn all(mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
         let mut order = ColumnReader::open(scratch, columns::EQUAL_ORDER)?;
         let mut sizes = ColumnReader::open(scratch, columns::EQUAL_COMPONENT_SIZE)?;
@@ -144,7 +144,7 @@ impl<C: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, T: Store<u64>, V: Fetch<Nod
                 context.step(std::mem::take(&mut done))?;
             }
         }
-        let mut writer = heaplake_kit::ColumnWriter::create(scratch, columns::EQUAL_CLASS)?;
+        let mut writer = heaplake_kit::ColumnWriter::create(scratch, columns::EQUAL_CANDIDATE)?;
         for node in 0..self.classes.count() {
             writer.push(NodeId(self.classes.get(node)?))?;
         }

@@ -15,8 +15,8 @@ use crate::slots::Slots;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Array, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo,
-    Stats, Store,
+    Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError,
+    StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -44,7 +44,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let path = Stack::new(&context.budget, scratch, "components.path")?;
     let open = Stack::new(&context.budget, scratch, "components.open")?;
     let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::EQUAL_TO)];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut numbers = room.array(nodes as usize, UNSEEN)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let to = room.lookup(columns::EQUAL_TO)?;
@@ -82,7 +82,7 @@ struct Level {
 
 type Stacks = (Stack<Level>, Stack<u32>);
 
-fn search<N: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>>(
+fn search<N: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>>(
     numbers: &mut N,
     slots: Slots<O, E>,
     (path, open): Stacks,
@@ -126,7 +126,7 @@ struct Search<'a, N, O, E> {
     sizes: ColumnWriter<u32>,
 }
 
-impl<N: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, N, O, E> {
+impl<N: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, N, O, E> {
     /// Finds the components of everything new that a node reaches.
     fn visit(&mut self, start: u32) -> Result<(), StageError> {
         let mut level = self.enter(start)?;

@@ -10,7 +10,7 @@
 use crate::slots::Slots;
 use heaplake_kit::array::Fault;
 use heaplake_kit::naming::mix;
-use heaplake_kit::{Array, Context, Fetch, Room, StageError, Store};
+use heaplake_kit::{Array, ArrayPlan, Context, ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Cycle {
         [nodes * 4, nodes * 8, nodes * 8, nodes * 4, nodes * 4, nodes * 4]
     }
 
-    pub fn new(room: &mut Room<'_>, nodes: usize) -> Result<Self, StageError> {
+    pub fn new(room: &mut ArrayPlan<'_>, nodes: usize) -> Result<Self, StageError> {
         Ok(Self {
             members: room.array(nodes, 0)?,
             colours: room.array(nodes, 0)?,
@@ -78,7 +78,7 @@ impl Cycle {
     }
 
     /// Adds a node.
-    pub fn push(&mut self, node: u32, places: &mut impl Store<u32>) -> Result<(), Fault> {
+    pub fn push(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
         self.members.set(self.size, node)?;
         places.set(node as usize, self.size as u32)?;
         self.size += 1;
@@ -167,16 +167,16 @@ impl Cycle {
 
     /// The place of a node, if it is in the cycle.
     #[inline]
-    pub fn place(&mut self, node: u32, places: &mut impl Store<u32>) -> Result<Option<usize>, Fault> {
+    pub fn place(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<Option<usize>, Fault> {
         let place = places.get(node as usize)? as usize;
         Ok(if place < self.size && self.members.get(place)? == node { Some(place) } else { None })
     }
 
     /// Brings the cycle into its form. Takes what it costs from `patience`, and gives up when that is used up.
-    pub fn form<O: Fetch<u32>, E: Fetch<NodeId>>(
+    pub fn form<O: ReadAt<u32>, E: ReadAt<NodeId>>(
         &mut self,
         slots: &mut Slots<O, E>,
-        places: &mut impl Store<u32>,
+        places: &mut impl WriteAt<u32>,
         patience: &mut u64,
         context: &Context<'_>,
     ) -> Result<Form, StageError> {
@@ -239,10 +239,10 @@ impl Cycle {
     }
 
     /// Takes the colours of neighbours into those of the nodes.
-    fn refine<O: Fetch<u32>, E: Fetch<NodeId>>(
+    fn refine<O: ReadAt<u32>, E: ReadAt<NodeId>>(
         &mut self,
         slots: &mut Slots<O, E>,
-        places: &mut impl Store<u32>,
+        places: &mut impl WriteAt<u32>,
         patience: &mut u64,
     ) -> Result<(), Fault> {
         for place in 0..self.size {
@@ -261,11 +261,11 @@ impl Cycle {
     }
 
     /// Numbers all nodes by a search from one of them; the code of the numbered cycle.
-    fn number<O: Fetch<u32>, E: Fetch<NodeId>>(
+    fn number<O: ReadAt<u32>, E: ReadAt<NodeId>>(
         &mut self,
         start: usize,
         slots: &mut Slots<O, E>,
-        places: &mut impl Store<u32>,
+        places: &mut impl WriteAt<u32>,
         patience: &mut u64,
     ) -> Result<u64, Fault> {
         (0..self.size).try_for_each(|place| self.numbers.set(place, NONE))?;

@@ -4,12 +4,12 @@
 //!   set holds another exactly if it dominates it in the graph in which the members of each set are one. Instead of making
 //!   them one, all references to a member are led to the first one, which then refers to the others: that has the same
 //!   dominators, and no node changes its number.
-//! * Reads: `holds.{degree,to,orphan}`, `equal.set`, `set.{row,member}`; between the two halves of this stage come those of
-//!   the holding graph, on columns of their own.
-//! * Writes: `holds.{degree,to,orphan}` in a folder of its own; `set.row` anew.
+//! * Reads: `essential.{degree,to,orphan}`, `equal.set`, `set.{row,member}`; between the two halves of this stage come those of
+//!   the graph of essential edges, on columns of their own.
+//! * Writes: `essential.{degree,to,orphan}` in a folder of its own; `set.row` anew.
 //! * Resident memory: sets of nodes 4 bytes per node, and 16 per set; then 4 bytes per node and 8 per set, where the budget
 //!   allows, paged where not.
-//! * Passes over disk: holding edges once; then the order of the search once.
+//! * Passes over disk: essential edges once; then the order of the search once.
 //! * Worst case: linear, and that of the dominators.
 //! * Fails when: the budget is too small.
 //! * Determinism: dominators are unique.
@@ -17,8 +17,8 @@
 //!   well. So a way through the graph with sets as one node can be gone in the real one, too.
 
 use heaplake_kit::{
-    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
-    Store,
+    Array, ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo,
+    Stats, WriteAt,
 };
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
@@ -34,18 +34,18 @@ pub const STAGE: StageInfo = StageInfo {
     least_fixed: 40 << 20,
     scratch_per_node: 24,
     scratch_per_edge: 8,
-    passes: "holding edges as in preorder, retainers, dominators",
+    passes: "essential edges as in preorder, retainers, dominators",
 };
 
 /// Columns of other stages that this one reads.
-pub const READS: [&str; 3] = ["holds.degree", "holds.to", "holds.orphan"];
+pub const READS: [&str; 3] = ["essential.degree", "essential.to", "essential.orphan"];
 
 /// Folder for the graph in which sets are one.
 const FOLDER: &str = "holders";
 
 const NEW_ROWS: Column<SetRow> = Column::new("set.row_held");
 
-/// Runs the stages of the holding graph, in order, on another graph.
+/// Runs the stages of the graph of essential edges, in order, on another graph.
 pub type Dominators = fn(&Scratch, &Context<'_>) -> Result<Stats, StageError>;
 
 /// Finds the holders. `dominators` must leave `preorder.{node,dominator}` in the folder that it is given.
@@ -79,7 +79,7 @@ struct Sets {
 }
 
 impl Sets {
-    fn load(room: &mut Room<'_>, scratch: &Scratch) -> Result<Self, StageError> {
+    fn load(room: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let of = room.lookup(columns::EQUAL_SET)?;
         let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
         let count = rows.remaining() as usize;
@@ -113,16 +113,16 @@ impl Sets {
 /// Writes the graph in which references to members of sets lead to their first one.
 fn lead_to_first(scratch: &Scratch, inner: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let facts: Facts = scratch.read_document(documents::FACTS)?;
-    let mut degrees = ColumnReader::open(scratch, columns::HOLDS_DEGREE)?;
+    let mut degrees = ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?;
     let nodes = degrees.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let mut to = ColumnReader::open(scratch, columns::HOLDS_TO)?;
+    let mut to = ColumnReader::open(scratch, columns::ESSENTIAL_TO)?;
     let rows = ColumnReader::open(scratch, columns::SET_ROW)?.remaining();
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, rows * size_of::<Set>() as u64]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, rows * size_of::<Set>() as u64]);
     let mut sets = Sets::load(&mut room, scratch)?;
     let members = ColumnMap::open(scratch, columns::SET_MEMBER, None)?;
-    let mut new_degrees = ColumnWriter::create(inner, columns::HOLDS_DEGREE)?;
-    let mut new_to = ColumnWriter::create(inner, columns::HOLDS_TO)?;
+    let mut new_degrees = ColumnWriter::create(inner, columns::ESSENTIAL_DEGREE)?;
+    let mut new_to = ColumnWriter::create(inner, columns::ESSENTIAL_TO)?;
     let mut edges = 0;
     for node in (0..nodes as u32).map(NodeId) {
         let degree = degrees.next()?;
@@ -147,8 +147,8 @@ fn lead_to_first(scratch: &Scratch, inner: &Scratch, context: &Context<'_>) -> R
     }
     new_degrees.finish()?;
     new_to.finish()?;
-    let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
-    let mut new_orphans = ColumnWriter::create(inner, columns::HOLDS_ORPHAN)?;
+    let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
+    let mut new_orphans = ColumnWriter::create(inner, columns::ESSENTIAL_ORPHAN)?;
     while orphans.remaining() > 0 {
         new_orphans.push(sets.led(orphans.next()?)?.0)?;
     }
@@ -167,7 +167,7 @@ fn nearest(scratch: &Scratch, inner: &Scratch, context: &Context<'_>) -> Result<
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let (many, set_bytes) = (rows.remaining(), size_of::<Set>() as u64);
     let sizes = [nodes * 4, many * set_bytes, count * 4, many * 4];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut sets = Sets::load(&mut room, scratch)?;
     let mut above = room.array(count as usize, SetId::NONE)?;
     let mut held_by = room.array(many as usize, SetId::NONE)?;

@@ -5,7 +5,7 @@
 //! reaches; so the walk stops there, and in the end nothing that was moved may be reached from such a node.
 
 use crate::slots::Slots;
-use heaplake_kit::{Fetch, StageError};
+use heaplake_kit::{ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,11 +58,11 @@ impl Lockstep {
     }
 
     /// Compares two different nodes. Takes what it costs from `work`, and gives up when that is used up.
-    pub fn compare<O: Fetch<u32>, E: Fetch<NodeId>>(
+    pub fn compare<O: ReadAt<u32>, E: ReadAt<NodeId>>(
         &mut self,
         left: u32,
         right: u32,
-        graph: &mut Graph<'_, O, E, impl Fetch<NodeId>, impl Fetch<NodeId>, impl Fetch<u32>>,
+        graph: &mut Graph<'_, O, E, impl ReadAt<NodeId>, impl ReadAt<NodeId>, impl ReadAt<u32>>,
         work: &mut u64,
     ) -> Result<Verdict, StageError> {
         self.forwards.clear();
@@ -120,9 +120,9 @@ impl Lockstep {
     }
 
     /// Whether nothing that was moved is reached from what is mapped to itself.
-    fn check_fixed<O: Fetch<u32>, E: Fetch<NodeId>>(
+    fn check_fixed<O: ReadAt<u32>, E: ReadAt<NodeId>>(
         &mut self,
-        graph: &mut Graph<'_, O, E, impl Fetch<NodeId>, impl Fetch<NodeId>, impl Fetch<u32>>,
+        graph: &mut Graph<'_, O, E, impl ReadAt<NodeId>, impl ReadAt<NodeId>, impl ReadAt<u32>>,
         work: &mut u64,
     ) -> Result<Verdict, StageError> {
         if self.fixed.is_empty() {

@@ -24,8 +24,8 @@ use crate::slots::Slots;
 use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
-    Array, Bitset, Budget, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError,
-    StageInfo, Stats, Store,
+    Array, ArrayPlan, Bitset, Budget, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch,
+    StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -61,7 +61,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut sizes = vec![shape.nodes * 4, Offsets::bytes(shape.nodes), to_bytes, names as u64 * 8, shape.nodes * 4];
     sizes.extend(Cycle::sizes(shape.largest));
     sizes.extend([shape.nodes * 4, size_bytes]);
-    let mut room = Room::plan(&context.budget, scratch, "proofs of equals", &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "proofs of equals", &sizes);
     let proofs = room.array(nodes, 0u32)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let to = room.lookup(columns::EQUAL_TO)?;
@@ -107,14 +107,14 @@ impl Marks {
         {
             let (mut one, mut two) =
                 (Bitset::new(budget, "classes", nodes)?, Bitset::new(budget, "classes of several", nodes)?);
-            let mut classes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?;
+            let mut classes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
             for _ in 0..nodes {
                 let class = classes.next()?.index();
                 if !one.insert(class) {
                     two.insert(class);
                 }
             }
-            let mut classes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?;
+            let mut classes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
             for node in 0..nodes {
                 if two.contains(classes.next()?.index()) {
                     plural.insert(node);
@@ -135,7 +135,7 @@ pub(crate) fn shared(nodes: usize, budget: &Budget, scratch: &Scratch) -> Result
     let mut entered_twice = Bitset::new(budget, "shared components", nodes)?;
     {
         let mut entered = Bitset::new(budget, "entered components", nodes)?;
-        let mut room = Room::plan(budget, scratch, "shared components", &[nodes as u64 * 4]);
+        let mut room = ArrayPlan::plan(budget, scratch, "shared components", &[nodes as u64 * 4]);
         let mut components = room.lookup(columns::EQUAL_COMPONENT)?;
         let mut sources = ColumnReader::open(scratch, columns::EQUAL_COMPONENT)?;
         let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
@@ -169,7 +169,7 @@ struct Known<P, O, E, V> {
     marks: Marks,
 }
 
-impl<P: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, V: Fetch<NodeId>> Known<P, O, E, V> {
+impl<P: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>, V: ReadAt<NodeId>> Known<P, O, E, V> {
     /// How a target counts.
     #[inline]
     fn code(&mut self, target: u32) -> Result<u64, Fault> {
@@ -212,7 +212,7 @@ struct Proving<P, O, E, V, T> {
     cycles: Cycles,
 }
 
-impl<P: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, V: Fetch<NodeId>, T: Store<u64>> Proving<P, O, E, V, T> {
+impl<P: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>, V: ReadAt<NodeId>, T: WriteAt<u64>> Proving<P, O, E, V, T> {
     fn all(mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
         let mut order = ColumnReader::open(scratch, columns::EQUAL_ORDER)?;
         let mut sizes = ColumnReader::open(scratch, columns::EQUAL_COMPONENT_SIZE)?;
@@ -243,7 +243,7 @@ impl<P: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, V: Fetch<NodeId>, T: Store<
                 context.step(std::mem::take(&mut done))?;
             }
         }
-        let mut writer = ColumnWriter::create(scratch, columns::EQUAL_PROOF)?;
+        let mut writer = ColumnWriter::create(scratch, columns::EQUAL_CERTIFICATE)?;
         for node in 0..self.known.proofs.count() {
             writer.push(NodeId(self.known.proofs.get(node)?))?;
         }
@@ -342,7 +342,7 @@ impl<P: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, V: Fetch<NodeId>, T: Store<
 impl Cycles {
     /// Whether a map that takes the node at `from` to the node `to` takes the cycle at hand to that of `to`. Then
     /// [`Cycle::ended`] has the image of each place.
-    fn matches<P: Store<u32>, O: Fetch<u32>, E: Fetch<NodeId>, V: Fetch<NodeId>>(
+    fn matches<P: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, O, E, V>,
         from: usize,

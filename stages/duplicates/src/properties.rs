@@ -45,16 +45,16 @@ impl Bench {
         let folder = if memory_folder.is_dir() { tempfile::tempdir_in(memory_folder) } else { tempfile::tempdir() };
         let folder = folder.unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
-        // The root of the holding graph comes last.
+        // The root of the graph of essential edges comes last.
         let mut graph = graph.clone();
         let hold = |(label, &to): (usize, &usize)| Slot { label: label as u32, to, identity: true };
         let slots = graph.roots.iter().enumerate().map(hold).collect();
         graph.nodes.push(heaplake_oracle::duplicates::Node { value: 4, bytes: 0, slots });
         let nodes = &graph.nodes;
         let holds = |i: usize| nodes[i].slots.iter().filter(move |slot| slot.to != i);
-        write(&scratch, columns::HOLDS_DEGREE, (0..nodes.len()).map(|i| holds(i).count() as u32));
-        write(&scratch, columns::HOLDS_TO, (0..nodes.len()).flat_map(holds).map(|slot| NodeId(slot.to as u32)));
-        write(&scratch, columns::HOLDS_ORPHAN, []);
+        write(&scratch, columns::ESSENTIAL_DEGREE, (0..nodes.len()).map(|i| holds(i).count() as u32));
+        write(&scratch, columns::ESSENTIAL_TO, (0..nodes.len()).flat_map(holds).map(|slot| NodeId(slot.to as u32)));
+        write(&scratch, columns::ESSENTIAL_ORPHAN, []);
         let mut values = BTreeMap::new();
         let shape = |slot: &Slot| (slot.label, slot.identity.then_some(slot.to));
         let value = |(i, node): (usize, &heaplake_oracle::duplicates::Node)| {

@@ -19,8 +19,8 @@ use crate::slots::Slots;
 use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{
-    Array, Bitset, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError, StageInfo,
-    Stats, Store,
+    Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch, StageError,
+    StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, limits};
@@ -53,7 +53,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 }
 
 pub(crate) fn run_with(choices: &Choices, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let nodes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?.remaining();
+    let nodes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let mut open = Bitset::new(&context.budget, "classes that stay open", nodes as usize)?;
     let pairs = candidates(choices, &mut open, scratch, context)?;
@@ -62,15 +62,15 @@ pub(crate) fn run_with(choices: &Choices, scratch: &Scratch, context: &Context<'
     let to_bytes = column_bytes(scratch, columns::EQUAL_TO);
     let node_bytes = nodes * 4;
     let sizes = [node_bytes, Offsets::bytes(nodes), to_bytes, node_bytes, node_bytes, node_bytes];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let groups = room.load(columns::EQUAL_PROOF)?;
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let groups = room.load(columns::EQUAL_CERTIFICATE)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let to = room.lookup(columns::EQUAL_TO)?;
     let mut resolver = Resolver {
         groups,
         slots: Slots::new(offsets, to),
         values: room.lookup(columns::EQUAL_VALUE)?,
-        classes: room.lookup(columns::EQUAL_CLASS)?,
+        classes: room.lookup(columns::EQUAL_CANDIDATE)?,
         components: room.lookup(columns::EQUAL_COMPONENT)?,
         lockstep: Lockstep::new(tables),
         work: choices.work,
@@ -91,13 +91,13 @@ fn candidates(
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
-    let nodes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?.remaining();
+    let nodes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?.remaining();
     let mut mixed = Bitset::new(&context.budget, "classes of several proofs", nodes as usize)?;
     {
-        let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
-        let mut proof_of = room.lookup(columns::EQUAL_PROOF)?;
-        let mut classes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?;
-        let mut proofs = ColumnReader::open(scratch, columns::EQUAL_PROOF)?;
+        let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
+        let mut proof_of = room.lookup(columns::EQUAL_CERTIFICATE)?;
+        let mut classes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
+        let mut proofs = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;
         for _ in 0..nodes {
             let (class, proof) = (classes.next()?, proofs.next()?);
             if proof_of.get(class.index())? != proof {
@@ -114,10 +114,10 @@ fn candidates(
         }
     }
     let mut spill = PairSpill::create(&context.budget, scratch, "equal.open_pairs", nodes as usize, nodes / 8)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
     let mut components = room.lookup(columns::EQUAL_COMPONENT)?;
-    let mut classes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?;
-    let mut proofs = ColumnReader::open(scratch, columns::EQUAL_PROOF)?;
+    let mut classes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
+    let mut proofs = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;
     let mut pairs = 0;
     for node in 0..nodes as u32 {
         let (class, proof) = (classes.next()?, proofs.next()?);
@@ -233,11 +233,11 @@ impl Resolver {
     }
 
     fn write(&mut self, choices: &Choices, open: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
-        let mut classes = ColumnReader::open(scratch, columns::EQUAL_CLASS)?;
+        let mut classes = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
         let mut node_classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;
         let mut groups = ColumnWriter::create(scratch, columns::EQUAL_GROUP)?;
-        let mut nodes = ColumnWriter::create(scratch, columns::EQUAL_OPEN)?;
-        let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_OPEN_REASON)?;
+        let mut nodes = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED)?;
+        let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED_REASON)?;
         for node in 0..self.groups.count() as u32 {
             let (class, node_class) = (classes.next()?, node_classes.next()?);
             if open.contains(class.index()) {

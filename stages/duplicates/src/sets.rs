@@ -23,8 +23,8 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{
-    Array, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Offsets, Room, Scratch,
-    StageError, StageInfo, Stats, Store,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Offsets, ReadAt, Scratch,
+    StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
@@ -128,13 +128,13 @@ fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Arr
         // What comes later needs room as well.
         let _later = context.budget.reserve("arrays to come", context.budget.free() / 2)?;
         let bytes = (count * size_of::<Group>()) as u64;
-        Room::plan(&context.budget, scratch, "sets of duplicates", &[bytes]).array(count, empty)?
+        ArrayPlan::plan(&context.budget, scratch, "sets of duplicates", &[bytes]).array(count, empty)?
     };
     let mut met = 0;
-    let mut room = Room::plan(&context.budget, scratch, "duplicate sets", &[nodes as u64 * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "duplicate sets", &[nodes as u64 * 4]);
     let mut numbers = room.array(nodes, NONE)?;
     let mut reader = ColumnReader::open(scratch, columns::EQUAL_GROUP)?;
-    let mut proofs = ColumnReader::open(scratch, columns::EQUAL_PROOF)?;
+    let mut proofs = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
     let mut bytes = ColumnReader::open(scratch, columns::NODE_SELF)?;
     let mut writer = ColumnWriter::create(scratch, NUMBER)?;
@@ -162,8 +162,8 @@ fn number(nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<(Arr
         })?;
     }
     writer.finish()?;
-    let mut open = ColumnReader::open(scratch, columns::EQUAL_OPEN)?;
-    let mut reasons = ColumnReader::open(scratch, columns::EQUAL_OPEN_REASON)?;
+    let mut open = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED)?;
+    let mut reasons = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED_REASON)?;
     while open.remaining() > 0 {
         let (number, reason) = (numbers.get(open.next()?.index())?, reasons.next()?);
         if number != NONE {
@@ -192,7 +192,7 @@ fn measure(
     let limit_bytes = column_bytes(scratch, columns::EQUAL_LIMITS);
     let to_bytes = column_bytes(scratch, columns::EQUAL_TO);
     let sizes = [2 * node_bytes, Offsets::bytes(nodes as u64), to_bytes, node_bytes, node_bytes, limit_bytes];
-    let mut room = Room::plan(&context.budget, scratch, "duplicate sets", &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "duplicate sets", &sizes);
     let mut private = room.load(columns::NODE_SELF)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let mut slots = Slots::new(offsets, room.lookup(columns::EQUAL_TO)?);
@@ -342,11 +342,11 @@ fn exact(
     let node_bytes = nodes * 4;
     let to_bytes = column_bytes(scratch, columns::EQUAL_TO);
     let sizes = [Offsets::bytes(nodes), to_bytes, node_bytes, node_bytes, node_bytes, nodes * 8];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
     let mut slots = Slots::new(offsets, room.lookup(columns::EQUAL_TO)?);
     let mut values = room.lookup(columns::EQUAL_VALUE)?;
-    let mut classes = room.lookup(columns::EQUAL_CLASS)?;
+    let mut classes = room.lookup(columns::EQUAL_CANDIDATE)?;
     let mut components = room.lookup(columns::EQUAL_COMPONENT)?;
     let mut bytes = room.lookup(columns::NODE_SELF)?;
     let mut lockstep = Lockstep::new(tables / 2);

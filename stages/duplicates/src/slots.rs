@@ -1,7 +1,7 @@
 //! The equality graph in memory, or behind pages.
 
 use heaplake_kit::array::Fault;
-use heaplake_kit::{Fetch, Offsets};
+use heaplake_kit::{Offsets, ReadAt};
 use heaplake_schemas::ids::NodeId;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub struct Slots<O, E> {
     to: E,
 }
 
-impl<O: Fetch<u32>, E: Fetch<NodeId>> Slots<O, E> {
+impl<O: ReadAt<u32>, E: ReadAt<NodeId>> Slots<O, E> {
     pub fn new(offsets: Offsets<O>, to: E) -> Self {
         Self { offsets, to }
     }

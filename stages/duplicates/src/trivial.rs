@@ -35,7 +35,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut values = ColumnReader::open(scratch, columns::EQUAL_VALUE)?;
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
     let mut groups = ColumnWriter::create(scratch, columns::EQUAL_GROUP)?;
-    let mut proofs = ColumnWriter::create(scratch, columns::EQUAL_PROOF)?;
+    let mut proofs = ColumnWriter::create(scratch, columns::EQUAL_CERTIFICATE)?;
     let nodes = values.remaining();
     context.progress.begin(STAGE.name, nodes);
     let mut unsettled = Bitset::new(&context.budget, "groups that stay open", nodes as usize)?;
@@ -53,8 +53,8 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     }
     groups.finish()?;
     proofs.finish()?;
-    let mut open = ColumnWriter::create(scratch, columns::EQUAL_OPEN)?;
-    let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_OPEN_REASON)?;
+    let mut open = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED)?;
+    let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED_REASON)?;
     for node in (0..nodes as u32).filter(|&node| unsettled.contains(node as usize)) {
         open.push(NodeId(node))?;
         reasons.push(limits::MODE)?;

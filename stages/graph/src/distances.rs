@@ -3,8 +3,8 @@
 //! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. A seed's
 //!   nodes take its distance; the search goes on from there over nodes that have none yet. Of two paired edges (a weak
 //!   map's) the one met first is passed over, as long as its target has no distance, and the other is followed.
-//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`; where distances go along the holding edges,
-//!   `holds.{degree,to}` instead of all but the last.
+//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`; where distances go along the essential edges,
+//!   `essential.{degree,to}` instead of all but the last.
 //! * Writes: `node.distance`.
 //! * Resident memory: 8 bytes per node and 5 per edge where the budget allows, paged where not; one byte per four nodes
 //!   for the levels; 9 bytes per pair.
@@ -19,8 +19,8 @@
 
 use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::{
-    Array, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, StageError,
-    StageInfo, Stats, Store,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch,
+    StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
@@ -51,25 +51,25 @@ const NARROW: usize = 1 << 16;
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let facts: Facts = scratch.read_document(documents::FACTS)?;
     let seeds = &facts.distance_seeds;
-    let (degrees, targets) = if facts.follows_holding {
-        (columns::HOLDS_DEGREE, columns::HOLDS_TO)
+    let (degrees, targets) = if facts.follows_essential {
+        (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO)
     } else {
         (columns::NODE_EDGE_COUNT, columns::EDGE_TO)
     };
     let nodes = ColumnReader::open(scratch, degrees)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let pairs = if facts.follows_holding { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
+    let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
     let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
     // The lists come first, so that the arrays do not take their memory.
     let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
     let mut sizes = vec![nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, targets)];
-    if !facts.follows_holding {
+    if !facts.follows_essential {
         sizes.insert(2, column_bytes(scratch, columns::EDGE_FLAGS));
     }
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut distance = room.array(nodes as usize, NO_DISTANCE)?;
     let offsets = Offsets::load(&mut room, &context.budget, scratch, degrees)?;
-    let flags = if facts.follows_holding { None } else { Some(room.lookup(columns::EDGE_FLAGS)?) };
+    let flags = if facts.follows_essential { None } else { Some(room.lookup(columns::EDGE_FLAGS)?) };
     let to = room.lookup(targets)?;
     drop(listed);
     let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
@@ -88,7 +88,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 /// Flags of edges that distances follow, all of them.
 struct AllFollowed;
 
-impl Fetch<u8> for AllFollowed {
+impl ReadAt<u8> for AllFollowed {
     fn count(&self) -> usize {
         0
     }
@@ -104,7 +104,7 @@ type Arrays<'a> = (&'a mut Array<i32>, Result<Offsets<BudgetVec<u32>>, Offsets>,
 
 /// The searches, over arrays as they are.
 fn with_flags(
-    flags: impl Fetch<u8>,
+    flags: impl ReadAt<u8>,
     arrays: Arrays<'_>,
     seeds: &[DistanceSeed],
     levels: Levels,
@@ -129,7 +129,7 @@ struct Levels {
 
 #[allow(clippy::too_many_arguments)] // the arrays cannot be bundled: which types they have differs
 /// The searches from all seeds; the number of nodes that got a distance.
-fn search<D: Store<i32>, O: Fetch<u32>, F: Fetch<u8>, E: Fetch<NodeId>>(
+fn search<D: WriteAt<i32>, O: ReadAt<u32>, F: ReadAt<u8>, E: ReadAt<NodeId>>(
     seeds: &[DistanceSeed],
     distance: &mut D,
     offsets: Offsets<O>,
@@ -178,7 +178,7 @@ struct Search<'a, D, O, F, E> {
     reached: u64,
 }
 
-impl<D: Store<i32>, O: Fetch<u32>, F: Fetch<u8>, E: Fetch<NodeId>> Search<'_, D, O, F, E> {
+impl<D: WriteAt<i32>, O: ReadAt<u32>, F: ReadAt<u8>, E: ReadAt<NodeId>> Search<'_, D, O, F, E> {
     fn run(
         &mut self,
         seed: &DistanceSeed,

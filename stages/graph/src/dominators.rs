@@ -18,7 +18,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{
-    Array, ColumnReader, Context, ReverseReader, Room, Scratch, Stack, StageError, StageInfo, Stats, Store,
+    Array, ArrayPlan, ColumnReader, Context, ReverseReader, Scratch, Stack, StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
@@ -55,7 +55,7 @@ pub(crate) fn run_with(patience: u64, scratch: &Scratch, context: &Context<'_>) 
     let nodes = ColumnReader::open(scratch, columns::PREORDER_PARENT)?.remaining();
     context.progress.begin(STAGE.name, 2 * nodes);
     let path = Stack::new(&context.budget, scratch, "dominators.path")?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
     let links = room.array(nodes as usize, Link::zeroed())?;
     let mut dominator = room.array(nodes as usize, Preorder(0))?;
     match (links, &mut dominator) {
@@ -69,9 +69,9 @@ pub(crate) fn run_with(patience: u64, scratch: &Scratch, context: &Context<'_>) 
     Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
 }
 
-fn both_steps<A: Store<Link>>(
+fn both_steps<A: WriteAt<Link>>(
     mut forest: Forest<A>,
-    dominator: &mut impl Store<Preorder>,
+    dominator: &mut impl WriteAt<Preorder>,
     patience: u64,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -101,9 +101,9 @@ struct Forest<A> {
 /// First step: leaves each node's semidominator in `semi`.
 ///
 /// Nodes below the one at hand are not linked yet and stand for themselves.
-fn semidominators<A: Store<Link>>(
+fn semidominators<A: WriteAt<Link>>(
     forest: &mut Forest<A>,
-    semi: &mut impl Store<Preorder>,
+    semi: &mut impl WriteAt<Preorder>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -133,7 +133,7 @@ fn semidominators<A: Store<Link>>(
     Ok(())
 }
 
-impl<A: Store<Link>> Forest<A> {
+impl<A: WriteAt<Link>> Forest<A> {
     /// The least semidominator on the way from `node` up to the first node at or below `unlinked`. Everything on the way
     /// then hangs directly under that.
     #[inline]
@@ -160,8 +160,8 @@ impl<A: Store<Link>> Forest<A> {
 }
 
 /// Second step: turns semidominators into dominators, in place, from position 1 up.
-fn nearest_common_ancestors<A: Store<Link>>(
-    dominator: &mut impl Store<Preorder>,
+fn nearest_common_ancestors<A: WriteAt<Link>>(
+    dominator: &mut impl WriteAt<Preorder>,
     mut jumps: Jumps<A>,
     patience: u64,
     scratch: &Scratch,
@@ -206,9 +206,9 @@ struct Jumps<A> {
     jumps: A,
 }
 
-impl<A: Store<Link>> Jumps<A> {
+impl<A: WriteAt<Link>> Jumps<A> {
     /// Makes the pointers of all nodes up to `last`.
-    fn build(&mut self, dominator: &mut impl Store<Preorder>, last: u32) -> Result<(), StageError> {
+    fn build(&mut self, dominator: &mut impl WriteAt<Preorder>, last: u32) -> Result<(), StageError> {
         self.jumps.set(0, Link::zeroed())?;
         (1..=last).try_for_each(|node| self.add(node, dominator.get(node as usize)?))
     }
@@ -227,7 +227,7 @@ impl<A: Store<Link>> Jumps<A> {
         &mut self,
         mut node: Preorder,
         limit: Preorder,
-        dominator: &mut impl Store<Preorder>,
+        dominator: &mut impl WriteAt<Preorder>,
     ) -> Result<Preorder, StageError> {
         while node > limit {
             let far = self.jumps.get(node.index())?.ancestor;

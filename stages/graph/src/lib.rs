@@ -1,6 +1,6 @@
-//! The holding graph: preorder, retainers, dominators, retained sizes, distances, shortest paths.
+//! The graph of essential edges: preorder, retainers, dominators, retained sizes, distances, shortest paths.
 //!
-//! One file is one stage. Together they turn `holds.*` (the edges that keep their target alive) into the dominator
+//! One file is one stage. Together they turn `essential.*` (the edges that keep their target alive) into the dominator
 //! tree and what it weighs; [`distances`] works on all edges. None of them knows a format.
 //!
 //! ```text

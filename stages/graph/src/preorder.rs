@@ -1,11 +1,11 @@
-//! Stage `preorder`: depth-first numbers for the holding graph.
+//! Stage `preorder`: depth-first numbers for the graph of essential edges.
 //!
-//! * Computes: a depth-first preorder from the root over holding edges in input order, and each node's parent in it.
+//! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in it.
 //!   Orphans (nodes that nothing holds) count as held by the root, after its own edges, in node order. What is only
 //!   reachable from unheld cycles has no number.
-//! * Reads: `holds.{degree,to,orphan}`.
+//! * Reads: `essential.{degree,to,orphan}`.
 //! * Writes: `preorder.{node,parent}`, `node.preorder`.
-//! * Resident memory: 8 bytes per node and 4 per holding edge where the budget allows, paged where not; 1 MiB of stack.
+//! * Resident memory: 8 bytes per node and 4 per essential edge where the budget allows, paged where not; 1 MiB of stack.
 //! * Passes over disk: each node's edges once, in order of discovery; long paths go to disk and back.
 //! * Worst case: linear time; one list through all nodes makes the stack as long as the list, mostly on disk.
 //! * Fails when: the budget is too small.
@@ -15,8 +15,8 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Array, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo,
-    Stats, Store,
+    Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError,
+    StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
@@ -52,14 +52,14 @@ struct Level {
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
     let root = scratch.read_document::<Facts>(documents::FACTS)?.root;
-    let nodes = ColumnReader::open(scratch, columns::HOLDS_DEGREE)?.remaining();
+    let nodes = ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let path = Stack::new(&context.budget, scratch, "preorder.path")?;
-    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::HOLDS_TO)];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::ESSENTIAL_TO)];
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut numbers = room.array(nodes as usize, Preorder::NONE)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::HOLDS_DEGREE)?;
-    let to = room.lookup(columns::HOLDS_TO)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::ESSENTIAL_DEGREE)?;
+    let to = room.lookup(columns::ESSENTIAL_TO)?;
     let count = match (&mut numbers, offsets.resident(), to) {
         (Array::Resident(numbers), Ok(offsets), Lookup::Mapped(to)) => {
             search(root, numbers, offsets, to, path, scratch, context)?
@@ -73,7 +73,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 }
 
 /// The whole search; the number of nodes that it reached.
-fn search<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>>(
+fn search<N: WriteAt<Preorder>, O: ReadAt<u32>, E: ReadAt<NodeId>>(
     root: NodeId,
     numbers: &mut N,
     offsets: Offsets<O>,
@@ -86,7 +86,7 @@ fn search<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>>(
     let parents = ColumnWriter::create(scratch, columns::PREORDER_PARENT)?;
     let mut search = Search { offsets, to, numbers, path, nodes, parents, count: 0, context };
     search.visit(root, Preorder(0))?;
-    let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
+    let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
     while orphans.remaining() > 0 {
         // Nothing holds an orphan, so nothing can have led to it.
         search.visit(orphans.next()?, Preorder(0))?;
@@ -107,7 +107,7 @@ struct Search<'a, N, O, E> {
     context: &'a Context<'a>,
 }
 
-impl<N: Store<Preorder>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, N, O, E> {
+impl<N: WriteAt<Preorder>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, N, O, E> {
     /// Numbers a node and everything new that it reaches.
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
         self.discover(start, parent)?;

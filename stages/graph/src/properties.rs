@@ -41,9 +41,9 @@ impl Bench {
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let all = graph::successors(n, edges);
         let holds = |node: usize| all[node].iter().copied().filter(move |&to| to as usize != node);
-        write(&scratch, columns::HOLDS_DEGREE, (0..n).map(|node| holds(node).count() as u32));
-        write(&scratch, columns::HOLDS_TO, (0..n).flat_map(holds).map(NodeId));
-        write(&scratch, columns::HOLDS_ORPHAN, orphans(n, edges).into_iter().map(NodeId));
+        write(&scratch, columns::ESSENTIAL_DEGREE, (0..n).map(|node| holds(node).count() as u32));
+        write(&scratch, columns::ESSENTIAL_TO, (0..n).flat_map(holds).map(NodeId));
+        write(&scratch, columns::ESSENTIAL_ORPHAN, orphans(n, edges).into_iter().map(NodeId));
         write(&scratch, columns::NODE_EDGE_COUNT, all.iter().map(|targets| targets.len() as u32));
         write(&scratch, columns::EDGE_TO, all.iter().flatten().copied().map(NodeId));
         write(&scratch, columns::EDGE_FLAGS, edges.iter().map(|_| edge_flags::FOLLOWED));

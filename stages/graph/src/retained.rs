@@ -13,7 +13,8 @@
 //! * Reference: Chrome DevTools and Eclipse MAT, retained sizes.
 
 use heaplake_kit::{
-    Array, ColumnReader, Context, Fetch, Lookup, ReverseReader, Room, Scratch, StageError, StageInfo, Stats, Store,
+    Array, ArrayPlan, ColumnReader, Context, Lookup, ReadAt, ReverseReader, Scratch, StageError, StageInfo, Stats,
+    WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
@@ -54,7 +55,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 
 /// Brings the dominators from preorder space into node space.
 fn dominators(root: NodeId, nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes * 4]);
     let mut dominator = room.array(nodes as usize, root)?;
     let mut node_at = room.lookup(columns::PREORDER_NODE)?;
     let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
@@ -78,7 +79,7 @@ fn sum(
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
     let nodes = ColumnReader::open(scratch, sizes)?.remaining();
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
     let mut sum = room.load(sizes)?;
     let mut dominator = room.lookup(columns::NODE_DOMINATOR)?;
     match (&mut sum, &mut dominator) {
@@ -91,8 +92,8 @@ fn sum(
 
 fn add_all(
     beyond: Option<NodeId>,
-    sum: &mut impl Store<u64>,
-    dominator: &mut impl Fetch<NodeId>,
+    sum: &mut impl WriteAt<u64>,
+    dominator: &mut impl ReadAt<NodeId>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -118,7 +119,7 @@ fn add_all(
 }
 
 #[inline]
-fn add(sum: &mut impl Store<u64>, node: usize, dominator: NodeId) -> Result<(), StageError> {
+fn add(sum: &mut impl WriteAt<u64>, node: usize, dominator: NodeId) -> Result<(), StageError> {
     let size = sum.get(node)?;
     let total = sum.change(dominator.index(), |total| {
         let added = total.checked_add(size);

@@ -1,8 +1,8 @@
-//! Stage `retainers`: the holding graph turned round.
+//! Stage `retainers`: the graph of essential edges turned round.
 //!
-//! * Computes: for every node in the preorder, who holds it: the reverse of the holding edges, in preorder space, with
+//! * Computes: for every node in the preorder, who holds it: the reverse of the essential edges, in preorder space, with
 //!   the root as the holder of orphans. Multi-edges stay.
-//! * Reads: `holds.{degree,to,orphan}`, `node.preorder`.
+//! * Reads: `essential.{degree,to,orphan}`, `node.preorder`.
 //! * Writes: `retainers.{degree,from}`, from the last preorder position down to position 1, each group in the order of
 //!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
 //! * Resident memory: 4 bytes per node where the budget allows, paged where not; a [`PairSpill`]; [`BLOCK_BYTES`] for each
@@ -15,7 +15,9 @@
 //! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
 
 use heaplake_kit::spill::PairSpill;
-use heaplake_kit::{ColumnReader, Context, Crew, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{
+    ArrayPlan, ColumnReader, Context, Lookup, OrderedPool, ReadAt, Scratch, StageError, StageInfo, Stats,
+};
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
 
@@ -52,15 +54,15 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     context.progress.begin(STAGE.name, pairs);
     let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
-    let crew = Crew::gather(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
+    let pool = OrderedPool::plan(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
     let fill = |block: &mut Block| input.fill(block, context);
     match room.lookup(columns::NODE_PREORDER)? {
         Lookup::Mapped(numbers) => {
             let number = || |block: &mut Block| block.keys.extend(block.to.iter().map(|to| numbers[to.index()]));
-            crew.run(context, fill, number, |block| block.spill(&mut spill))?;
+            pool.run(context, fill, number, |block| block.spill(&mut spill))?;
         }
-        mut numbers @ Lookup::Paged(_) => crew.run(
+        mut numbers @ Lookup::Paged(_) => pool.run(
             context,
             fill,
             || |_: &mut Block| (),
@@ -72,7 +74,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
             },
         )?,
     }
-    drop(crew);
+    drop(pool);
     let spilled_bytes = spill.spilled_bytes();
     spill.write_groups(scratch, context, 1, columns::RETAINERS_DEGREE, columns::RETAINERS_FROM)?;
     context.progress.end();
@@ -114,10 +116,10 @@ struct Input {
 impl Input {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            degrees: ColumnReader::open(scratch, columns::HOLDS_DEGREE)?,
+            degrees: ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?,
             sources: ColumnReader::open(scratch, columns::NODE_PREORDER)?,
-            to: ColumnReader::open(scratch, columns::HOLDS_TO)?,
-            orphans: ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?,
+            to: ColumnReader::open(scratch, columns::ESSENTIAL_TO)?,
+            orphans: ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?,
             rest: None,
         })
     }

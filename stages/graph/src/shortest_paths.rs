@@ -4,9 +4,9 @@
 //!   to it that distances follow. Of several edges the one of the least kind counts, then that of the least node, then
 //!   the first. With the edge goes its label: its name, or one mark for all numbers and names that are numbers, or one
 //!   for all entries of weak maps, whose names hold ids.
-//! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the holding edges,
-//!   `holds.{degree,to}` instead of those of edges, and where it is there, how they are called, `holds.{way,name}`,
-//!   `node.class` and `class.way{.start,}`.
+//! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the essential edges,
+//!   `essential.{degree,to}` instead of those of edges, and where it is there, how they are called, `essential.{label,name}`,
+//!   `node.class` and `class.label{.start,}`.
 //! * Writes: `path.{parent,label}`.
 //! * Resident memory: 13 bytes per node (distance 4, best edge so far 9) where the budget allows, paged where not.
 //! * Passes over disk: one over the edges.
@@ -17,12 +17,12 @@
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
-    Store, StringTable,
+    Array, ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo,
+    Stats, StringTable, WriteAt,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, way};
+use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label};
 
 /// What the plan knows of this stage.
 pub const STAGE: StageInfo = StageInfo {
@@ -64,7 +64,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let facts: &Facts = &scratch.read_document(documents::FACTS)?;
     let nodes = facts.node_count;
     context.progress.begin(STAGE.name, nodes);
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes, nodes * 8]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes, nodes * 8]);
     let distance = room.lookup(columns::NODE_DISTANCE)?;
     let mut kinds = room.array(nodes as usize, NO_KIND)?;
     let mut links = room.array(nodes as usize, Link { from: NodeId::NONE, label: label::NONE })?;
@@ -82,15 +82,15 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 /// Looks at every edge.
 fn search(
     facts: &Facts,
-    mut distance: impl Fetch<i32>,
-    best: &mut impl Store<u8>,
-    links: &mut impl Store<Link>,
+    mut distance: impl ReadAt<i32>,
+    best: &mut impl WriteAt<u8>,
+    links: &mut impl WriteAt<Link>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let mut degree = ColumnReader::open(
         scratch,
-        if facts.follows_holding { columns::HOLDS_DEGREE } else { columns::NODE_EDGE_COUNT },
+        if facts.follows_essential { columns::ESSENTIAL_DEGREE } else { columns::NODE_EDGE_COUNT },
     )?;
     let mut edges = Edges::open(facts, scratch)?;
     // The node whose edges are passed, how many of them are left, and its distance.
@@ -138,7 +138,7 @@ enum Details {
     Nothing,
 }
 
-/// How holding edges are called.
+/// How essential edges are called.
 struct Ways {
     way: ColumnReader<u8>,
     named: ColumnReader<u32>,
@@ -153,12 +153,12 @@ struct Ways {
 impl Ways {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            way: ColumnReader::open(scratch, columns::HOLDS_WAY)?,
-            named: ColumnReader::open(scratch, columns::HOLDS_NAME)?,
+            way: ColumnReader::open(scratch, columns::ESSENTIAL_LABEL)?,
+            named: ColumnReader::open(scratch, columns::ESSENTIAL_NAME)?,
             classes: ColumnReader::open(scratch, columns::NODE_CLASS)?,
             class: ClassId::NONE,
-            start: ColumnMap::open(scratch, columns::CLASS_WAY_START, None)?,
-            names: ColumnMap::open(scratch, columns::CLASS_WAY, None)?,
+            start: ColumnMap::open(scratch, columns::CLASS_LABEL_START, None)?,
+            names: ColumnMap::open(scratch, columns::CLASS_LABEL, None)?,
             batch: vec![0; BATCH],
         })
     }
@@ -167,7 +167,7 @@ impl Ways {
     fn read(&mut self, names: &mut [u32]) -> Result<(), StageError> {
         let ways = &mut self.batch[..names.len()];
         self.way.read_into(ways)?;
-        for (_, name) in ways.iter().zip(names).filter(|(way, _)| **way == way::NAMED) {
+        for (_, name) in ways.iter().zip(names).filter(|(way, _)| **way == edge_label::NAMED) {
             *name = self.named.next()?;
         }
         Ok(())
@@ -176,8 +176,8 @@ impl Ways {
     /// The label of an edge of the batch from the node at hand.
     fn label(&self, at: usize, name: u32) -> u32 {
         match self.batch[at] {
-            way::NAMED => name,
-            way::INDEX => label::INDEX,
+            edge_label::NAMED => name,
+            edge_label::INDEX => label::INDEX,
             position => {
                 let start = self.start[..].get(self.class.index()).map_or(u64::MAX, |&start| start);
                 let name = self.names[..].get((start as usize).saturating_add(position.into()));
@@ -199,8 +199,8 @@ struct Edges {
 
 impl Edges {
     fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        let details = match facts.follows_holding {
-            true if scratch.has(columns::HOLDS_WAY) => Details::Ways(Ways::open(scratch)?),
+        let details = match facts.follows_essential {
+            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Ways(Ways::open(scratch)?),
             true => Details::Nothing,
             false => Details::All(
                 ColumnReader::open(scratch, columns::EDGE_KIND)?,
@@ -211,7 +211,7 @@ impl Edges {
         Ok(Self {
             targets: ColumnReader::open(
                 scratch,
-                if facts.follows_holding { columns::HOLDS_TO } else { columns::EDGE_TO },
+                if facts.follows_essential { columns::ESSENTIAL_TO } else { columns::EDGE_TO },
             )?,
             details,
             to: Vec::with_capacity(BATCH),
@@ -264,7 +264,7 @@ impl Edges {
 
 fn write(
     facts: &Facts,
-    links: &mut impl Store<Link>,
+    links: &mut impl WriteAt<Link>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {

@@ -1,13 +1,13 @@
 //! Arrays of numbers, understood row by row, on one thread or on many.
 //!
-//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to a [`Crew`]. A thread
-//! of the crew takes the numbers of a chunk apart, has them checked, and makes small columns of them, which are handed on
+//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to a [`OrderedPool`]. A thread
+//! of the pool takes the numbers of a chunk apart, has them checked, and makes small columns of them, which are handed on
 //! in the order of the text.
 
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw};
 use crate::json::Scanner;
 use crate::source::BLOCK;
-use heaplake_kit::{Crew, StageError};
+use heaplake_kit::{OrderedPool, StageError};
 
 /// Most threads that are of use: by then reading the input and writing the columns, one thread each, take longer.
 const MOST_THREADS: usize = 8;
@@ -50,9 +50,9 @@ impl Scanner<'_> {
     ) -> Result<u64, StageError> {
         let Some(mut cutter) = self.begin_array(width)? else { return Ok(0) };
         let context = self.context();
-        let crew = Crew::gather(context, "read: chunks of rows", MOST_THREADS, CHUNK_BYTES)?;
+        let pool = OrderedPool::plan(context, "read: chunks of rows", MOST_THREADS, CHUNK_BYTES)?;
         let mut count = 0;
-        let result = crew.run(
+        let result = pool.run(
             context,
             |job: &mut Job<C>| Ok(cutter.next(self, &mut job.chunk)?),
             || {

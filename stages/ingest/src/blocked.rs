@@ -39,14 +39,14 @@ pub fn block_size(beginning: &[u8]) -> Option<usize> {
 }
 
 /// What threads inflate, and the memory for it.
-pub struct Crew {
+pub struct Inflaters {
     threads: usize,
     /// The largest block for which there is memory.
     most: usize,
     _reservation: Reservation,
 }
 
-impl Crew {
+impl Inflaters {
     /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take more
     /// than a quarter of the memory that is free.
     #[must_use]
@@ -99,15 +99,15 @@ pub struct Blocked<R> {
     block: Vec<u8>,
     at: usize,
     jobs: Sender<Job>,
-    crew: Crew,
+    pool: Inflaters,
 }
 
 impl<R: Read> Blocked<R> {
     /// Of a file.
-    pub fn new(file: R, crew: Crew) -> Self {
-        let (jobs, work) = bounded::<Job>(crew.threads + 1);
-        for _ in 0..crew.threads {
-            let (work, most) = (work.clone(), crew.most);
+    pub fn new(file: R, pool: Inflaters) -> Self {
+        let (jobs, work) = bounded::<Job>(pool.threads + 1);
+        for _ in 0..pool.threads {
+            let (work, most) = (work.clone(), pool.most);
             // They end when no more jobs can come.
             thread::spawn(move || {
                 for Job { piece, done } in work {
@@ -126,7 +126,7 @@ impl<R: Read> Blocked<R> {
             block: Vec::new(),
             at: 0,
             jobs,
-            crew,
+            pool,
         }
     }
 
@@ -141,7 +141,7 @@ impl<R: Read> Blocked<R> {
 
     /// The next block; false where the rest is to be read otherwise, or there is none.
     fn next_block(&mut self) -> io::Result<bool> {
-        while self.under_way.len() <= self.crew.threads {
+        while self.under_way.len() <= self.pool.threads {
             let Some(piece) = self.cut() else { break };
             let (done, receiver) = bounded(1);
             if self.jobs.send(Job { piece, done }).is_err() {
@@ -178,7 +178,7 @@ impl<R: Read> Blocked<R> {
             if self.ended {
                 return if self.ahead.is_empty() { None } else { Some(std::mem::take(&mut self.ahead)) };
             }
-            if self.ahead.len() > self.crew.most + MARGIN || self.failed.is_some() {
+            if self.ahead.len() > self.pool.most + MARGIN || self.failed.is_some() {
                 return None;
             }
             searched = self.ahead.len().saturating_sub(HEADER.len() - 1).max(1);
@@ -291,8 +291,8 @@ mod tests {
         let expected = all(MultiGzDecoder::new(stored));
         for threads in [2, 3, 7] {
             let budget = Budget::new(1 << 30);
-            let crew = Crew::plan(threads, &stored[..PEEK], &budget).unwrap();
-            let mut reader = Blocked::new(stored, crew);
+            let pool = Inflaters::plan(threads, &stored[..PEEK], &budget).unwrap();
+            let mut reader = Blocked::new(stored, pool);
             let found = all(&mut reader);
             assert!(found == expected, "{threads}: {:?}, {:?}", found.1, expected.1);
             if expected.1.is_none() {
@@ -344,7 +344,9 @@ mod tests {
     fn what_is_not_of_this_kind() {
         let stored = blocked(&[1; 100], 10, Compression::new(6));
         let budget = Budget::new(1 << 30);
-        assert!(Crew::plan(1, &stored, &budget).is_none() && Crew::plan(2, &stored, &Budget::new(1000)).is_none());
+        assert!(
+            Inflaters::plan(1, &stored, &budget).is_none() && Inflaters::plan(2, &stored, &Budget::new(1000)).is_none()
+        );
         for other in [&stored[1..], b"", &stored[..20], &blocked(&[1], 99 << 20, Compression::new(6))] {
             assert!(block_size(other).is_none());
         }

@@ -1,7 +1,7 @@
 //! How many edges enter each node.
 
 use heaplake_kit::array::Fault;
-use heaplake_kit::{Budget, ColumnWriter, Reservation, Scratch, StageError, Store};
+use heaplake_kit::{Budget, ColumnWriter, Reservation, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
@@ -18,7 +18,7 @@ pub struct InDegrees<D> {
 /// Bytes per slot of the notes, of the smaller table that they grow out of, and of their sorted copy.
 const BYTES_PER_ROUND: u64 = 22;
 
-impl<D: Store<u8>> InDegrees<D> {
+impl<D: WriteAt<u8>> InDegrees<D> {
     /// All zero.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::Fault;
 use heaplake_kit::{
-    Array, Budget, BudgetVec, ColumnReader, Context, Fetch, Reservation, Room, Scratch, StageError, Store,
+    Array, ArrayPlan, Budget, BudgetVec, ColumnReader, Context, ReadAt, Reservation, Scratch, StageError, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
@@ -205,7 +205,7 @@ impl Index {
         let places = Places { table, unit };
         let bytes = Self::bytes(chunks, unit);
         let kept = context.budget.reserve("index", for_others.min(context.budget.free().saturating_sub(bytes)))?;
-        let mut room = Room::plan(&context.budget, scratch, "index", &[bytes]);
+        let mut room = ArrayPlan::plan(&context.budget, scratch, "index", &[bytes]);
         let count = bytes as usize / size_of::<Word>();
         let mut words = room.array(count, Word { bits: 0, first: 0, list: IN_ORDER })?;
         let filled = match &mut words {
@@ -218,7 +218,7 @@ impl Index {
         };
         let listed = assign_lists(&mut words)?;
         let spilled = room.spilled_bytes();
-        let mut room = Room::plan(&context.budget, scratch, "index: lists", &[listed * 4]);
+        let mut room = ArrayPlan::plan(&context.budget, scratch, "index: lists", &[listed * 4]);
         let mut lists = room.array(listed as usize, 0)?;
         if listed > 0 {
             fill_lists(&places, &mut words, &mut lists, &mut mixed, from, scratch)?;
@@ -240,7 +240,7 @@ impl Index {
     }
 }
 
-impl<W: Fetch<Word>, L: Fetch<u32>> Index<W, L> {
+impl<W: ReadAt<Word>, L: ReadAt<u32>> Index<W, L> {
     /// The object at an address.
     ///
     /// # Errors
@@ -311,7 +311,7 @@ impl Mixed {
 /// Sets the bits, and marks the words that need a list.
 fn fill(
     places: &Places,
-    words: &mut impl Store<Word>,
+    words: &mut impl WriteAt<Word>,
     from: u32,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -355,7 +355,7 @@ fn fill(
 
 /// Gives every marked word its part of the lists; their length.
 fn assign_lists(words: &mut Array<Word>) -> Result<u64, StageError> {
-    fn assign(words: &mut impl Store<Word>) -> Result<u64, StageError> {
+    fn assign(words: &mut impl WriteAt<Word>) -> Result<u64, StageError> {
         let mut listed = 0u64;
         for at in 0..words.count() {
             let word = words.get(at)?;

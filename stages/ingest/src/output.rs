@@ -2,7 +2,7 @@
 
 use crate::degrees::InDegrees;
 use crate::ways::{Way, Ways};
-use heaplake_kit::{ColumnWriter, Scratch, StageError, Store};
+use heaplake_kit::{ColumnWriter, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
@@ -13,7 +13,7 @@ pub struct Wanted {
     pub nodes: bool,
     /// The table of edges.
     pub edges: bool,
-    /// That of chains, which asks how holding edges are called.
+    /// That of chains, which asks how essential edges are called.
     pub ways: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Output<D> {
     all_edges: u64,
 }
 
-impl<D: Store<u8>> Output<D> {
+impl<D: WriteAt<u8>> Output<D> {
     /// Begins with the root. `in_degrees` is nothing where there is no table of nodes; `edge_names` are those of kinds
     /// all of whose edges have one name, by kind.
     ///
@@ -80,8 +80,8 @@ impl<D: Store<u8>> Output<D> {
             class: ColumnWriter::create(scratch, columns::NODE_CLASS)?,
             shallow: ColumnWriter::create(scratch, columns::NODE_SHALLOW)?,
             edge_count: if counted { Some(ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT)?) } else { None },
-            degree: ColumnWriter::create(scratch, columns::HOLDS_DEGREE)?,
-            holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
+            degree: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
+            holds: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
             in_degrees,
             edges,
             ways,
@@ -190,7 +190,7 @@ impl EdgeColumns {
         let fixed = self.names.get(usize::from(kind)).copied().flatten();
         self.name.push(fixed.map_or(name, |name| name.0))?;
         self.to.push(to)?;
-        self.flags.push(if holds { edge_flags::HOLDS | edge_flags::FOLLOWED } else { 0 })
+        self.flags.push(if holds { edge_flags::ESSENTIAL | edge_flags::FOLLOWED } else { 0 })
     }
 
     fn finish(self) -> Result<(), StageError> {

@@ -4,7 +4,7 @@
 //! What was compressed in [`blocked`] pieces, it leaves to several threads.
 //! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
 
-use crate::blocked::{self, Blocked, Crew};
+use crate::blocked::{self, Blocked, Inflaters};
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::{Budget, Context, InputError, StageError};
 use heaplake_nettrace::Blocks;
@@ -140,7 +140,7 @@ impl Source {
         let stored = Arc::new(AtomicU64::new(0));
         let reader = Box::new(Counted { reader: input.open()?, bytes: Arc::clone(&stored) });
         let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
-        let open = move || Content::new(reader, |beginning| Crew::plan(threads, beginning, &budget));
+        let open = move || Content::new(reader, |beginning| Inflaters::plan(threads, beginning, &budget));
         Ok(Self { stored, ..Self::start(open, input.name(), BLOCK) })
     }
 
@@ -351,17 +351,17 @@ enum Content {
 }
 
 impl Content {
-    /// Of what is read; `crew` tells from its beginning whether several threads inflate it.
-    fn new(reader: Box<dyn Read + Send>, crew: impl FnOnce(&[u8]) -> Option<Crew>) -> io::Result<Self> {
+    /// Of what is read; `pool` tells from its beginning whether several threads inflate it.
+    fn new(reader: Box<dyn Read + Send>, pool: impl FnOnce(&[u8]) -> Option<Inflaters>) -> io::Result<Self> {
         let mut reader = Hashing::new(reader);
         let mut magic = vec![0; blocked::PEEK];
         let filled = fill(&mut reader, &mut magic)?;
         magic.truncate(filled);
         let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
-        let crew = crew(&magic);
+        let pool = pool(&magic);
         let stored = io::Cursor::new(magic).chain(reader);
-        Ok(if let Some(crew) = crew {
-            Self::Blocked(Box::new(Blocked::new(stored, crew)))
+        Ok(if let Some(pool) = pool {
+            Self::Blocked(Box::new(Blocked::new(stored, pool)))
         } else if gzip {
             Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
         } else if zstd {

@@ -3,7 +3,7 @@
 
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::chains::label;
-use heaplake_schemas::scratch::{self as columns, way};
+use heaplake_schemas::scratch::{self as columns, edge_label};
 
 /// What leads from a node to another.
 #[derive(Clone, Copy)]
@@ -33,12 +33,12 @@ impl Ways {
     /// [`StageError::Io`].
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            way: ColumnWriter::create(scratch, columns::HOLDS_WAY)?,
-            name: ColumnWriter::create(scratch, columns::HOLDS_NAME)?,
+            way: ColumnWriter::create(scratch, columns::ESSENTIAL_LABEL)?,
+            name: ColumnWriter::create(scratch, columns::ESSENTIAL_NAME)?,
         })
     }
 
-    /// That of the next holding edge. `name` is that of a reference, for the last ones of a class that has very many.
+    /// That of the next essential edge. `name` is that of a reference, for the last ones of a class that has very many.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -47,13 +47,13 @@ impl Ways {
         let named = match way {
             // The class comes before the references.
             Way::Class => return self.way.push(0),
-            Way::Slot(slot) if slot + 1 < usize::from(way::LEAST) => return self.way.push(slot as u8 + 1),
-            Way::Element => return self.way.push(way::INDEX),
+            Way::Slot(slot) if slot + 1 < usize::from(edge_label::LEAST) => return self.way.push(slot as u8 + 1),
+            Way::Element => return self.way.push(edge_label::INDEX),
             Way::Slot(_) => name(),
             Way::Unnamed => label::NONE,
             Way::Named(name) => name,
         };
-        self.way.push(way::NAMED)?;
+        self.way.push(edge_label::NAMED)?;
         self.name.push(named)
     }
 
@@ -91,9 +91,9 @@ mod tests {
             ways.push(way, || 100 + at as u32).unwrap();
         }
         ways.finish().unwrap();
-        let bytes = ColumnMap::open(&scratch, columns::HOLDS_WAY, None).unwrap();
+        let bytes = ColumnMap::open(&scratch, columns::ESSENTIAL_LABEL, None).unwrap();
         assert_eq!(bytes[..], [0, 1, 253, 255, 255, 254, 255, 255]);
-        let names = ColumnMap::open(&scratch, columns::HOLDS_NAME, None).unwrap();
+        let names = ColumnMap::open(&scratch, columns::ESSENTIAL_NAME, None).unwrap();
         assert_eq!(names[..], [103, 104, label::NONE, 5]);
     }
 }

@@ -1,6 +1,6 @@
 //! Arrays that are in memory when they fit, and in a file behind a fixed number of resident pages when they do not.
 //!
-//! A stage names all its arrays at once ([`Room::plan`]), the most often touched first; as many as fit the budget are
+//! A stage names all its arrays at once ([`ArrayPlan::plan`]), the most often touched first; as many as fit the budget are
 //! resident, the others share what is left as page frames. Code that uses them is the same either way: [`Array`] is read
 //! and written, [`Lookup`] is a scratch column that is only read. Both are touched one element at a time; that the
 //! accesses of graph algorithms stay near each other is what makes paging bearable, and random ones merely slow.
@@ -37,7 +37,7 @@ impl From<Fault> for StageError {
 }
 
 /// How the arrays of a stage share the budget.
-pub struct Room<'a> {
+pub struct ArrayPlan<'a> {
     budget: &'a Budget,
     scratch: &'a Scratch,
     who: &'static str,
@@ -46,7 +46,7 @@ pub struct Room<'a> {
     spilled: u64,
 }
 
-impl<'a> Room<'a> {
+impl<'a> ArrayPlan<'a> {
     /// Decides about arrays of these sizes in bytes. They must then be made in the same order.
     #[must_use]
     pub fn plan(budget: &'a Budget, scratch: &'a Scratch, who: &'static str, sizes: &[u64]) -> Self {
@@ -122,15 +122,15 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Bytes of a column, for [`Room::plan`]; 0 where there is none.
+/// Bytes of a column, for [`ArrayPlan::plan`]; 0 where there is none.
 #[must_use]
 pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
     fs::metadata(scratch.path(column)).map_or(0, |file| file.len())
 }
 
-/// Reads single elements. Hot loops are generic over this and [`Store`]: compiled once for arrays that are all resident,
+/// Reads single elements. Hot loops are generic over this and [`WriteAt`]: compiled once for arrays that are all resident,
 /// where an access is a plain one, and once for [`Array`] and [`Lookup`], which look each time.
-pub trait Fetch<T> {
+pub trait ReadAt<T> {
     /// Number of elements.
     fn count(&self) -> usize;
 
@@ -147,7 +147,7 @@ pub trait Fetch<T> {
 }
 
 /// Reads and writes single elements.
-pub trait Store<T>: Fetch<T> {
+pub trait WriteAt<T>: ReadAt<T> {
     /// Changes element `i` in place.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ pub trait Store<T>: Fetch<T> {
     }
 }
 
-impl<T: Copy> Fetch<T> for BudgetVec<T> {
+impl<T: Copy> ReadAt<T> for BudgetVec<T> {
     fn count(&self) -> usize {
         self.len()
     }
@@ -180,14 +180,14 @@ impl<T: Copy> Fetch<T> for BudgetVec<T> {
     }
 }
 
-impl<T: Copy> Store<T> for BudgetVec<T> {
+impl<T: Copy> WriteAt<T> for BudgetVec<T> {
     #[inline]
     fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault> {
         Ok(change(&mut self[i]))
     }
 }
 
-impl<T: Pod> Fetch<T> for ColumnMap<T> {
+impl<T: Pod> ReadAt<T> for ColumnMap<T> {
     fn count(&self) -> usize {
         self.len()
     }
@@ -211,7 +211,7 @@ pub enum Array<T> {
     Paged(Box<Paged<T>>),
 }
 
-impl<T: Pod> Fetch<T> for Array<T> {
+impl<T: Pod> ReadAt<T> for Array<T> {
     fn count(&self) -> usize {
         match self {
             Self::Resident(items) => items.len(),
@@ -235,7 +235,7 @@ impl<T: Pod> Fetch<T> for Array<T> {
     }
 }
 
-impl<T: Pod> Store<T> for Array<T> {
+impl<T: Pod> WriteAt<T> for Array<T> {
     #[inline]
     fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault> {
         match self {
@@ -279,7 +279,7 @@ pub enum Lookup<T> {
     Paged(Box<Paged<T>>),
 }
 
-impl<T: Pod> Fetch<T> for Lookup<T> {
+impl<T: Pod> ReadAt<T> for Lookup<T> {
     fn count(&self) -> usize {
         match self {
             Self::Mapped(map) => map.len(),
@@ -502,8 +502,8 @@ mod tests {
         let (_folder, scratch) = scratch();
         let (large, small) = (Budget::new(64 << 20), Budget::new(2 << 20));
         let size = [(LEN * 4) as u64];
-        let mut resident = Room::plan(&large, &scratch, "large", &size).array(LEN, 7u32).unwrap();
-        let mut room = Room::plan(&small, &scratch, "small", &size);
+        let mut resident = ArrayPlan::plan(&large, &scratch, "large", &size).array(LEN, 7u32).unwrap();
+        let mut room = ArrayPlan::plan(&small, &scratch, "small", &size);
         let mut paged = room.array(LEN, 7u32).unwrap();
         assert_eq!(room.spilled_bytes(), size[0]);
         assert!(matches!((&resident, &paged), (Array::Resident(_), Array::Paged(_))));
@@ -521,10 +521,10 @@ mod tests {
         resident.write_to(&scratch, B).unwrap();
         assert_eq!(fs::read(scratch.path(A)).unwrap(), fs::read(scratch.path(B)).unwrap());
 
-        let mut lookup = Room::plan(&small, &scratch, "lookup", &size).lookup(A);
+        let mut lookup = ArrayPlan::plan(&small, &scratch, "lookup", &size).lookup(A);
         assert!(lookup.is_err(), "the first paged array still holds the budget");
         drop(paged);
-        lookup = Room::plan(&small, &scratch, "lookup", &size).lookup(A);
+        lookup = ArrayPlan::plan(&small, &scratch, "lookup", &size).lookup(A);
         let mut lookup = lookup.unwrap();
         for i in (0..LEN).step_by(997) {
             assert_eq!(lookup.get(i).unwrap(), resident.get(i).unwrap());
@@ -537,7 +537,7 @@ mod tests {
     fn the_first_arrays_are_resident() {
         let (_folder, scratch) = scratch();
         let budget = Budget::new(10 << 20);
-        let mut room = Room::plan(&budget, &scratch, "some", &[4 << 20, 8 << 20, 1 << 20]);
+        let mut room = ArrayPlan::plan(&budget, &scratch, "some", &[4 << 20, 8 << 20, 1 << 20]);
         let first = room.array::<u32>(1 << 20, 0).unwrap();
         let second = room.array::<u32>(2 << 20, 0).unwrap();
         let third = room.array::<u32>(1 << 18, 0).unwrap();

@@ -16,7 +16,8 @@
 
 use crate::naming::mix;
 use crate::{
-    Array, Budget, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch, StageError, Store,
+    Array, ArrayPlan, Budget, BudgetVec, ColumnReader, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError,
+    WriteAt,
 };
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
@@ -197,7 +198,7 @@ impl<'a> Proposals<'a> {
         let most = budget.free() / 4 / 8;
         let capacity = (Self::table_bytes(self.nodes.into()) / 8).min(most.next_power_of_two() / 2);
         let mut table = budget.zeroed("values", (capacity as usize).max(LEAST_TABLE))?;
-        let mut room = Room::plan(budget, self.scratch, "values", &[u64::from(self.nodes) * 4]);
+        let mut room = ArrayPlan::plan(budget, self.scratch, "values", &[u64::from(self.nodes) * 4]);
         let mut numbers = room.array(self.nodes as usize, NONE)?;
         let mut count = 0;
         let mut spilled = room.spilled_bytes();
@@ -328,7 +329,7 @@ impl Firsts {
     fn new(mut numbers: Array<u32>, count: usize, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let none = Kept { at: 0, first: NONE, words: 0 };
         // How many words there are is known only then; they get what is left.
-        let mut room = Room::plan(budget, scratch, "repeated values", &[count as u64 * 16, 0]);
+        let mut room = ArrayPlan::plan(budget, scratch, "repeated values", &[count as u64 * 16, 0]);
         let mut kept = room.array(count, none)?;
         let mut lengths = ColumnReader::open(scratch, LENGTHS)?;
         let mut at = 0;
@@ -340,7 +341,7 @@ impl Firsts {
             }
         }
         scratch.discard(LENGTHS);
-        let mut more = Room::plan(budget, scratch, "words of repeated values", &[at * 8]);
+        let mut more = ArrayPlan::plan(budget, scratch, "words of repeated values", &[at * 8]);
         Ok(Self {
             numbers,
             kept,

@@ -3,7 +3,7 @@
 //! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
 //! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that page where they
 //! do not fit, a [`Stack`] that goes on on disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that brings pairs
-//! into order without holding them in memory, [`firsts`] that finds nodes with one value, [`strings`] tables, a [`Crew`] of threads that keeps order, a [`Context`]
+//! into order without holding them in memory, [`firsts`] that finds nodes with one value, [`strings`] tables, a [`OrderedPool`] of threads that keeps order, a [`Context`]
 //! with progress and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`, each use with its reason.
@@ -42,13 +42,13 @@ pub mod chains;
 pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;
-pub mod crew;
 pub mod error;
 pub mod firsts;
 #[allow(unsafe_code)]
 mod hint;
 pub mod naming;
 pub mod offsets;
+pub mod ordered_pool;
 pub mod scratch;
 pub mod spill;
 pub mod stack;
@@ -56,13 +56,13 @@ pub mod stage;
 pub mod strings;
 pub mod text;
 
-pub use array::{Array, Fetch, Lookup, Room, Store};
+pub use array::{Array, ArrayPlan, Lookup, ReadAt, WriteAt};
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnReader, ColumnWriter, ReverseReader};
-pub use crew::Crew;
 pub use error::{InputError, StageError};
 pub use offsets::Offsets;
+pub use ordered_pool::OrderedPool;
 pub use scratch::Scratch;
 pub use stack::Stack;
 pub use stage::{Context, Progress, StageInfo, Stats};

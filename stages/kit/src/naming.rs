@@ -1,7 +1,7 @@
 //! Names for signatures: a table from hashes to the first node with a signature.
 
 use crate::StageError;
-use crate::array::{Fault, Store};
+use crate::array::{Fault, WriteAt};
 
 /// Open addressing over an array that may be paged. An entry is the upper half of the hash, the node, and whether it
 /// stands for a cycle.
@@ -13,7 +13,7 @@ pub struct Names<T> {
 /// Bits of an entry that are not the hash's.
 const OWN: u64 = (1 << 33) - 1;
 
-impl<T: Store<u64>> Names<T> {
+impl<T: WriteAt<u64>> Names<T> {
     /// Elements of a table for so many names, a power of two; the array of them is zeros.
     #[must_use]
     pub fn capacity(names: u64) -> usize {

@@ -1,7 +1,7 @@
 //! Where each group of a grouped column begins, in four bytes per group.
 
-use crate::array::{Fault, Fetch, Store};
-use crate::{Array, Budget, BudgetVec, ColumnReader, Room, Scratch, StageError};
+use crate::array::{Fault, ReadAt, WriteAt};
+use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub struct Offsets<A = Array<u32>> {
 }
 
 impl Offsets {
-    /// Bytes that the array of offsets of so many groups takes, for [`Room::plan`].
+    /// Bytes that the array of offsets of so many groups takes, for [`ArrayPlan::plan`].
     #[must_use]
     pub fn bytes(groups: u64) -> u64 {
         4 * (groups + 1)
@@ -29,7 +29,7 @@ impl Offsets {
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
     /// elements or more.
     pub fn load(
-        room: &mut Room<'_>,
+        room: &mut ArrayPlan<'_>,
         budget: &Budget,
         scratch: &Scratch,
         sizes: Column<u32>,
@@ -67,7 +67,7 @@ impl Offsets {
     }
 }
 
-impl<A: Fetch<u32>> Offsets<A> {
+impl<A: ReadAt<u32>> Offsets<A> {
     /// Position of the first element of `group`; for the number of groups itself, the number of elements.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ mod tests {
         (0..20_000u32).for_each(|i| writer.push(i % 7 + u32::from(i == 9000) * 4_000_000_000).unwrap());
         writer.finish().unwrap();
         let budget = Budget::new(1 << 20);
-        let mut room = Room::plan(&budget, &scratch, "test", &[Offsets::bytes(20_000)]);
+        let mut room = ArrayPlan::plan(&budget, &scratch, "test", &[Offsets::bytes(20_000)]);
         let mut offsets = Offsets::load(&mut room, &budget, &scratch, SIZES).unwrap();
         let mut start = 0usize;
         for i in 0..20_000usize {

@@ -12,7 +12,7 @@
 //! Disk: 6 bytes per pair where a partition has at most 65,536 keys, else 7, written once and, what fits, read once; while
 //! groups are written, the files go one by one, so groups take the place of pairs.
 
-use crate::{Budget, ColumnWriter, Context, Crew, Reservation, Scratch, StageError};
+use crate::{Budget, ColumnWriter, Context, OrderedPool, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::fs::{self, File};
@@ -163,12 +163,12 @@ impl PairSpill {
         let mut sizes = ColumnWriter::create(scratch, sizes)?;
         let mut values = ColumnWriter::create(scratch, values)?;
         let threads = context.threads.min(MOST_THREADS);
-        let room = context.budget.free() / 96 / Crew::jobs(threads) as u64;
+        let room = context.budget.free() / 96 / OrderedPool::jobs(threads) as u64;
         let room = room.clamp(LEAST_PAIRS, MOST_PAIRS) as usize;
         let job_bytes = (room * 12 + (8 << self.shift) + BUFFER_BYTES) as u64;
-        let crew = Crew::gather(context, "grouping", threads, job_bytes)?;
+        let pool = OrderedPool::plan(context, "grouping", threads, job_bytes)?;
         let mut indices = (0..self.partitions.len()).rev();
-        crew.run::<_, StageError, _>(
+        pool.run::<_, StageError, _>(
             context,
             |group: &mut Group<V>| {
                 context.check()?;

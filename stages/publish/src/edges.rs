@@ -93,7 +93,7 @@ fn sources<'a>(
         }),
         Source::values(move |rows| {
             let flags = read(&mut flags, rows)?;
-            let holds = BooleanBuffer::collect_bool(rows, |row| flags[row] & edge_flags::HOLDS != 0);
+            let holds = BooleanBuffer::collect_bool(rows, |row| flags[row] & edge_flags::ESSENTIAL != 0);
             Ok(Arc::new(BooleanArray::new(holds, None)))
         }),
     ])

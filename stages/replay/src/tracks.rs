@@ -6,7 +6,7 @@
 
 use crate::track::{Object, Survival};
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Fetch, Room, Scratch, StageError, Store};
+use heaplake_kit::{ArrayPlan, Budget, ColumnReader, ColumnWriter, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::moved_ranges::MoveRow;
 use heaplake_schemas::object_tracks::TrackRow;
 use heaplake_schemas::replay::{ABSENT, MOVES, TRACKS, WALK_OBJECTS};
@@ -146,7 +146,7 @@ impl Tracks {
         self.walks.finish()?;
         self.deaths.finish()?;
         let count = self.births.finish()?;
-        let mut room = Room::plan(budget, scratch, "object_tracks", &[count * size_of::<End>() as u64]);
+        let mut room = ArrayPlan::plan(budget, scratch, "object_tracks", &[count * size_of::<End>() as u64]);
         let mut ends = room.array(count as usize, LOST)?;
         let mut deaths = ColumnReader::open(scratch, DEATHS)?;
         while deaths.remaining() > 0 {

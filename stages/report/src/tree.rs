@@ -9,7 +9,7 @@
 
 use crate::read::Reader;
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use heaplake_kit::{Array, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, Stack, StageError, Store};
+use heaplake_kit::{Array, ArrayPlan, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack, StageError, WriteAt};
 use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ pub struct Group {
 pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Vec<Group>>, StageError> {
     let Some(heap) = copy_columns(folder, scratch, context)? else { return Ok(None) };
     let sizes = [4 * heap.nodes; 3];
-    let mut room = Room::plan(&context.budget, scratch, "report", &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "report", &sizes);
     let group_of = room.array(heap.nodes as usize, NONE)?;
     let (dominator, class) = (room.lookup(DOMINATOR)?, room.lookup(CLASS)?);
     let way = Stack::new(&context.budget, scratch, "report.way")?;

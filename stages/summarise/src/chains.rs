@@ -19,8 +19,8 @@ use crate::classes::counts;
 use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
 use heaplake_kit::{
-    Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, Stack, StageError,
-    StageInfo, Stats, Store,
+    Array, ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack,
+    StageError, StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
 use heaplake_schemas::ids::{ClassId, NodeId};
@@ -141,7 +141,7 @@ fn walk(
     let mut paths = Paths { root: facts.root, stack, trie: Trie::new(&context.budget)? };
     // Elements come as the nodes are looked at; what they need at most is kept free of the arrays.
     let kept = context.budget.reserve("chains: elements", 32 << 20)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
     let mut element = room.array(nodes as usize, NONE)?;
     let parent = room.lookup(parents)?;
     let class = room.lookup(columns::NODE_CLASS)?;
@@ -170,7 +170,7 @@ fn walk(
 /// Labels where there are none.
 struct NoLabels;
 
-impl Fetch<u32> for NoLabels {
+impl ReadAt<u32> for NoLabels {
     fn count(&self) -> usize {
         0
     }
@@ -182,11 +182,11 @@ impl Fetch<u32> for NoLabels {
 }
 
 /// Sums over all instances of big classes.
-fn add_up<E: Store<u32>>(
+fn add_up<E: WriteAt<u32>>(
     facts: &Facts,
     paths: &mut Paths,
     tallies: &mut BudgetVec<Tally>,
-    mut tree: (&mut E, impl Fetch<NodeId>, impl Fetch<ClassId>, impl Fetch<u32>),
+    mut tree: (&mut E, impl ReadAt<NodeId>, impl ReadAt<ClassId>, impl ReadAt<u32>),
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -237,10 +237,10 @@ struct Paths {
 
 impl Paths {
     /// The element of a node. Climbs to the nearest ancestor that has one, and comes back placing those in between.
-    fn resolve<E: Store<u32>>(
+    fn resolve<E: WriteAt<u32>>(
         &mut self,
         node: NodeId,
-        (element, parent, class, label): &mut (&mut E, impl Fetch<NodeId>, impl Fetch<ClassId>, impl Fetch<u32>),
+        (element, parent, class, label): &mut (&mut E, impl ReadAt<NodeId>, impl ReadAt<ClassId>, impl ReadAt<u32>),
     ) -> Result<u32, StageError> {
         let known = element.get(node.index())?;
         if known != NONE {

@@ -17,8 +17,8 @@
 
 use bytemuck::Zeroable;
 use heaplake_kit::{
-    Bitset, ColumnReader, ColumnWriter, Context, Fetch, ReverseReader, Room, Scratch, StageError, StageInfo, Stats,
-    Store,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, ReadAt, ReverseReader, Scratch, StageError, StageInfo,
+    Stats, WriteAt,
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::NodeId;
@@ -132,7 +132,7 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
     let mut spilled = lay_out(scratch, context)?;
     let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
     let sizes = [facts.node_count * 4, facts.node_count * 8, facts.node_count * 8];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut class = room.lookup(columns::NODE_CLASS)?;
     let mut shallow = room.lookup(columns::NODE_SHALLOW)?;
     let mut retained = room.lookup(columns::NODE_RETAINED)?;
@@ -196,7 +196,7 @@ fn retained(facts: &Facts, tallies: &mut [Tally], scratch: &Scratch, context: &C
 fn lay_out(scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     let nodes = backwards.remaining();
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
     let mut size = room.array::<u32>(nodes as usize, 1)?;
     for position in (1..nodes as usize).rev() {
         let below = size.get(position)?;

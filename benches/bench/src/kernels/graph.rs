@@ -1,4 +1,4 @@
-//! The stages from holding edges to dominators, on a random graph that is harder on the cache than a heap is.
+//! The stages from essential edges to dominators, on a random graph that is harder on the cache than a heap is.
 
 use super::{Bench, Options, Timed, clock};
 use crate::contest::median;
@@ -39,12 +39,12 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
     Ok(names.into_iter().zip(times).map(line).collect())
 }
 
-/// Writes the holding edges: a binary tree, so that everything is reached, and on average two edges more per node, most
+/// Writes the essential edges: a binary tree, so that everything is reached, and on average two edges more per node, most
 /// of them to neighbours and one in eight to anywhere.
 fn write(bench: &Bench, nodes: u32) -> Result<()> {
-    let mut degrees = ColumnWriter::create(&bench.scratch, columns::HOLDS_DEGREE)?;
-    let mut targets = ColumnWriter::create(&bench.scratch, columns::HOLDS_TO)?;
-    ColumnWriter::create(&bench.scratch, columns::HOLDS_ORPHAN)?.finish()?;
+    let mut degrees = ColumnWriter::create(&bench.scratch, columns::ESSENTIAL_DEGREE)?;
+    let mut targets = ColumnWriter::create(&bench.scratch, columns::ESSENTIAL_TO)?;
+    ColumnWriter::create(&bench.scratch, columns::ESSENTIAL_ORPHAN)?.finish()?;
     for node in 0..nodes {
         let draw = |what: u64| mix(what, node.into());
         let children = (1..=2).map(|i| u64::from(node) * 2 + i);

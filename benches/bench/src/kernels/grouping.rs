@@ -9,7 +9,7 @@ use heaplake_schemas::scratch::Column;
 use std::hint::black_box;
 
 const PAIRS: usize = 50_000_000;
-/// Pairs of one key on average, as there are holding edges per node.
+/// Pairs of one key on average, as there are essential edges per node.
 const PAIRS_PER_KEY: usize = 3;
 /// Far less than the pairs take.
 const MEMORY: u64 = 64 << 20;

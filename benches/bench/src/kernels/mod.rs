@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     report(&mut section, "Numbers as V8 writes them, from text to integers", "MB/s", &tokenise::run(options)?);
     report(&mut section, "Pairs into groups by key", "million pairs/s", &grouping::run(options)?);
-    report(&mut section, "From holding edges to dominators", "million nodes/s", &graph::run(options)?);
+    report(&mut section, "From essential edges to dominators", "million nodes/s", &graph::run(options)?);
     report(&mut section, "Columns to a file, synced", "MB/s", &parquet::run(options)?);
     section.end(options.save)
 }

@@ -210,7 +210,7 @@ impl<'a> Walker<'a> {
             class_count: u64::from(self.types.count()) + 1,
             root: NodeId(super::ROOT),
             counts_empty: true,
-            follows_holding: true,
+            follows_essential: true,
             captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),
             remarks,
             ..Facts::default()

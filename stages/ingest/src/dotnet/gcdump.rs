@@ -14,7 +14,7 @@ use super::types::{Types, node_kind};
 use super::{DUMP, Walk};
 use crate::names::Names;
 use heaplake_kit::array::column_bytes;
-use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError};
+use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError};
 use heaplake_nettrace::Bytes;
 use heaplake_nettrace::payload::Type;
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
@@ -87,7 +87,7 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
         class_count: u64::from(graph.types.count()) + 1,
         root: NodeId(graph.root),
         counts_empty: true,
-        follows_holding: true,
+        follows_essential: true,
         captured_at_us,
         remarks,
         ..Facts::default()
@@ -291,7 +291,7 @@ impl Graph {
             scratch.discard_file(column);
         }
         let length = column_bytes(scratch, BLOCK);
-        let mut room = Room::plan(&context.budget, scratch, "nodes of a .gcdump", &[length]);
+        let mut room = ArrayPlan::plan(&context.budget, scratch, "nodes of a .gcdump", &[length]);
         let mut cursor = Cursor { block: room.lookup(BLOCK)?, at: 0, length: length as usize };
         let mut labels = ColumnReader::open(scratch, LABEL)?;
         let mut types = ColumnWriter::create(scratch, TYPE)?;

@@ -3,9 +3,9 @@
 //! * Computes: class, kind and size of every object, its edges, all of which hold, in-degrees, objects that nothing in the
 //!   heap and no root refers to, where distances start.
 //! * Reads: `node.id`, `dotnet.*`, the chunks of memory that hold objects.
-//! * Writes: `node.{kind,class,shallow,self,name}`, `holds.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
+//! * Writes: `node.{kind,class,shallow,self,name}`, `essential.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
 //!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; with that of chains,
-//!   `holds.{way,name}` and `class.way*`; strings.
+//!   `essential.{label,name}` and `class.label*`; strings.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; a bit per node; 8 bytes per root and per dependent handle.
 //! * Passes over disk: all of what it reads once, addresses twice.
@@ -25,8 +25,8 @@ use crate::output::{Holding, Output, Wanted};
 use crate::ways::Way;
 use heaplake_kit::array::Fault;
 use heaplake_kit::{
-    Array, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError,
-    StageInfo, Stats, Store, StringTable,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Scratch, StageError,
+    StageInfo, Stats, StringTable, WriteAt,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, STRINGS};
@@ -69,7 +69,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let spilled = if walk.by_address {
         addresses(&mut walk, scratch, context)?
     } else {
-        let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
+        let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes]);
         let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
         join(&mut walk, Numbers(nodes), degrees, scratch, context)?;
         room.spilled_bytes()
@@ -90,7 +90,7 @@ fn addresses(walk: &mut Walk, scratch: &Scratch, context: &Context<'_>) -> Resul
             return Err(walk.error(walk.offset, "every object once", format!("another one at {address:#x}")));
         }
     };
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
     match (index.resident(), degrees) {
         (Ok(index), None) => join(walk, index, None::<BudgetVec<u8>>, scratch, context)?,
@@ -106,7 +106,7 @@ trait Find {
     fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
 }
 
-impl<W: Fetch<Word>, L: Fetch<u32>> Find for Index<W, L> {
+impl<W: ReadAt<Word>, L: ReadAt<u32>> Find for Index<W, L> {
     #[inline]
     fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault> {
         Self::find(self, object)
@@ -180,7 +180,7 @@ impl Outside {
     }
 }
 
-fn join<D: Store<u8>>(
+fn join<D: WriteAt<u8>>(
     walk: &mut Walk,
     mut index: impl Find,
     degrees: Option<D>,
@@ -244,7 +244,7 @@ fn join<D: Store<u8>>(
     let (edges, holding) = output.finish(scratch)?;
     scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
     nameless(nodes, scratch)?;
-    let mut orphans = ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?;
+    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
     let (mut orphan_count, root) = (0u64, walk.facts.root.index());
     for node in (0..nodes as usize).filter(|&node| node != root && !held.contains(node)) {
         orphans.push(NodeId(node as u32))?;
@@ -257,7 +257,7 @@ fn join<D: Store<u8>>(
     let facts = &mut walk.facts;
     facts.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
     facts.edge_count = edges;
-    facts.holding_edge_count = holding;
+    facts.essential_edge_count = holding;
     facts.root_count = root_count;
     facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
     facts.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
@@ -279,10 +279,10 @@ const DEPENDENT: Way = Way::Slot(1);
 
 /// Writes the names of these; those of roots come with the edges.
 fn write_ways(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
-    let mut start = ColumnWriter::create(scratch, columns::CLASS_WAY_START)?;
+    let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     (0..=classes).try_for_each(|_| start.push(0))?;
     start.finish()?;
-    let mut ways = ColumnWriter::create(scratch, columns::CLASS_WAY)?;
+    let mut ways = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
     // Before the slots comes the class of an object, which no edge leads to here.
     ways.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
     ways.finish().map(drop)

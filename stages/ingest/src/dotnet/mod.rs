@@ -5,7 +5,7 @@
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`walk`] | the input | objects, references and roots of one walk by address; names and keys of classes |
-//! | [`join`] | these | classes, sizes and edges of all objects, holding edges, in-degrees, orphans, distance seeds |
+//! | [`join`] | these | classes, sizes and edges of all objects, essential edges, in-degrees, orphans, distance seeds |
 //!
 //! [`events`] reads the events of a trace, [`gcdump`] a dump; [`recorder`] keeps a walk, whose types [`types`] gives names
 //! to.
@@ -69,7 +69,7 @@ pub struct Walk {
     pub nodes: bool,
     /// Whether the table of edges is wanted.
     pub edges: bool,
-    /// Whether it is asked how holding edges are called.
+    /// Whether it is asked how essential edges are called.
     pub ways: bool,
     /// What later stages get to know.
     pub facts: Facts,

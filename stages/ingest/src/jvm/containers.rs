@@ -8,7 +8,9 @@ use super::records::{id, u32_at, value};
 use super::sizes::Sizes;
 use crate::index::{Index, Word};
 use heaplake_kit::array::column_bytes;
-use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StringTable};
+use heaplake_kit::{
+    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, ReadAt, Scratch, StageError, StringTable,
+};
 use heaplake_schemas::containers::ContainerRow;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
@@ -164,7 +166,7 @@ impl Writer {
         class: Position,
         node: NodeId,
         body: &[u8],
-        index: &mut Index<impl Fetch<Word>, impl Fetch<u32>>,
+        index: &mut Index<impl ReadAt<Word>, impl ReadAt<u32>>,
     ) -> Result<(), StageError> {
         match containers.kind(class) {
             Some(kind) => self.found::<ID>(kind, node, body, index),
@@ -177,7 +179,7 @@ impl Writer {
         kind: &Kind,
         node: NodeId,
         body: &[u8],
-        index: &mut Index<impl Fetch<Word>, impl Fetch<u32>>,
+        index: &mut Index<impl ReadAt<Word>, impl ReadAt<u32>>,
     ) -> Result<(), StageError> {
         // Only a damaged dump has instances that are too short for their fields.
         let Some(body) = body.len().checked_sub(kind.body as usize).map(|own| &body[own..]) else { return Ok(()) };
@@ -220,7 +222,7 @@ pub fn settle(sizes: &Sizes, scratch: &Scratch, context: &Context<'_>) -> Result
     let mut found = ColumnReader::open(scratch, FOUND)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
     let sizes_of = [column_bytes(scratch, columns::NODE_SHALLOW), column_bytes(scratch, columns::NODE_EDGE_COUNT)];
-    let mut room = Room::plan(&context.budget, scratch, "arrays of collections", &sizes_of);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "arrays of collections", &sizes_of);
     let mut shallow = room.lookup(columns::NODE_SHALLOW)?;
     let mut edges = room.lookup(columns::NODE_EDGE_COUNT)?;
     while found.remaining() > 0 {

@@ -5,7 +5,7 @@ use super::origins::Origins;
 use crate::index::{Index, Word};
 use crate::names::Names;
 use heaplake_kit::{
-    ColumnMap, ColumnWriter, Context, Fetch, Reservation, Scratch, StageError, StringTable, StringWriter,
+    ColumnMap, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError, StringTable, StringWriter,
 };
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
@@ -90,7 +90,7 @@ impl Ids {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`].
-pub fn write<W: Fetch<Word>, L: Fetch<u32>>(
+pub fn write<W: ReadAt<Word>, L: ReadAt<u32>>(
     classes: &Classes,
     index: &mut Index<W, L>,
     names: &mut Names,
@@ -139,7 +139,7 @@ struct Loaders {
 }
 
 impl Loaders {
-    fn find<W: Fetch<Word>, L: Fetch<u32>>(
+    fn find<W: ReadAt<Word>, L: ReadAt<u32>>(
         classes: &Classes,
         index: &mut Index<W, L>,
         scratch: &Scratch,

@@ -3,9 +3,9 @@
 //! * Computes: class, kind and shallow size of every object, its edges, which of them hold, in-degrees, where distances
 //!   start.
 //! * Reads: the content of the dump, once more; what [`super::scan`] wrote.
-//! * Writes: `node.{kind,class,shallow,self}`, `holds.{degree,to,orphan}`, `distance.seed`, `origin.{node,of_node}`,
-//!   `origin`, `class.origin`; with the tables of chains or findings, `holds.{way,name}` and
-//!   `class.way{.start,}`; with the table of nodes or findings, `node.{edge_count,retainer_count}` and `container.row`;
+//! * Writes: `node.{kind,class,shallow,self}`, `essential.{degree,to,orphan}`, `distance.seed`, `origin.{node,of_node}`,
+//!   `origin`, `class.origin`; with the tables of chains or findings, `essential.{label,name}` and
+//!   `class.label{.start,}`; with the table of nodes or findings, `node.{edge_count,retainer_count}` and `container.row`;
 //!   with that of edges, `edge.*` and `node.edge_count`; class names and keys; strings and their contents; threads.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; the classes.
@@ -15,7 +15,7 @@
 //!   (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
 //! * Determinism: one thread, order of the dump.
 //! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of a
-//!   thread to what its stack refers to. An edge to a class that the root holds is left out of `holds.*`: a way through
+//!   thread to what its stack refers to. An edge to a class that the root holds is left out of `essential.*`: a way through
 //!   it is never needed, since the class can be had from the root at once, so neither dominators nor distances change.
 
 use super::classes::{CLASSES, Classes, Misfit};
@@ -32,8 +32,8 @@ use crate::index::{Index, Twice, Word};
 use crate::names::Names;
 use crate::output::Output;
 use heaplake_kit::{
-    Array, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Room, Scratch, StageError, StageInfo,
-    Stats, Store,
+    Array, ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Scratch, StageError,
+    StageInfo, Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed};
@@ -75,7 +75,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         classes = lay_out(&dump, scratch, context)?;
     }
     let special = Special::find(&mut classes, &dump, scratch, context)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes]);
     let degrees = if dump.choices.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
     let containers = match dump.choices.nodes {
         true => Some(Containers::find(&classes, dump.id_bytes.into(), scratch, context)?),
@@ -88,7 +88,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         (Ok(index), degrees) => heap.link(&mut dump, index, degrees)?,
         (Err(index), degrees) => heap.link(&mut dump, index, degrees)?,
     };
-    dump.facts.holding_edge_count = holding;
+    dump.facts.essential_edge_count = holding;
     dump.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: spilled + room.spilled_bytes() })
@@ -132,8 +132,8 @@ pub(super) struct Heap<'a> {
 }
 
 impl Heap<'_> {
-    /// The whole pass; the number of holding edges.
-    fn link<W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>>(
+    /// The whole pass; the number of essential edges.
+    fn link<W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>>(
         &self,
         dump: &mut Dump,
         mut index: Index<W, L>,
@@ -172,7 +172,7 @@ impl Heap<'_> {
             containers::settle(&dump.sizes, scratch, context)?;
         }
         scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
-        ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?.finish()?;
+        ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?.finish()?;
         let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
         seed.push(NodeId(ROOT))?;
         seed.finish()?;

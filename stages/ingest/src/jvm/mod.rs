@@ -5,7 +5,7 @@
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`scan`] | the dump | names, classes, roots, stacks; address and place of every object |
-//! | [`link`] | the dump again | classes, sizes and edges of all objects, holding edges, in-degrees, distance seeds, threads, [`containers`] |
+//! | [`link`] | the dump again | classes, sizes and edges of all objects, essential edges, in-degrees, distance seeds, threads, [`containers`] |
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
@@ -67,7 +67,7 @@ pub struct Choices {
     pub nodes: bool,
     /// Whether the table of edges is written.
     pub edges: bool,
-    /// Whether it is asked how holding edges are called.
+    /// Whether it is asked how essential edges are called.
     #[serde(default)]
     pub ways: bool,
 }

@@ -14,7 +14,7 @@ use crate::index::{Index, Word};
 use crate::output::{Holding, Output};
 use crate::source::Source;
 use crate::ways::Way;
-use heaplake_kit::{BudgetVec, Context, Fetch, StageError, Store};
+use heaplake_kit::{BudgetVec, Context, ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 
 /// Does the second pass.
@@ -62,7 +62,7 @@ pub(super) struct Linked<W, L> {
     pub thread_names: BudgetVec<NodeId>,
 }
 
-impl<'a, W: Fetch<Word>, L: Fetch<u32>, D: Store<u8>> Linker<'a, W, L, D> {
+impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
     /// Prepares the pass. `rooted` says of each class whether the root holds it.
     ///
     /// # Errors
@@ -352,9 +352,9 @@ struct Objects<'a, W, L, D, const EDGES: bool> {
 
 impl<W, L, D, const ID: usize, const EDGES: bool> Visitor<ID> for Objects<'_, W, L, D, EDGES>
 where
-    W: Fetch<Word>,
-    L: Fetch<u32>,
-    D: Store<u8>,
+    W: ReadAt<Word>,
+    L: ReadAt<u32>,
+    D: WriteAt<u8>,
 {
     #[inline]
     fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {

@@ -5,7 +5,7 @@ use super::records::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
 use super::scan::{ROOTS, Root};
 use super::stacks::{FRAMES, Frame, TRACE_FRAMES, TRACES, Trace};
 use crate::index::{Index, Word};
-use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Fetch, Scratch, StageError};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, ReadAt, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 
 /// An edge from the root.
@@ -58,7 +58,7 @@ impl Roots {
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn load<W: Fetch<Word>, L: Fetch<u32>>(
+    pub fn load<W: ReadAt<Word>, L: ReadAt<u32>>(
         index: &mut Index<W, L>,
         classes: &Classes,
         scratch: &Scratch,
@@ -107,7 +107,7 @@ impl Roots {
         Ok(roots)
     }
 
-    fn find_threads<W: Fetch<Word>, L: Fetch<u32>>(
+    fn find_threads<W: ReadAt<Word>, L: ReadAt<u32>>(
         &mut self,
         index: &mut Index<W, L>,
         scratch: &Scratch,

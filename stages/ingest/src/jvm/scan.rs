@@ -125,7 +125,7 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scann
         root: NodeId(super::ROOT),
         keeps_garbage: true,
         counts_empty: true,
-        follows_holding: true,
+        follows_essential: true,
         captured_at_us: i64::try_from(head.captured_at_ms).ok().and_then(|ms| ms.checked_mul(1000)),
         partial: scanned.partial.clone(),
         ..Facts::default()

@@ -18,7 +18,7 @@ use super::threads::THREAD_STRING;
 use super::{BOOT_LOADER, Dump};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch, StageError,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError,
     StageInfo, Stats, StringWriter,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -137,7 +137,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut content = Content::open(&dump, context)?;
     let mut table = Recent::append(scratch, context)?;
     let ranks = Ranks::load(dump.facts.node_count, scratch, context)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[column_bytes(scratch, ARRAY_OFFSET)]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[column_bytes(scratch, ARRAY_OFFSET)]);
     let mut offsets = room.lookup(ARRAY_OFFSET)?;
     let mut offset = |value: NodeId| ranks.rank(value).map(|rank| offsets.get(rank)).transpose();
     let mut buffer = Vec::new();

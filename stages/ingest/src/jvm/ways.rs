@@ -5,19 +5,19 @@ use crate::names::Names;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringTable};
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::scratch::{self as columns, STRINGS, way};
+use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
 
 /// Writes the names of the ways out of the instances of each class, and of so many more that have none.
 ///
 /// # Errors
 /// [`StageError::Io`].
 pub fn write_names(classes: &Classes, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
-    let mut start = ColumnWriter::create(scratch, columns::CLASS_WAY_START)?;
-    let mut names = ColumnWriter::create(scratch, columns::CLASS_WAY)?;
+    let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
+    let mut names = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
     start.push(0)?;
     for position in 0..classes.classes.len() {
         names.push(class)?;
-        for slot in classes.slots(classes.layout(position)).iter().take(usize::from(way::LEAST) - 1) {
+        for slot in classes.slots(classes.layout(position)).iter().take(usize::from(edge_label::LEAST) - 1) {
             names.push(classes.fields[slot.field()].name)?;
         }
         start.push(names.len())?;

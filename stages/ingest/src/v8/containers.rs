@@ -20,7 +20,7 @@ use super::{Snapshot, ephemerons, names};
 use bytemuck::Zeroable;
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Offsets, Room, Scratch,
+    ArrayPlan, Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch,
     StageError, StageInfo, Stats, StringTable,
 };
 use heaplake_schemas::containers::{ContainerRow, WeakEntryRow, flags};
@@ -76,7 +76,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut pairs = Pairs::open(&context.budget, scratch)?;
     let edge_bytes = [column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_NAME)];
     let sizes = [Offsets::bytes(nodes), nodes, nodes * 4, nodes * 8, edge_bytes[0], edge_bytes[1]];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
     let mut finder = Finder::open(snapshot, offsets, &mut room, scratch)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
@@ -160,7 +160,12 @@ struct Finder {
 }
 
 impl Finder {
-    fn open(snapshot: &Snapshot, offsets: Offsets, room: &mut Room, scratch: &Scratch) -> Result<Self, StageError> {
+    fn open(
+        snapshot: &Snapshot,
+        offsets: Offsets,
+        room: &mut ArrayPlan,
+        scratch: &Scratch,
+    ) -> Result<Self, StageError> {
         let header = &snapshot.header;
         let ids = names::find(scratch, &["Map", "Set", "Array", "table", "elements", "properties", "smi number"])?;
         let (slot, captured) = survey(snapshot, ids[6], scratch)?;

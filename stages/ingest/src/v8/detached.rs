@@ -17,8 +17,8 @@ use super::Snapshot;
 use super::{intern, names};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::{
-    Bitset, ColumnReader, ColumnWriter, Context, Fetch, Offsets, Room, Scratch, Stack, StageError, StageInfo, Stats,
-    Store, StringTable,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Offsets, ReadAt, Scratch, Stack, StageError, StageInfo,
+    Stats, StringTable, WriteAt,
 };
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
@@ -101,7 +101,7 @@ fn spread(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
     let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "detached.open")?;
     let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
     let sizes = [nodes, nodes, Offsets::bytes(nodes), kind_bytes, to_bytes];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut states = room.load(GIVEN_STATE)?;
     let mut kind = room.lookup(columns::NODE_KIND)?;
     let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;

@@ -21,7 +21,7 @@ use super::{Snapshot, names};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::firsts::{Proposals, Records};
 use heaplake_kit::{
-    Bitset, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo, Stats,
     StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -60,7 +60,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let opaque = rules.survey(&strings, nodes as usize, scratch, context)?;
     let graph = Graph { rules: &rules, opaque: &opaque, scratch, context };
     let name_bytes = column_bytes(scratch, columns::NODE_NAME);
-    let names = || Room::plan(&context.budget, scratch, STAGE.name, &[name_bytes]).lookup(columns::NODE_NAME);
+    let names = || ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[name_bytes]).lookup(columns::NODE_NAME);
     let mut proposals = Proposals::new(nodes as u32, scratch, &context.budget)?;
     slots(&graph, &mut names()?, &mut proposals, &strings)?;
     let mut firsts = proposals.finish(name_bytes, context)?;

@@ -3,7 +3,7 @@
 //! * Computes: the holding ("essential") edges; for every edge whether distances follow it; in-degrees; the nodes that
 //!   nothing holds; where distances start.
 //! * Reads: `node.{kind,name,id,edge_count}`, `edge.{kind,name,to}`, the names of weak-map entries.
-//! * Writes: `edge.flags`, `paired.*`, `holds.{degree,to,orphan}`, `node.retainer_count`, `distance.seed`.
+//! * Writes: `edge.flags`, `paired.*`, `essential.{degree,to,orphan}`, `node.retainer_count`, `distance.seed`.
 //! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
 //!   [`super::pages`] before that; some 64 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block under way.
 //! * Passes over disk: one over nodes and edges.
@@ -18,8 +18,8 @@ use super::header::Header;
 use super::read::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
 use super::{Snapshot, names, pages};
 use heaplake_kit::{
-    Array, Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Crew, Room, Scratch, StageError, StageInfo, Stats,
-    Store, StringTable,
+    Array, ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, OrderedPool, Scratch, StageError,
+    StageInfo, Stats, StringTable, WriteAt,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, STRINGS, edge_flags};
@@ -83,26 +83,26 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     };
     let nodes = facts.node_count as usize;
     let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
-    let crew = Crew::gather(context, "holds: edges under way", MOST_THREADS, BLOCK_BYTES)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
+    let pool = OrderedPool::plan(context, "holds: edges under way", MOST_THREADS, BLOCK_BYTES)?;
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes as u64 * 4]);
     let mut retainers = room.array::<u32>(nodes, 0)?;
     let mut input = Input::open(scratch)?;
     let mut output = Output::create(scratch)?;
     match &mut retainers {
-        Array::Resident(retainers) => crew.run(
+        Array::Resident(retainers) => pool.run(
             context,
             |block| input.fill(block),
             || |block: &mut Block| block.sort_out(&rules),
             |block| output.write(block, retainers, &mut held, context),
         ),
-        retainers @ Array::Paged(_) => crew.run(
+        retainers @ Array::Paged(_) => pool.run(
             context,
             |block| input.fill(block),
             || |block: &mut Block| block.sort_out(&rules),
             |block| output.write(block, retainers, &mut held, context),
         ),
     }?;
-    facts.holding_edge_count = output.finish()?;
+    facts.essential_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
     retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
     facts.root_count = pages::RootEdges::open(header, scratch)?.count();
@@ -149,7 +149,7 @@ impl Rules {
             || (self.is_shortcut[kind as usize] && !is_root)
             || ephemeron.is_some_and(|(table, _)| table == source.id)
             || self.page_owned.as_ref().is_some_and(enters_page);
-        let holds = if dropped { 0 } else { edge_flags::HOLDS };
+        let holds = if dropped { 0 } else { edge_flags::ESSENTIAL };
         match source.special {
             Special::MapDescriptors if !self.is_descriptor(kind, name) => (holds | edge_flags::FOLLOWED, None),
             Special::NativeContext if !self.is_indexed[kind as usize] && StringId(name) == self.sloppy_map => {
@@ -233,7 +233,7 @@ impl Block {
                 self.kinds[edges.clone()].iter().zip(&self.names[edges.clone()]).zip(&self.to[edges])
             {
                 let (flags, pair) = rules.judge(part, kind, name, to);
-                if flags & edge_flags::HOLDS != 0 {
+                if flags & edge_flags::ESSENTIAL != 0 {
                     self.holds.push(to);
                 }
                 if let Some(pair) = pair {
@@ -317,7 +317,7 @@ struct Output {
     holds: ColumnWriter<NodeId>,
     paired_edge: ColumnWriter<u64>,
     paired_pair: ColumnWriter<u32>,
-    /// Holding edges so far of the node that the last block did not end.
+    /// Essential edges so far of the node that the last block did not end.
     degree: u32,
 }
 
@@ -325,8 +325,8 @@ impl Output {
     fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             flags: ColumnWriter::create(scratch, columns::EDGE_FLAGS)?,
-            degrees: ColumnWriter::create(scratch, columns::HOLDS_DEGREE)?,
-            holds: ColumnWriter::create(scratch, columns::HOLDS_TO)?,
+            degrees: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
+            holds: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
             paired_edge: ColumnWriter::create(scratch, columns::PAIRED_EDGE)?,
             paired_pair: ColumnWriter::create(scratch, columns::PAIRED_PAIR)?,
             degree: 0,
@@ -336,7 +336,7 @@ impl Output {
     fn write(
         &mut self,
         block: &Block,
-        retainers: &mut impl Store<u32>,
+        retainers: &mut impl WriteAt<u32>,
         held: &mut Bitset,
         context: &Context<'_>,
     ) -> Result<(), StageError> {
@@ -361,7 +361,7 @@ impl Output {
         context.step(block.flags.len() as u64)
     }
 
-    /// The number of holding edges.
+    /// The number of essential edges.
     fn finish(self) -> Result<u64, StageError> {
         self.flags.finish()?;
         self.degrees.finish()?;
@@ -371,9 +371,9 @@ impl Output {
     }
 }
 
-/// Nodes that no holding edge enters.
+/// Nodes that no essential edge enters.
 fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch) -> Result<(), StageError> {
-    let mut orphans = ColumnWriter::create(scratch, columns::HOLDS_ORPHAN)?;
+    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
     for node in (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root) {
         orphans.push(NodeId(node as u32))?;
     }

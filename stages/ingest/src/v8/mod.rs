@@ -7,7 +7,7 @@
 //! | [`read`] | the file | raw node, edge, string, trace, sample and location columns |
 //! | [`intern`] | strings | equal strings have equal ids |
 //! | [`detached`] | nodes, edges | which DOM nodes are attached or detached, and their names |
-//! | [`holds`] | nodes, edges, page ownership ([`pages`]) | holding edges, edge flags, in-degrees, orphans, distance seeds |
+//! | [`holds`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, in-degrees, orphans, distance seeds |
 //! | [`owners`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |

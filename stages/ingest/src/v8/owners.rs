@@ -17,7 +17,8 @@
 use super::{Snapshot, names};
 use heaplake_kit::array::{Fault, column_bytes};
 use heaplake_kit::{
-    Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, StageInfo, Stats, Store,
+    Array, ArrayPlan, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError, StageInfo, Stats,
+    WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
@@ -73,7 +74,7 @@ fn owners(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
     let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "owners.open")?;
     let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
     let sizes = [nodes * 4, Offsets::bytes(nodes), kind_bytes, to_bytes];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut owners = room.array::<u32>(nodes as usize, NOBODY)?;
     match &mut owners {
         Array::Resident(owners) => spread_all(snapshot, owners, &mut room, &mut open, scratch, context)?,
@@ -85,8 +86,8 @@ fn owners(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Resu
 
 fn spread_all(
     snapshot: &Snapshot,
-    owners: &mut impl Store<u32>,
-    room: &mut Room<'_>,
+    owners: &mut impl WriteAt<u32>,
+    room: &mut ArrayPlan<'_>,
     open: &mut Stack<u32>,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -131,12 +132,12 @@ fn spread_all(
 }
 
 /// Spreads owners from the nodes whose own has changed, until none changes any more.
-fn spread_further<O: Fetch<u32>>(
+fn spread_further<O: ReadAt<u32>>(
     weak: u16,
-    owners: &mut impl Store<u32>,
+    owners: &mut impl WriteAt<u32>,
     mut offsets: Offsets<O>,
-    mut edge_kind: impl Fetch<u8>,
-    mut edge_to: impl Fetch<NodeId>,
+    mut edge_kind: impl ReadAt<u8>,
+    mut edge_to: impl ReadAt<NodeId>,
     open: &mut Stack<u32>,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -161,7 +162,7 @@ fn spread_further<O: Fetch<u32>>(
 }
 
 /// Before anything spreads.
-fn initial(snapshot: &Snapshot, owners: &mut impl Store<u32>, scratch: &Scratch) -> Result<(), StageError> {
+fn initial(snapshot: &Snapshot, owners: &mut impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
     let header = &snapshot.header;
     let external_data = names::find(scratch, &["system / ExternalStringData"])?[0];
     let (hidden, array, native) = (header.node_type("hidden"), header.node_type("array"), header.node_type("native"));
@@ -177,7 +178,7 @@ fn initial(snapshot: &Snapshot, owners: &mut impl Store<u32>, scratch: &Scratch)
 
 /// Tells `target` of an owner; says whether that was news to it.
 #[inline]
-fn spread(owners: &mut impl Store<u32>, owner: u32, target: u32) -> Result<bool, Fault> {
+fn spread(owners: &mut impl WriteAt<u32>, owner: u32, target: u32) -> Result<bool, Fault> {
     let known = owners.get(target as usize)?;
     if known == target || known == owner || known == MANY {
         return Ok(false);
@@ -190,7 +191,7 @@ fn spread(owners: &mut impl Store<u32>, owner: u32, target: u32) -> Result<bool,
 fn hand_over(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
     let header = &snapshot.header;
     let synthetic = header.node_type("synthetic");
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[header.node_count * 8, header.node_count]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[header.node_count * 8, header.node_count]);
     let mut sizes = room.load(columns::NODE_SELF)?;
     let mut kinds = room.lookup(columns::NODE_KIND)?;
     let mut owners = ColumnReader::open(scratch, OWNER)?;

@@ -6,7 +6,7 @@
 
 use super::header::Header;
 use heaplake_kit::array::column_bytes;
-use heaplake_kit::{Bitset, ColumnMap, ColumnReader, Context, Fetch, Offsets, Room, Scratch, Stack, StageError};
+use heaplake_kit::{ArrayPlan, Bitset, ColumnMap, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 
@@ -69,7 +69,7 @@ pub fn owned(
 
     let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
     let sizes = [Offsets::bytes(header.node_count), kind_bytes, to_bytes];
-    let mut room = Room::plan(&context.budget, scratch, "page ownership", &sizes);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, "page ownership", &sizes);
     let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
     let mut kind = room.lookup(columns::EDGE_KIND)?;
     let mut to = room.lookup(columns::EDGE_TO)?;

@@ -13,7 +13,8 @@
 
 use super::{Snapshot, names};
 use heaplake_kit::{
-    ColumnMap, ColumnReader, Context, Offsets, Room, Scratch, StageError, StageInfo, Stats, StringTable, StringWriter,
+    ArrayPlan, ColumnMap, ColumnReader, Context, Offsets, Scratch, StageError, StageInfo, Stats, StringTable,
+    StringWriter,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
@@ -54,7 +55,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let count = rows.remaining();
     context.progress.begin(STAGE.name, count);
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[Offsets::bytes(snapshot.facts.node_count)]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[Offsets::bytes(snapshot.facts.node_count)]);
     let edges = match scratch.has(columns::EDGE_TO) {
         true => Some(Edges {
             offsets: Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?,

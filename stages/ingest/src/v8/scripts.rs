@@ -17,8 +17,8 @@
 
 use super::{Snapshot, names};
 use heaplake_kit::{
-    Array, ColumnMap, ColumnReader, ColumnWriter, Context, Fetch, Reservation, Room, Scratch, StageError, StageInfo,
-    Stats, Store, StringTable,
+    Array, ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError,
+    StageInfo, Stats, StringTable, WriteAt,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::owners::{self, Origin};
@@ -81,7 +81,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
     collect(snapshot, scratch, context)?;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
     let mut origins = room.array(nodes as usize, NOWHERE)?;
     let mut scripts = Scripts::new(scratch, context)?;
     match &mut origins {
@@ -111,7 +111,7 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
     let found = names::find(scratch, &EDGES.map(|(name, _)| name))?;
     let link = |name: u32| EDGES.iter().zip(&found).find(|(_, id)| id.get() == Some(name)).map(|((_, link), _)| *link);
     let context_name = names::find(scratch, &["system / Context"])?[0];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[snapshot.facts.node_count]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[snapshot.facts.node_count]);
     let mut kind_of = room.lookup(columns::NODE_KIND)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut name_reader = ColumnReader::open(scratch, columns::NODE_NAME)?;
@@ -157,7 +157,7 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
 
 /// Follows the edges from the scripts on, and the numbers of scripts from functions to objects; writes what comes out.
 fn settle(
-    origins: &mut impl Store<u32>,
+    origins: &mut impl WriteAt<u32>,
     scripts: &mut Scripts,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -205,7 +205,7 @@ fn settle(
 }
 
 /// A node comes from there, unless something else is known of it.
-fn take(origins: &mut impl Store<u32>, node: NodeId, origin: u32) -> Result<(), StageError> {
+fn take(origins: &mut impl WriteAt<u32>, node: NodeId, origin: u32) -> Result<(), StageError> {
     if origin != NOWHERE && origins.get(node.index())? == NOWHERE {
         origins.set(node.index(), origin)?;
     }

@@ -10,7 +10,7 @@ use super::heap::{CLASS, Heap, about_class, about_node};
 use super::{FLOOR, Node, Rule, severity};
 use heaplake_kit::array::column_bytes;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{BudgetVec, ColumnReader, Context, Fetch, Room, StageError};
+use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, Context, ReadAt, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
@@ -99,7 +99,7 @@ fn crowds(
     sorted.sort_unstable();
     let has_entries = entries.contains(&true);
     let bytes = [column_bytes(heap.scratch, columns::NODE_CLASS), column_bytes(heap.scratch, columns::NODE_DOMINATOR)];
-    let mut room = Room::plan(&context.budget, heap.scratch, "leak suspects", &bytes);
+    let mut room = ArrayPlan::plan(&context.budget, heap.scratch, "leak suspects", &bytes);
     let (mut classes, mut dominators) = (room.lookup(columns::NODE_CLASS)?, room.lookup(columns::NODE_DOMINATOR)?);
     // The place above a node whose dominator is given, if only entries are between them.
     let mut place = |dominator: u32| -> Result<Option<u32>, StageError> {

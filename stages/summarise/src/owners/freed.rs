@@ -13,7 +13,9 @@
 use super::rules::Code;
 use super::{STAGE, add};
 use heaplake_kit::array::column_bytes;
-use heaplake_kit::{Array, ColumnReader, Context, Fetch, Lookup, Offsets, Room, Scratch, Stack, StageError, Store};
+use heaplake_kit::{
+    Array, ArrayPlan, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError, WriteAt,
+};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 
@@ -45,13 +47,13 @@ pub fn run(
         Stack::new(&context.budget, scratch, "owners.partly")?,
         Stack::new(&context.budget, scratch, "owners.wholly")?,
     );
-    let sizes = [nodes * 8, nodes, Offsets::bytes(nodes), column_bytes(scratch, columns::HOLDS_TO)];
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &sizes);
+    let sizes = [nodes * 8, nodes, Offsets::bytes(nodes), column_bytes(scratch, columns::ESSENTIAL_TO)];
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
     let mut without = room.array(nodes as usize, 0u64)?;
     let mut owner = room.array(nodes as usize, OTHER)?;
     places(chosen, owner_of, &mut owner, scratch, context)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::HOLDS_DEGREE)?;
-    let to = room.lookup(columns::HOLDS_TO)?;
+    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::ESSENTIAL_DEGREE)?;
+    let to = room.lookup(columns::ESSENTIAL_TO)?;
     let all = (WAITS - 1) >> (AT_ONCE - chosen.len());
     match (&mut without, &mut owner, offsets.resident(), to) {
         (Array::Resident(without), Array::Resident(owner), Ok(offsets), Lookup::Mapped(to)) => {
@@ -75,7 +77,7 @@ pub fn run(
 fn places(
     chosen: &[u32],
     owner_of: Column<Code>,
-    owner: &mut impl Store<u8>,
+    owner: &mut impl WriteAt<u8>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -107,11 +109,11 @@ struct Search<'a, R, P, O, E> {
     context: &'a Context<'a>,
 }
 
-impl<R: Store<u64>, P: Store<u8>, O: Fetch<u32>, E: Fetch<NodeId>> Search<'_, R, P, O, E> {
+impl<R: WriteAt<u64>, P: WriteAt<u8>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, R, P, O, E> {
     fn run(mut self, root: NodeId, scratch: &Scratch) -> Result<(), StageError> {
         self.reach(root, self.all)?;
         // The root holds what nothing else holds.
-        let mut orphans = ColumnReader::open(scratch, columns::HOLDS_ORPHAN)?;
+        let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
         while orphans.remaining() > 0 {
             self.reach(orphans.next()?, self.all)?;
         }
@@ -175,8 +177,8 @@ fn sum(
     count: usize,
     all: u64,
     facts: &Facts,
-    without: &mut impl Fetch<u64>,
-    owner: &mut impl Fetch<u8>,
+    without: &mut impl ReadAt<u64>,
+    owner: &mut impl ReadAt<u8>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<Vec<u64>, StageError> {

@@ -4,14 +4,14 @@
 //!   [`heaplake_schemas::owners`] says: its own objects; all that counts for it along the dominator tree; what would go if
 //!   its objects went ([`freed`]); what its functions allocated. Synthetic nodes have no owner, garbage is a row of its own.
 //! * Reads: the options; `node.{kind,class,shallow,preorder}`, `origin.*`, `origin`, `class.{name,origin}`, strings;
-//!   `preorder.{node,dominator}`; `holds.{degree,to,orphan}`; where there is one, `trace.{parent,function,size}` and
+//!   `preorder.{node,dominator}`; `essential.{degree,to,orphan}`; where there is one, `trace.{parent,function,size}` and
 //!   `function.origin`.
 //! * Writes: `owner.row` and the names of owners.
 //! * Resident memory: 16 bytes per node (owner of each, size, owner by position) for the tree, 17 bytes per node and 4 per
-//!   holding edge for what would go, where the budget allows, paged where not; 2 MiB of stacks; 4 bytes per node of the
+//!   essential edge for what would go, where the budget allows, paged where not; 2 MiB of stacks; 4 bytes per node of the
 //!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
 //! * Passes over disk: one over the node columns, one over the tree, two over the sizes for each
-//!   [`freed::AT_ONCE`] owners, and [`PASSES`] times at most the holding edges in order of discovery.
+//!   [`freed::AT_ONCE`] owners, and [`PASSES`] times at most the essential edges in order of discovery.
 //! * Worst case: linear, but that a node is looked at again for each owner that turns out not to be alone in holding it.
 //! * Fails when: the budget is too small, or a sum leaves 64 bits.
 //! * Determinism: one thread; sets of owners that can be done without only grow, so their order does not matter.
@@ -24,8 +24,8 @@ mod rules;
 
 use crate::classes::counts;
 use heaplake_kit::{
-    Array, BudgetVec, ColumnReader, ColumnWriter, Context, Fetch, Lookup, Room, Scratch, StageError, StageInfo, Stats,
-    Store, StringWriter,
+    Array, ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo,
+    Stats, StringWriter, WriteAt,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::owners::{self, OwnerRow};
@@ -45,11 +45,12 @@ pub const STAGE: StageInfo = StageInfo {
     least_fixed: 10 << 20,
     scratch_per_node: 4,
     scratch_per_edge: 0,
-    passes: "node columns, dominator tree, holding edges some times",
+    passes: "node columns, dominator tree, essential edges some times",
 };
 
 /// Columns that it reads and others release.
-pub const READS: [&str; 3] = [columns::HOLDS_DEGREE.name, columns::HOLDS_TO.name, columns::HOLDS_ORPHAN.name];
+pub const READS: [&str; 3] =
+    [columns::ESSENTIAL_DEGREE.name, columns::ESSENTIAL_TO.name, columns::ESSENTIAL_ORPHAN.name];
 
 /// How often [`freed::AT_ONCE`] owners are looked at for what would go with them, the largest first.
 const PASSES: usize = 4;
@@ -178,7 +179,7 @@ fn attribute(
 ) -> Result<u64, StageError> {
     let nodes = facts.node_count;
     let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining();
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[reached * 4, nodes * 4, nodes * 8]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[reached * 4, nodes * 4, nodes * 8]);
     let by_position = room.array(reached as usize, Code::NOBODY)?;
     let own = room.lookup(NODE_OWNER)?;
     let shallow = room.lookup(columns::NODE_SHALLOW)?;
@@ -192,9 +193,9 @@ fn attribute(
 }
 
 fn descend(
-    mut by_position: impl Store<Code>,
-    mut own: impl Fetch<Code>,
-    mut shallow: impl Fetch<u64>,
+    mut by_position: impl WriteAt<Code>,
+    mut own: impl ReadAt<Code>,
+    mut shallow: impl ReadAt<u64>,
     tallies: &mut Tallies,
     scratch: &Scratch,
     context: &Context<'_>,
@@ -236,7 +237,7 @@ fn allocated(
     tallies.grow(rules.count())?;
     tallies.all.iter_mut().for_each(|tally| tally.row.allocated_bytes = 0);
     tallies.all[GARBAGE].row.allocated_bytes = ABSENT;
-    let mut room = Room::plan(&context.budget, scratch, STAGE.name, &[rows * 4]);
+    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[rows * 4]);
     let mut owner = room.array(rows as usize, Code::NOBODY)?;
     let mut parents = ColumnReader::open(scratch, columns::TRACE_PARENT)?;
     let mut called = ColumnReader::open(scratch, columns::TRACE_FUNCTION)?;

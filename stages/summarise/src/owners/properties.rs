@@ -25,7 +25,7 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
 /// A graph with classes and origins, and what is to come out.
 struct Case {
     n: usize,
-    /// The holding edges, and those from the root to what nothing else holds.
+    /// The essential edges, and those from the root to what nothing else holds.
     edges: Vec<Arc>,
     orphans: Vec<u32>,
     sizes: Vec<u64>,
@@ -129,9 +129,9 @@ impl Case {
         write(scratch, columns::NODE_KIND, (0..self.n).map(|node| u8::from(node > 0)));
         write(scratch, columns::NODE_SHALLOW, self.sizes.iter().copied());
         let all = graph::successors(self.n, &self.edges);
-        write(scratch, columns::HOLDS_DEGREE, all.iter().map(|targets| targets.len() as u32));
-        write(scratch, columns::HOLDS_TO, all.iter().flatten().copied().map(NodeId));
-        write(scratch, columns::HOLDS_ORPHAN, self.orphans.iter().copied().map(NodeId));
+        write(scratch, columns::ESSENTIAL_DEGREE, all.iter().map(|targets| targets.len() as u32));
+        write(scratch, columns::ESSENTIAL_TO, all.iter().flatten().copied().map(NodeId));
+        write(scratch, columns::ESSENTIAL_ORPHAN, self.orphans.iter().copied().map(NodeId));
         let (order, numbers) = self.preorder(&all);
         write(scratch, columns::PREORDER_NODE, order.iter().copied().map(NodeId));
         write(scratch, columns::NODE_PREORDER, numbers.iter().copied().map(Preorder));

@@ -1,6 +1,6 @@
 //! Threads that share a stage's work, and give it back in order.
 //!
-//! A [`Crew`] sends a fixed number of jobs round: the calling thread fills each, some thread works on it, and the calling
+//! A [`OrderedPool`] sends a fixed number of jobs round: the calling thread fills each, some thread works on it, and the calling
 //! thread finishes it, strictly in the order of filling. So neither results nor errors depend on the number of threads,
 //! and after each job's first turn nothing new is allocated. Where nothing is ready the calling thread works too.
 
@@ -15,18 +15,18 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// See the module.
-pub struct Crew {
+pub struct OrderedPool {
     threads: usize,
     _room: Reservation,
 }
 
-impl Crew {
+impl OrderedPool {
     /// As many threads as the context has, but at most `most`, and fewer where the budget has no room for their jobs of
     /// `job_bytes` each.
     ///
     /// # Errors
     /// [`StageError::Budget`] when there is not even room for one job.
-    pub fn gather(context: &Context<'_>, who: &'static str, most: usize, job_bytes: u64) -> Result<Self, StageError> {
+    pub fn plan(context: &Context<'_>, who: &'static str, most: usize, job_bytes: u64) -> Result<Self, StageError> {
         let mut threads = context.threads.clamp(1, most);
         loop {
             match context.budget.reserve(who, Self::jobs(threads) as u64 * job_bytes) {
@@ -212,9 +212,9 @@ mod tests {
     fn squares(threads: usize, count: u64, fill_fails: u64, finish_fails: u64) -> (Vec<u64>, Result<(), StageError>) {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(1 << 10), threads, progress: &Silent, cancel: &cancel };
-        let crew = Crew::gather(&context, "squares", 64, 16).unwrap();
+        let pool = OrderedPool::plan(&context, "squares", 64, 16).unwrap();
         let (mut next, mut all) = (0, Vec::new());
-        let result = crew.run(
+        let result = pool.run(
             &context,
             |job: &mut Square| {
                 if next == fill_fails {
@@ -272,9 +272,9 @@ mod tests {
     fn a_panic_is_passed_on() {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(1 << 10), threads: 4, progress: &Silent, cancel: &cancel };
-        let crew = Crew::gather(&context, "panic", 4, 1).unwrap();
+        let pool = OrderedPool::plan(&context, "panic", 4, 1).unwrap();
         let mut left = 100;
-        let _ = crew.run::<u8, StageError, _>(
+        let _ = pool.run::<u8, StageError, _>(
             &context,
             |_| {
                 left -= 1;
@@ -286,11 +286,11 @@ mod tests {
     }
 
     #[test]
-    fn a_small_budget_makes_a_small_crew() {
+    fn a_small_budget_makes_a_small_pool() {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(500), threads: 64, progress: &Silent, cancel: &cancel };
-        assert_eq!(Crew::gather(&context, "few", 16, 100).unwrap().threads, 2);
-        assert_eq!(Crew::gather(&context, "one", 16, 300).unwrap().threads, 1);
-        assert!(Crew::gather(&context, "none", 16, 501).is_err());
+        assert_eq!(OrderedPool::plan(&context, "few", 16, 100).unwrap().threads, 2);
+        assert_eq!(OrderedPool::plan(&context, "one", 16, 300).unwrap().threads, 1);
+        assert!(OrderedPool::plan(&context, "none", 16, 501).is_err());
     }
 }
