@@ -33,15 +33,17 @@ else
 fi
 echo
 
-"$@" analyze "$snapshot" --out lake --snapshot demo --force
+"$@" analyze "$snapshot" --out lake --snapshot demo --report --force
 
 cat <<'END'
 
+The page for a browser: lake/release=none/snapshot=demo/report.html
 The tables: lake/release=none/snapshot=demo/*.parquet
 In a notebook (pip install polars):
 
     import polars as pl
-    classes = pl.scan_parquet("lake/release=*/snapshot=*/classes.parquet", hive_partitioning=True)
+    text = {"release": pl.String, "snapshot": pl.String}
+    classes = pl.scan_parquet("lake/release=*/snapshot=*/classes.parquet", hive_schema=text)
     print(classes.select("snapshot", "class", "count", "shallow_bytes", "retained_bytes").head(10).collect())
 
 END

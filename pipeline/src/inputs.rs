@@ -1,6 +1,8 @@
 //! What the user named, as a list of inputs.
 
-use heaplake_ingest::source::Input;
+use heaplake_ingest::FORMATS;
+use heaplake_input::source::Input;
+use heaplake_replay::format as trace_format;
 use std::fs;
 use std::path::Path;
 
@@ -15,18 +17,17 @@ pub enum Wanted {
 
 impl Wanted {
     /// Endings of the files that a folder is searched for, not compressed.
-    fn endings(self) -> &'static [&'static str] {
+    fn endings(self) -> Vec<&'static str> {
         match self {
-            Self::Snapshots => &[".heapsnapshot", ".hprof", ".gcdump"],
-            Self::Traces => &[".nettrace", ".heapprofile"],
+            Self::Snapshots => FORMATS.iter().rev().flat_map(|format| format.endings()).copied().collect(),
+            Self::Traces => trace_format::ENDINGS.to_vec(),
         }
     }
 
-    fn none_here(self) -> &'static str {
-        match self {
-            Self::Snapshots => "the folder holds no .heapsnapshot, .hprof or .gcdump, nor .gz or .zst of one",
-            Self::Traces => "the folder holds no .nettrace or .heapprofile, nor .gz or .zst of one",
-        }
+    fn none_here(self) -> String {
+        let endings = self.endings();
+        let (last, others) = endings.split_last().unwrap_or((&"", &[]));
+        format!("the folder holds no {} or {last}, nor .gz or .zst of one", others.join(", "))
     }
 }
 
@@ -61,7 +62,7 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
         let mut found = Vec::new();
         search(path, wanted, &mut found);
         if found.is_empty() {
-            return unusable(wanted.none_here());
+            return unusable(&wanted.none_here());
         }
         // By path, whether it can be used or not.
         found.sort_by_key(|input| match input {
@@ -108,7 +109,7 @@ fn search(folder: &Path, wanted: Wanted, found: &mut Vec<Result<Input, Unusable>
 
 fn is_wanted(name: &str, wanted: Wanted) -> bool {
     let plain = COMPRESSED.iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
-    wanted.endings().iter().any(|ending| plain.ends_with(ending))
+    wanted.endings().into_iter().any(|ending| plain.ends_with(ending))
 }
 
 /// A readable name for an input: its file name without endings, with only letters, digits, dots, dashes and
@@ -119,9 +120,9 @@ pub fn stem(input: &Input) -> String {
         Input::Stdin => "stdin".to_owned(),
         Input::File(path) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
     };
-    let name = [".gz", ".zst", ".heapsnapshot", ".hprof", ".gcdump", ".nettrace", ".heapprofile", ".log"]
-        .iter()
-        .fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
+    let formats = [Wanted::Snapshots, Wanted::Traces].into_iter().flat_map(Wanted::endings);
+    let endings = COMPRESSED.into_iter().chain(formats).chain([".log"]);
+    let name = endings.fold(name.as_str(), |name, end| name.strip_suffix(end).unwrap_or(name));
     let clean: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' })

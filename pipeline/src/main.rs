@@ -4,5 +4,5 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    heaplake::commands::run(heaplake::cli::Cli::parse())
+    heaplake::commands::run(heaplake::commands::Cli::parse())
 }

@@ -1,30 +1,40 @@
-//! Table `allocation_callees`: the call tree, in preorder; callees of one function by `inclusive_bytes` descending, then
-//! by `function_id`. Only in runs of `heaplake replay`.
+//! Table `allocation_callees`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "allocation_callees.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: a node of depth 0 is the outermost function of some stack. `node` counts the rows, `parent` is the caller
-/// (null at depth 0); counts and bytes are those of all objects that the sampled ones stand for, exact at interval 1.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "allocation_callees",
+    file: "allocation_callees.parquet",
+    row: "node of the call tree",
+    order: "preorder; callees of one node by `inclusive_bytes` descending, then `function_id`",
+    runs: Runs::Replay,
+    condition: None,
+    notes: &["Inclusive and exclusive are those of `allocation_functions`, for one path of calls."],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("node", Type::UInt32, "Number of the row, from 0"),
+    optional("parent", Type::UInt32, "`node` of the caller; null at depth 0"),
+    required("depth", Type::UInt32, "Callers above; 0 is the outermost function of a stack"),
+    required("function_id", Type::UInt32, "Function, as in `allocation_functions`"),
+    required("inclusive_samples", Type::UInt64, "Sampled stacks through the node"),
+    required("inclusive_bytes", Type::UInt64, "Bytes, inclusive"),
+    required("exclusive_samples", Type::UInt64, "Sampled stacks that end in the node"),
+    required("exclusive_bytes", Type::UInt64, "Bytes, exclusive"),
+    required("inclusive_count", Type::UInt64, "Objects, inclusive"),
+    required("exclusive_count", Type::UInt64, "Objects, exclusive"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
-    let number = |name| Field::new(name, DataType::UInt64, false);
-    Arc::new(Schema::new(vec![
-        id("node", false),
-        id("parent", true),
-        id("depth", false),
-        id("function_id", false),
-        number("inclusive_samples"),
-        number("inclusive_bytes"),
-        number("exclusive_samples"),
-        number("exclusive_bytes"),
-        number("inclusive_count"),
-        number("exclusive_count"),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on.

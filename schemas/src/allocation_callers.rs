@@ -1,31 +1,39 @@
-//! Table `allocation_callers`: the reverse call graph of each type, in preorder; types in the order of `type_id`,
-//! callers of one function by `estimated_bytes` descending, then by `function_id`. Only in runs of `heaplake replay`.
+//! Table `allocation_callers`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "allocation_callers.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: a node of depth 0 is a function that allocates objects of the type, its children are the callers from
-/// which it does so, and so on. `node` counts the rows, `parent` is that of the function which is called (null at depth
-/// 0); `samples` are sampled stacks through the node, `sampled_bytes` the sizes of their objects, `estimated_bytes` and
-/// `estimated_count` those of all objects that they stand for, and their number.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "allocation_callers",
+    file: "allocation_callers.parquet",
+    row: "node of a type's reverse call graph",
+    order: "`type_id`, then preorder; callers of one node by `estimated_bytes` descending, then `function_id`",
+    runs: Runs::Replay,
+    condition: None,
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("node", Type::UInt32, "Number of the row, from 0"),
+    optional("parent", Type::UInt32, "`node` of the function that this one calls; null at depth 0"),
+    required("depth", Type::UInt32, "Calls between the function and the allocation; 0 is the allocating function"),
+    required("type_id", Type::UInt32, "Type allocated, as in `allocation_types`"),
+    required("function_id", Type::UInt32, "Function, as in `allocation_functions`"),
+    required("samples", Type::UInt64, "Sampled stacks through the node"),
+    required("sampled_bytes", Type::UInt64, "Sizes of their objects"),
+    required("estimated_bytes", Type::UInt64, "Bytes of all objects that the samples stand for"),
+    required("estimated_count", Type::UInt64, "Number of those objects"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
-    let number = |name| Field::new(name, DataType::UInt64, false);
-    Arc::new(Schema::new(vec![
-        id("node", false),
-        id("parent", true),
-        id("depth", false),
-        id("type_id", false),
-        id("function_id", false),
-        number("samples"),
-        number("sampled_bytes"),
-        number("estimated_bytes"),
-        number("estimated_count"),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on.

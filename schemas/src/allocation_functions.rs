@@ -1,41 +1,46 @@
-//! Table `allocation_functions`: one row per function on the stack of a sampled allocation, sorted by
-//! `inclusive_bytes` descending, then by `function_id`. Only in runs of `heaplake replay`.
+//! Table `allocation_functions`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "allocation_functions.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `function_id` | number of the function in this run |
-/// | `function` | `Namespace.Type::Method` |
-/// | `signature` | what tells overloads apart, where the trace has it |
-/// | `module`, `file`, `line` | where the trace has them |
-/// | `inclusive_count`, `inclusive_bytes` | objects allocated while the function was on the stack, a recursive one counted once per stack; estimated from the sample, exact at interval 1 |
-/// | `exclusive_count`, `exclusive_bytes` | those that it allocated itself |
-/// | `inclusive_samples`, `exclusive_samples` | stacks on which that rests |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "allocation_functions",
+    file: "allocation_functions.parquet",
+    row: "function on the stack of a sampled allocation",
+    order: "`inclusive_bytes` descending, then `function_id`",
+    runs: Runs::Replay,
+    condition: None,
+    notes: &[
+        "Inclusive: allocated while the function was on the stack; a recursive function counts once per stack. Exclusive: \
+         allocated by the function itself. Counts and bytes are estimates for all objects, exact with \
+         `--sample-interval 1`.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("function_id", Type::UInt32, "Number of the function in this run"),
+    required("function", Type::Utf8, "Name; of a managed function `Namespace.Type::Method`"),
+    optional("signature", Type::Utf8, "What tells overloads apart; null if the trace does not have it"),
+    optional("module", Type::Utf8, "Module; null likewise"),
+    optional("file", Type::Utf8, "Source file; null likewise"),
+    optional("line", Type::UInt32, "Line in the file; null likewise"),
+    required("inclusive_count", Type::UInt64, "Objects, inclusive"),
+    required("inclusive_bytes", Type::UInt64, "Their bytes"),
+    required("exclusive_count", Type::UInt64, "Objects, exclusive"),
+    required("exclusive_bytes", Type::UInt64, "Their bytes"),
+    required("inclusive_samples", Type::UInt64, "Sampled stacks with the function on them"),
+    required("exclusive_samples", Type::UInt64, "Sampled stacks with the function innermost"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let text = |name, nullable| Field::new(name, DataType::Utf8, nullable);
-    let number = |name| Field::new(name, DataType::UInt64, false);
-    Arc::new(Schema::new(vec![
-        Field::new("function_id", DataType::UInt32, false),
-        text("function", false),
-        text("signature", true),
-        text("module", true),
-        text("file", true),
-        Field::new("line", DataType::UInt32, true),
-        number("inclusive_count"),
-        number("inclusive_bytes"),
-        number("exclusive_count"),
-        number("exclusive_bytes"),
-        number("inclusive_samples"),
-        number("exclusive_samples"),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on. Texts are numbers of [`STRINGS`](crate::replay::STRINGS),

@@ -1,42 +1,58 @@
-//! Table `allocation_types`: one row per type of which a trace reports allocations, sorted by `estimated_bytes`
-//! descending, then by `type_id`. Only in runs of `heaplake replay`.
+//! Table `allocation_types`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "allocation_types.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `type_id` | number of the type in this run, in the order in which types first occur |
-/// | `type` | name, as the runtime writes it |
-/// | `allocated_count` | objects allocated, exact; null where the trace has only a sample by bytes |
-/// | `sampled_count`, `sampled_bytes` | objects whose size and stack were taken, and their sizes |
-/// | `estimated_bytes` | bytes of all objects: the mean sampled size times the exact count; null without a sample |
-/// | `estimated_low_bytes`, `estimated_high_bytes` | 95 % interval of it; null for fewer than two sampled objects |
-/// | `exact_bytes` | sum of all sizes; null where the trace does not tell each |
-/// | `live_count`, `live_bytes` | objects alive at the end; null where deaths are not known |
-/// | `interval` | mean number of objects per sampled one; null where the trace is a sample itself |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "allocation_types",
+    file: "allocation_types.parquet",
+    row: "type of which the trace reports allocations",
+    order: "`estimated_bytes` descending, then `type_id`",
+    runs: Runs::Replay,
+    condition: None,
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("type_id", Type::UInt32, "Number of the type in this run, in order of first occurrence"),
+    required("type", Type::Utf8, "Name, as the runtime writes it"),
+    optional(
+        "allocated_count",
+        Type::UInt64,
+        "Objects allocated, exact; null if the trace itself is a sample by bytes",
+    ),
+    required("sampled_count", Type::UInt64, "Objects whose size and stack were taken"),
+    required("sampled_bytes", Type::UInt64, "Sum of their sizes"),
+    optional(
+        "estimated_bytes",
+        Type::UInt64,
+        "Bytes of all objects: mean sampled size times the exact count; null without a sample",
+    ),
+    optional(
+        "estimated_low_bytes",
+        Type::UInt64,
+        "Lower end of the 95 % interval of `estimated_bytes`; null for fewer than two sampled objects",
+    ),
+    optional("estimated_high_bytes", Type::UInt64, "Upper end; null likewise"),
+    optional("exact_bytes", Type::UInt64, "Sum of all sizes; null if the trace does not give each"),
+    optional("live_count", Type::UInt64, "Objects alive at the end; null if deaths are unknown"),
+    optional("live_bytes", Type::UInt64, "Sum of their sizes; null likewise"),
+    optional(
+        "interval",
+        Type::UInt32,
+        "Mean number of objects per sampled object; null if the trace itself is a sample",
+    ),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let number = |name, nullable| Field::new(name, DataType::UInt64, nullable);
-    Arc::new(Schema::new(vec![
-        Field::new("type_id", DataType::UInt32, false),
-        Field::new("type", DataType::Utf8, false),
-        number("allocated_count", true),
-        number("sampled_count", false),
-        number("sampled_bytes", false),
-        number("estimated_bytes", true),
-        number("estimated_low_bytes", true),
-        number("estimated_high_bytes", true),
-        number("exact_bytes", true),
-        number("live_count", true),
-        number("live_bytes", true),
-        Field::new("interval", DataType::UInt32, true),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on. Of the optional numbers, [`ABSENT`](crate::replay::ABSENT)

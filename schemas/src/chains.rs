@@ -1,64 +1,75 @@
-//! Table `chains`: one row per distinct chain of classes that leads to instances of a big class, sorted by
-//! `retained_bytes` descending, then `count` descending, then class, then kind and the order in which chains were found.
-//!
-//! There are two kinds. A `reference` chain is the shortest way from a root: of several equally short ones that over the
-//! least kind of edge, then from the least node. A `dominator` chain says who alone holds the instances. The counts of
-//! the chains of one kind and class sum to the class's `count`, and so do `shallow_bytes` and `retained_bytes`.
+//! Table `chains`.
 
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::{Field, Fields, SchemaRef};
 
 /// File name inside a run.
-pub const FILE: &str = "chains.parquet";
+pub const FILE: &str = TABLE.file;
+
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "chains",
+    file: "chains.parquet",
+    row: "chain of classes that leads to instances of a big class",
+    order: "`retained_bytes` descending, then `count` descending, then `class_id`, then `kind` and order of discovery",
+    runs: Runs::Analyze,
+    condition: None,
+    notes: &[
+        "A `reference` chain is the shortest path from a root. Of several shortest paths it is the one over the least kind \
+         of edge, then from the least node. A `dominator` chain is the path in the dominator tree.",
+        "The chains of one kind and class partition the instances of the class: `count`, `shallow_bytes` and \
+         `retained_bytes` each sum to the row in `classes`.",
+        "`[]` stands for any index and `(any)` for any of several names that lead to little. A star in `text` marks an \
+         element that repeats: a linked list of any length is `List.head → Node.next*`.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("chain", Type::UInt32, "Number of the row, from 0"),
+    required("kind", Type::Utf8, "`reference` or `dominator`"),
+    required("class_id", Type::UInt32, "Class of the instances, as in `classes`; the last element of the path"),
+    required("class", Type::Utf8, "Its name"),
+    required("depth", Type::UInt32, "Elements of the path"),
+    required("path", Type::List(&ELEMENT), "The path from the root, which is left out, to the class"),
+    required("text", Type::Utf8, "The path as text"),
+    required("count", Type::UInt64, "Instances at the end of the chain"),
+    required("shallow_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    required(
+        "retained_bytes",
+        Type::UInt64,
+        "Sum of `retained_bytes` over those that no other instance of the class dominates: nothing counts twice",
+    ),
+    required("example_node", Type::UInt32, "`node` of the instance that retains most"),
+];
+
+/// The columns, as Arrow knows them.
+#[must_use]
+pub fn schema() -> SchemaRef {
+    TABLE.schema()
+}
 
 /// Names of the kinds of chains, by [`ChainRow::kind`].
 pub const KINDS: [&str; 2] = ["reference", "dominator"];
 
-/// Fields of an element of `path`.
-#[must_use]
-pub fn element_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("edge", DataType::Utf8, true),
-        Field::new("class", DataType::Utf8, false),
-        Field::new("repeats", DataType::Boolean, false),
-    ])
-}
+const ELEMENT: Type = Type::Struct(ELEMENT_FIELDS);
+
+const ELEMENT_FIELDS: &[ColumnSchema] = &[
+    optional("edge", Type::Utf8, "Label of the edge that leads to the element; null if the input gives none"),
+    required("class", Type::Utf8, "Class of the element"),
+    required("repeats", Type::Boolean, "Whether the element stands for one or more in a row"),
+];
 
 /// An element of `path`.
 #[must_use]
 pub fn element() -> Field {
-    Field::new("item", DataType::Struct(element_fields()), false)
+    table::element(&ELEMENT, false)
 }
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `chain` | number of the row, 0-based |
-/// | `kind` | `reference` or `dominator` |
-/// | `class_id`, `class` | class of the instances, as in `classes`; the last element of the path |
-/// | `depth` | elements of the path |
-/// | `path` | from the root, which is left out, to the class: the name of the edge that leads there (`[]` for any index; null where the format gives none), the class, and whether it repeats (recursion folded) |
-/// | `text` | the path for people |
-/// | `count` | instances |
-/// | `shallow_bytes` | sum of their sizes |
-/// | `retained_bytes` | sum of the retained sizes of those that no other instance of the class dominates: nothing counts twice |
-/// | `example_node` | the instance that retains most |
+/// Fields of an element of `path`.
 #[must_use]
-pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("chain", DataType::UInt32, false),
-        Field::new("kind", DataType::Utf8, false),
-        Field::new("class_id", DataType::UInt32, false),
-        Field::new("class", DataType::Utf8, false),
-        Field::new("depth", DataType::UInt32, false),
-        Field::new("path", DataType::List(Arc::new(element())), false),
-        Field::new("text", DataType::Utf8, false),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("shallow_bytes", DataType::UInt64, false),
-        Field::new("retained_bytes", DataType::UInt64, false),
-        Field::new("example_node", DataType::UInt32, false),
-    ]))
+pub fn element_fields() -> Fields {
+    table::fields(ELEMENT_FIELDS)
 }
 
 /// One row, as the stage that finds chains hands it on.

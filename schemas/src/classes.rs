@@ -1,43 +1,57 @@
-//! Table `classes`: one row per class that has at least one node of non-zero shallow size, sorted by
-//! `retained_bytes` descending, then by `class_id`.
+//! Table `classes`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "classes.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `class_id` | as in `nodes` |
-/// | `class` | name for people |
-/// | `class_key` | name with what tells equal names apart (source location, loader) |
-/// | `count` | nodes of non-zero shallow size |
-/// | `self_bytes`, `shallow_bytes`, `native_bytes` | sums over those nodes |
-/// | `retained_bytes` | sum over those nodes that no node of the same class dominates: nothing counts twice |
-/// | `max_retained_bytes` | largest retained size of one of them |
-/// | `distance` | least distance; null when a member has none |
-/// | `duplicate_count`, `duplicate_bytes` | nodes in sets of duplicates and their shallow sizes; sets whose references nobody looked into do not count; null where duplicates were not looked for |
-/// | `big` | over the thresholds of big classes |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "classes",
+    file: "classes.parquet",
+    row: "class with at least one instance",
+    order: "`retained_bytes` descending, then `class_id`",
+    runs: Runs::Analyze,
+    condition: None,
+    notes: &[
+        "Nodes count if they have a shallow size above 0 (V8) or in any case (Java, .NET). Unreachable nodes do not count.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("class_id", Type::UInt32, "Number of the class, as in `nodes`"),
+    required("class", Type::Utf8, "Name; several classes can have the same"),
+    required("class_key", Type::Utf8, "Name with what tells equal names apart (source location, class loader, module)"),
+    required("count", Type::UInt64, "Instances"),
+    required("self_bytes", Type::UInt64, "Sum of their `self_bytes`"),
+    required("shallow_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    optional("native_bytes", Type::UInt64, "Sum of their `native_bytes`; null if the input does not tell"),
+    required(
+        "retained_bytes",
+        Type::UInt64,
+        "Sum of `retained_bytes` over the instances that no other instance of the class dominates: nothing counts twice",
+    ),
+    required("max_retained_bytes", Type::UInt64, "Largest `retained_bytes` of one instance"),
+    optional("distance", Type::Int32, "Least `distance` of the instances; null if one of them has none"),
+    optional(
+        "duplicate_count",
+        Type::UInt64,
+        "Instances in sets of duplicates, without sets whose references were not compared to the end; null if duplicates were not looked for",
+    ),
+    optional("duplicate_bytes", Type::UInt64, "Sum of their `shallow_bytes`; null likewise"),
+    optional(
+        "big",
+        Type::Boolean,
+        "Whether the class is big: over `--min-retained` or `--min-count`, fitting `--class`, and not a part of the runtime",
+    ),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("class_id", DataType::UInt32, false),
-        Field::new("class", DataType::Utf8, false),
-        Field::new("class_key", DataType::Utf8, false),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("self_bytes", DataType::UInt64, false),
-        Field::new("shallow_bytes", DataType::UInt64, false),
-        Field::new("native_bytes", DataType::UInt64, true),
-        Field::new("retained_bytes", DataType::UInt64, false),
-        Field::new("max_retained_bytes", DataType::UInt64, false),
-        Field::new("distance", DataType::Int32, true),
-        Field::new("duplicate_count", DataType::UInt64, true),
-        Field::new("duplicate_bytes", DataType::UInt64, true),
-        Field::new("big", DataType::Boolean, true),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that computes classes hands it on.

@@ -1,66 +1,75 @@
-//! Table `collections`: one row per garbage collection, in the order in which they ended. Only in runs of
-//! `heaplake replay`.
+//! Table `collections`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use std::sync::Arc;
+use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::{Field, SchemaRef};
 
 /// File name inside a run.
-pub const FILE: &str = "collections.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `gc` | the runtime's number of the collection |
-/// | `started_at` | null where the trace has no times |
-/// | `generation` | oldest of the generations 0, 1, 2 that was condemned |
-/// | `condemned` | all condemned generations; 3 is the large object heap, 4 the pinned one |
-/// | `reason` | why, in words; null where the trace does not tell |
-/// | `compacting`, `sweeping` | whether some generation was compacted, whether some was swept |
-/// | `moved_ranges`, `surviving_ranges` | ranges reported as moved (also to where they were) and as surviving in place |
-/// | `moved_objects`, `moved_bytes` | objects whose address changed |
-/// | `survived_objects` | objects of condemned generations that live on |
-/// | `dead_objects`, `dead_bytes` | those that do not |
-/// | `live_objects`, `live_bytes` | known objects after the collection, of all generations; null, as the three before, where objects were not followed |
-/// | `root_count` and by kind | roots reported; null where the trace has none |
-/// | `pause_seconds` | from start to end of the collection; null where the trace has no times |
-/// | `walked_objects`, `walk_missing`, `walk_extra` | where the trace has a walk of the heap at this collection: its objects, those of them that the replay does not know, and objects that the replay holds alive and the walk does not |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "collections",
+    file: "collections.parquet",
+    row: "garbage collection",
+    order: "end of the collection",
+    runs: Runs::Replay,
+    condition: None,
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("gc", Type::UInt32, "The runtime's number of the collection"),
+    optional("started_at", Type::Timestamp, "When it began; null if the trace has no times"),
+    required("generation", Type::UInt8, "Oldest condemned generation of 0, 1, 2"),
+    required(
+        "condemned",
+        Type::List(&CONDEMNED),
+        "All condemned generations; 3 is the large object heap, 4 the pinned object heap",
+    ),
+    optional("reason", Type::Utf8, "Why it ran; null if the trace does not tell"),
+    required("compacting", Type::Boolean, "Whether it compacted a generation"),
+    required("sweeping", Type::Boolean, "Whether it swept a generation"),
+    required("moved_ranges", Type::UInt64, "Ranges reported as moved, even to where they were"),
+    required("surviving_ranges", Type::UInt64, "Ranges reported as surviving in place"),
+    optional(
+        "moved_objects",
+        Type::UInt64,
+        "Objects whose address changed; null if objects were not tracked, as the next six",
+    ),
+    optional("moved_bytes", Type::UInt64, "Sum of their sizes"),
+    optional("survived_objects", Type::UInt64, "Objects of condemned generations that survived"),
+    optional("dead_objects", Type::UInt64, "Objects that died"),
+    optional("dead_bytes", Type::UInt64, "Sum of their sizes"),
+    optional("live_objects", Type::UInt64, "Known objects of all generations after the collection"),
+    optional("live_bytes", Type::UInt64, "Sum of their sizes"),
+    optional("root_count", Type::UInt64, "Roots reported; null if the trace has none, as the next four"),
+    optional("stack_roots", Type::UInt64, "Of these, on stacks"),
+    optional("finalizer_roots", Type::UInt64, "Of these, in the finalizer queue"),
+    optional("handle_roots", Type::UInt64, "Of these, handles"),
+    optional("other_roots", Type::UInt64, "Of these, others"),
+    optional("pause_seconds", Type::Float64, "From start to end of the collection; null if the trace has no times"),
+    optional(
+        "walked_objects",
+        Type::UInt64,
+        "Objects of a heap walk at this collection; null if there is none, as the next two",
+    ),
+    optional("walk_missing", Type::UInt64, "Of these, objects that the replay does not know"),
+    optional("walk_extra", Type::UInt64, "Objects that are alive in the replay but not in the walk"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let number = |name, nullable| Field::new(name, DataType::UInt64, nullable);
-    Arc::new(Schema::new(vec![
-        Field::new("gc", DataType::UInt32, false),
-        Field::new("started_at", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
-        Field::new("generation", DataType::UInt8, false),
-        Field::new("condemned", DataType::List(Arc::new(condemned())), false),
-        Field::new("reason", DataType::Utf8, true),
-        Field::new("compacting", DataType::Boolean, false),
-        Field::new("sweeping", DataType::Boolean, false),
-        number("moved_ranges", false),
-        number("surviving_ranges", false),
-        number("moved_objects", true),
-        number("moved_bytes", true),
-        number("survived_objects", true),
-        number("dead_objects", true),
-        number("dead_bytes", true),
-        number("live_objects", true),
-        number("live_bytes", true),
-        number("root_count", true),
-        number("stack_roots", true),
-        number("finalizer_roots", true),
-        number("handle_roots", true),
-        number("other_roots", true),
-        Field::new("pause_seconds", DataType::Float64, true),
-        number("walked_objects", true),
-        number("walk_missing", true),
-        number("walk_extra", true),
-    ]))
+    TABLE.schema()
 }
+
+const CONDEMNED: Type = Type::UInt8;
 
 /// An element of `condemned`.
 #[must_use]
 pub fn condemned() -> Field {
-    Field::new("item", DataType::UInt8, false)
+    table::element(&CONDEMNED, false)
 }
 
 /// One row, as the stage that replays a trace hands it on. Of the optional numbers, [`ABSENT`](crate::replay::ABSENT)

@@ -1,13 +1,13 @@
-//! Collections of objects (lists, maps, sets, objects used as dictionaries) and what they hold, as the readers of formats
-//! find them. Rules of findings read them; there is no table of them.
+//! Containers (lists, maps, sets, objects used as dictionaries) and what they hold, as the readers of formats find them.
+//! Rules of findings read them; there is no table of them.
 
 use bytemuck::{Pod, Zeroable};
 
-/// A collection.
+/// A container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ContainerRow {
-    /// The collection.
+    /// The container.
     pub node: u32,
     /// The array, or other part of its own, that its entries lie in; `u32::MAX` for none.
     pub store: u32,

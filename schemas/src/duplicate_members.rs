@@ -1,13 +1,30 @@
-//! Table `duplicate_members`: one row per member of a set of duplicate instances, sorted by `set`, then `node`.
+//! Table `duplicate_members`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "duplicate_members.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: the set, as in `duplicate_sets`, and the node, as in `nodes`.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "duplicate_members",
+    file: "duplicate_members.parquet",
+    row: "member of a set of duplicates",
+    order: "`set`, then `node`",
+    runs: Runs::Analyze,
+    condition: Some("unless `--duplicates none`"),
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("set", Type::UInt32, "Set, as in `duplicate_sets`"),
+    required("node", Type::UInt32, "Node, as in `nodes`"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![Field::new("set", DataType::UInt32, false), Field::new("node", DataType::UInt32, false)]))
+    TABLE.schema()
 }

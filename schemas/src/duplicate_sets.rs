@@ -1,46 +1,55 @@
-//! Table `duplicate_sets`: one row per set of duplicate instances, sorted by `additional_bytes` descending, then by
-//! `example_node`.
+//! Table `duplicate_sets`.
 
 use crate::ids::{NodeId, SetId};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "duplicate_sets.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `set` | number of the set, 0-based, as in `nodes.duplicate_set` |
-/// | `class_id`, `class` | class of the members |
-/// | `status` | `exact`: all members are duplicates of each other and there are no others; `possible`: nothing that could be found out tells them apart, see `reason` |
-/// | `reason` | why a set is only possible: what the input does not tell, or what was not looked into |
-/// | `trivial` | whether the members have no references but those that are compared by identity |
-/// | `members` | number of members, at least 2 |
-/// | `instance_bytes` | size of one member, bytes |
-/// | `additional_bytes` | size of all that would go if the members were merged into one, bytes. Sets nest: these numbers do not add up |
-/// | `additional_exact` | whether `additional_bytes` is exact; otherwise it is at least that |
-/// | `held_by` | the nearest set whose members must be passed on every way from a root to a member of this one |
-/// | `example_node` | the first member |
-/// | `preview` | what a member looks like |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "duplicate_sets",
+    file: "duplicate_sets.parquet",
+    row: "set of duplicate instances",
+    order: "`additional_bytes` descending, then `example_node`",
+    runs: Runs::Analyze,
+    condition: Some("unless `--duplicates none`"),
+    notes: &[
+        "Sets nest, so `additional_bytes` does not add up. A set with `held_by` is a consequence of another set: look at the \
+         sets where it is null.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("set", Type::UInt32, "Number of the set, from 0, as in `nodes.duplicate_set`"),
+    required("class_id", Type::UInt32, "Class of the members, as in `classes`"),
+    required("class", Type::Utf8, "Its name"),
+    required(
+        "status",
+        Type::Utf8,
+        "`exact`: all members are duplicates of each other, and no other node is; `possible`: nothing that was compared tells them apart",
+    ),
+    optional("reason", Type::Utf8, "Why a set is only possible: what the input lacks, or what was not compared"),
+    required("trivial", Type::Boolean, "Whether the members have no references to compare"),
+    required("members", Type::UInt64, "Members, at least 2"),
+    required("instance_bytes", Type::UInt64, "Size of one member, bytes"),
+    required("additional_bytes", Type::UInt64, "Bytes that would be freed if all members were merged into one"),
+    required("additional_exact", Type::Boolean, "Whether `additional_bytes` is exact; otherwise it is a lower bound"),
+    optional(
+        "held_by",
+        Type::UInt32,
+        "The nearest set that dominates this one: every path from a root to a member of this set passes a member of that one",
+    ),
+    required("example_node", Type::UInt32, "`node` of the first member"),
+    optional("preview", Type::Utf8, "What a member looks like"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("set", DataType::UInt32, false),
-        Field::new("class_id", DataType::UInt32, false),
-        Field::new("class", DataType::Utf8, false),
-        Field::new("status", DataType::Utf8, false),
-        Field::new("reason", DataType::Utf8, true),
-        Field::new("trivial", DataType::Boolean, false),
-        Field::new("members", DataType::UInt64, false),
-        Field::new("instance_bytes", DataType::UInt64, false),
-        Field::new("additional_bytes", DataType::UInt64, false),
-        Field::new("additional_exact", DataType::Boolean, false),
-        Field::new("held_by", DataType::UInt32, true),
-        Field::new("example_node", DataType::UInt32, false),
-        Field::new("preview", DataType::Utf8, true),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stages that compute sets hand it on.

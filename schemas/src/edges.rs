@@ -1,21 +1,38 @@
-//! Table `edges`: one row per edge, sorted by `from`, then by position in the file. Written only on request.
+//! Table `edges`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "edges.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: `from` and `to` are ordinals of `nodes`; an edge has a `name` or, where its kind is numbered, an
-/// `index`; `essential` says whether it keeps its target alive (counts for dominators and retained sizes).
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "edges",
+    file: "edges.parquet",
+    row: "edge of the heap graph",
+    order: "`from`, then by position in the input",
+    runs: Runs::Analyze,
+    condition: Some("with `--edges`"),
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("from", Type::UInt32, "`node` of the source"),
+    required("to", Type::UInt32, "`node` of the target"),
+    required("kind", Type::Utf8, "Type of the edge, as the format names it"),
+    optional("name", Type::Utf8, "Label of an edge that has a name; null if it has an index, or the input names none"),
+    optional("index", Type::UInt32, "Label of an edge that has a number, such as an array's element"),
+    required(
+        "essential",
+        Type::Boolean,
+        "Whether the edge keeps its target alive: it counts for dominators and retained sizes",
+    ),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("from", DataType::UInt32, false),
-        Field::new("to", DataType::UInt32, false),
-        Field::new("kind", DataType::Utf8, false),
-        Field::new("name", DataType::Utf8, true),
-        Field::new("index", DataType::UInt32, true),
-        Field::new("essential", DataType::Boolean, false),
-    ]))
+    TABLE.schema()
 }

@@ -1,47 +1,49 @@
-//! Table `findings`: what is worth a look, the most severe first, then by `bytes` descending.
+//! Table `findings`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// File name inside a run.
-pub const FILE: &str = "findings.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `finding` | number of the row, 0-based |
-/// | `rule` | what was looked for, a stable name |
-/// | `severity` | `high`, `medium` or `low` |
-/// | `scope` | what the finding is about: `snapshot`, `class`, `set` or `node`; of a replayed trace `trace`, `type` or `function` |
-/// | `subject` | its name |
-/// | `class_id`, `set`, `node` | where it is in the other tables; null where it is in none |
-/// | `type_id`, `function_id` | the same in the tables of a replayed trace |
-/// | `count` | objects that the finding speaks of |
-/// | `bytes` | bytes that it speaks of: what would go, or what is wasted, as the message says |
-/// | `message` | what was found, with its evidence |
-/// | `next_step` | what to do |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "findings",
+    file: "findings.parquet",
+    row: "finding: something in the run that is worth a look",
+    order: "`severity` (`high` first), then `bytes` descending",
+    runs: Runs::Both,
+    condition: None,
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("finding", Type::UInt32, "Number of the row, from 0"),
+    required("rule", Type::Utf8, "Name of the rule that found it; names are stable"),
+    required("severity", Type::Utf8, "`high`, `medium` or `low`"),
+    required(
+        "scope",
+        Type::Utf8,
+        "What the finding is about: `snapshot`, `class`, `set`, `node`; in a replayed trace `trace`, `type`, `function`",
+    ),
+    required("subject", Type::Utf8, "Its name"),
+    optional("class_id", Type::UInt32, "Class, as in `classes`; null if the finding is about none"),
+    optional("set", Type::UInt32, "Set, as in `duplicate_sets`; null likewise"),
+    optional("node", Type::UInt32, "Node, or an example, as in `nodes`; null likewise"),
+    optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
+    optional("function_id", Type::UInt32, "Function, as in `allocation_functions`; null likewise"),
+    required("count", Type::UInt64, "Objects concerned"),
+    required("bytes", Type::UInt64, "Bytes concerned: retained, wasted or allocated, as `message` says"),
+    required("message", Type::Utf8, "What was found, with the evidence"),
+    required("next_step", Type::Utf8, "What to do"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let required = |name, data_type| Field::new(name, data_type, false);
-    let optional = |name, data_type| Field::new(name, data_type, true);
-    Arc::new(Schema::new(vec![
-        required("finding", DataType::UInt32),
-        required("rule", DataType::Utf8),
-        required("severity", DataType::Utf8),
-        required("scope", DataType::Utf8),
-        required("subject", DataType::Utf8),
-        optional("class_id", DataType::UInt32),
-        optional("set", DataType::UInt32),
-        optional("node", DataType::UInt32),
-        optional("type_id", DataType::UInt32),
-        optional("function_id", DataType::UInt32),
-        required("count", DataType::UInt64),
-        required("bytes", DataType::UInt64),
-        required("message", DataType::Utf8),
-        required("next_step", DataType::Utf8),
-    ]))
+    TABLE.schema()
 }
 
 /// How much a finding matters. The greatest is the least.

@@ -22,11 +22,15 @@ pub mod moved_ranges;
 pub mod nodes;
 pub mod object_lifetimes;
 pub mod object_tracks;
+pub mod options;
 pub mod owners;
 pub mod replay;
+pub mod roles;
 pub mod run;
 pub mod scratch;
 pub mod snapshot;
+pub mod table;
+pub mod tables;
 pub mod threads;
 pub mod walk_objects;
 

@@ -1,27 +1,38 @@
-//! Table `lifetime_sites`: who allocates the objects that die in a generation. One row per allocating function, type and
-//! generation, sorted by `bytes` descending, then by function, type and generation. Only in runs of `heaplake replay` on
-//! traces that report stacks, moves and survivors.
+//! Table `lifetime_sites`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "lifetime_sites.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: `function` is the innermost one of the allocation's stack; `generation` as in `object_lifetimes`; `count`
-/// and `bytes` are estimated from the sampled objects, exact at interval 1, and `samples` is how many these are.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "lifetime_sites",
+    file: "lifetime_sites.parquet",
+    row: "allocating function, type, and generation in which the objects died",
+    order: "`bytes` descending, then `function_id`, `type_id`, `generation`",
+    runs: Runs::Replay,
+    condition: Some("for traces with stacks, moves and survivors"),
+    notes: &["Counts and bytes are estimates from the sample, exact with `--sample-interval 1`."],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("function_id", Type::UInt32, "Innermost function of the allocation's stack, as in `allocation_functions`"),
+    required("function", Type::Utf8, "Its name"),
+    required("type_id", Type::UInt32, "Type, as in `allocation_types`"),
+    required("type", Type::Utf8, "Its name"),
+    required("generation", Type::Utf8, "As in `object_lifetimes`"),
+    required("count", Type::UInt64, "Objects"),
+    required("bytes", Type::UInt64, "Sum of their sizes"),
+    required("samples", Type::UInt64, "Sampled objects behind these estimates"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("function_id", DataType::UInt32, false),
-        Field::new("function", DataType::Utf8, false),
-        Field::new("type_id", DataType::UInt32, false),
-        Field::new("type", DataType::Utf8, false),
-        Field::new("generation", DataType::Utf8, false),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("bytes", DataType::UInt64, false),
-        Field::new("samples", DataType::UInt64, false),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on.

@@ -1,22 +1,34 @@
-//! Table `moved_ranges`: one row per range of objects that a collection moved, in the order of collections, then by address.
-//! Only with `heaplake replay --tracks`. An address at some moment follows through it to the end, and back to the
-//! beginning.
+//! Table `moved_ranges`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "moved_ranges.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: what lay at `from` and up to `bytes` behind it lies at `to` after collection `gc`.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "moved_ranges",
+    file: "moved_ranges.parquet",
+    row: "range of addresses that a collection moved",
+    order: "collection, then `from`",
+    runs: Runs::Replay,
+    condition: Some("with `--tracks`, for traces with moves and survivors"),
+    notes: &["Ranges translate an address at one moment into the address of the same object at another."],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("gc", Type::UInt32, "Collection, as in `collections`"),
+    required("from", Type::UInt64, "First address before the collection"),
+    required("to", Type::UInt64, "First address after it"),
+    required("bytes", Type::UInt64, "Length of the range"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("gc", DataType::UInt32, false),
-        Field::new("from", DataType::UInt64, false),
-        Field::new("to", DataType::UInt64, false),
-        Field::new("bytes", DataType::UInt64, false),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on.

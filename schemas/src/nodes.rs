@@ -1,58 +1,74 @@
-//! Table `nodes`: one row per node, sorted by `node`.
+//! Table `nodes`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "nodes.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `node` | ordinal in input order, 0-based |
-/// | `id` | the format's own object id or address |
-/// | `kind` | node type as the format names it |
-/// | `class`, `class_id` | class name for people; row of `classes` |
-/// | `name` | the node's own name, string text where the node is a string |
-/// | `self_bytes` | bytes, as the file states |
-/// | `shallow_bytes` | bytes, owned parts counted with their owner |
-/// | `native_bytes`, `retained_native_bytes` | bytes outside the managed heap; null where the file has no such field |
-/// | `retained_bytes` | shallow bytes of everything that the node dominates, itself included |
-/// | `distance` | edges from a user root; null where no search reached the node |
-/// | `dominator` | `node` of the immediate dominator; the root's own is itself |
-/// | `reachable` | false only where the format keeps garbage in its snapshots |
-/// | `edge_count`, `retainer_count` | outgoing and incoming edges, of every kind |
-/// | `detachedness` | 0 unknown, 1 attached, 2 detached |
-/// | `trace_node` | node of the allocation trace tree |
-/// | `script_id`, `line`, `column` | source location, 0-based |
-/// | `duplicate_set` | set of duplicate instances; null where none was found or looked for. Sets of status `possible` count, too |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "nodes",
+    file: "nodes.parquet",
+    row: "node of the heap graph",
+    order: "`node`",
+    runs: Runs::Analyze,
+    condition: None,
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("node", Type::UInt32, "Ordinal of the node in the order of the input, from 0"),
+    required("id", Type::UInt64, "The object's id or address, as the input states it"),
+    required("kind", Type::Utf8, "Type of the node, as the format names it"),
+    required("class", Type::Utf8, "Name of the class"),
+    required("class_id", Type::UInt32, "Class, as in `classes`"),
+    optional("name", Type::Utf8, "The node's own name; of a string, its text"),
+    required("self_bytes", Type::UInt64, "Size that the input states, bytes"),
+    required(
+        "shallow_bytes",
+        Type::UInt64,
+        "Shallow size, bytes; parts that only one object owns count with that object",
+    ),
+    optional(
+        "native_bytes",
+        Type::UInt64,
+        "Memory outside the managed heap that the node holds, bytes; null if the input does not tell",
+    ),
+    required(
+        "retained_bytes",
+        Type::UInt64,
+        "Retained size, bytes: the shallow sizes of all nodes that this one dominates, itself included",
+    ),
+    optional(
+        "retained_native_bytes",
+        Type::UInt64,
+        "`native_bytes` of all nodes that this one dominates, itself included; null likewise",
+    ),
+    optional("distance", Type::Int32, "Edges on a shortest path from a root; null if no path leads to the node"),
+    required("dominator", Type::UInt32, "`node` of the immediate dominator; the root's is the root itself"),
+    required(
+        "reachable",
+        Type::Boolean,
+        "Whether the root reaches the node; false only in formats that keep garbage (`.hprof`)",
+    ),
+    required("edge_count", Type::UInt32, "Outgoing edges of every kind"),
+    required("retainer_count", Type::UInt32, "Incoming edges of every kind"),
+    required("detachedness", Type::UInt8, "Of a DOM node: 1 attached, 2 detached; 0 unknown"),
+    optional("trace_node", Type::UInt32, "Node of the allocation tree in the input, if allocations were tracked"),
+    optional("script_id", Type::UInt32, "Source location: id of the script"),
+    optional("line", Type::UInt32, "Source location: line, from 0"),
+    optional("column", Type::UInt32, "Source location: column, from 0"),
+    optional(
+        "duplicate_set",
+        Type::UInt32,
+        "Set of duplicates, as in `duplicate_sets`, of either status; null if the node is in none or duplicates were not looked for",
+    ),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let required = |name, data_type| Field::new(name, data_type, false);
-    let optional = |name, data_type| Field::new(name, data_type, true);
-    Arc::new(Schema::new(vec![
-        required("node", DataType::UInt32),
-        required("id", DataType::UInt64),
-        required("kind", DataType::Utf8),
-        required("class", DataType::Utf8),
-        required("class_id", DataType::UInt32),
-        optional("name", DataType::Utf8),
-        required("self_bytes", DataType::UInt64),
-        required("shallow_bytes", DataType::UInt64),
-        optional("native_bytes", DataType::UInt64),
-        required("retained_bytes", DataType::UInt64),
-        optional("retained_native_bytes", DataType::UInt64),
-        optional("distance", DataType::Int32),
-        required("dominator", DataType::UInt32),
-        required("reachable", DataType::Boolean),
-        required("edge_count", DataType::UInt32),
-        required("retainer_count", DataType::UInt32),
-        required("detachedness", DataType::UInt8),
-        optional("trace_node", DataType::UInt32),
-        optional("script_id", DataType::UInt32),
-        optional("line", DataType::UInt32),
-        optional("column", DataType::UInt32),
-        optional("duplicate_set", DataType::UInt32),
-    ]))
+    TABLE.schema()
 }

@@ -1,40 +1,53 @@
-//! Table `object_lifetimes`: one row per type and generation in which its objects were reclaimed, sorted by `type_id`,
-//! then by generation. Only in runs of `heaplake replay` on traces that report moves and survivors.
+//! Table `object_lifetimes`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "object_lifetimes.parquet";
+pub const FILE: &str = TABLE.file;
+
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "object_lifetimes",
+    file: "object_lifetimes.parquet",
+    row: "type and generation in which its objects died",
+    order: "`type_id`, then `generation`",
+    runs: Runs::Replay,
+    condition: Some("for traces with moves and survivors"),
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("type_id", Type::UInt32, "Type, as in `allocation_types`"),
+    required("type", Type::Utf8, "Its name"),
+    required(
+        "generation",
+        Type::Utf8,
+        "Generation that reclaimed the objects: `0`, `1`, `2`, `large`, `pinned`; or `alive` at the end",
+    ),
+    required("count", Type::UInt64, "Objects, exact"),
+    required("bytes", Type::UInt64, "Sum of their sizes, exact"),
+    required(
+        "mean_age_gcs",
+        Type::Float64,
+        "Mean number of collections from allocation to death, the last one included",
+    ),
+    required("max_age_gcs", Type::UInt32, "Largest such number"),
+    optional("mean_age_seconds", Type::Float64, "Mean age, seconds; null if the trace has no times"),
+];
+
+/// The columns, as Arrow knows them.
+#[must_use]
+pub fn schema() -> SchemaRef {
+    TABLE.schema()
+}
 
 /// Names of the generations, by their codes in scratch columns. The last one stands for objects that live at the end.
 pub const GENERATIONS: [&str; 6] = ["0", "1", "2", "large", "pinned", "alive"];
 
 /// The code of objects that live at the end of the trace.
 pub const ALIVE: usize = GENERATIONS.len() - 1;
-
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `type_id`, `type` | as in `allocation_types` |
-/// | `generation` | where its objects were when they were reclaimed, or `alive` |
-/// | `count`, `bytes` | objects and their sizes, exact |
-/// | `mean_age_gcs`, `max_age_gcs` | collections from the allocation to the death, that of the death counted |
-/// | `mean_age_seconds` | the same as time; null where the trace has no times |
-#[must_use]
-pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("type_id", DataType::UInt32, false),
-        Field::new("type", DataType::Utf8, false),
-        Field::new("generation", DataType::Utf8, false),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("bytes", DataType::UInt64, false),
-        Field::new("mean_age_gcs", DataType::Float64, false),
-        Field::new("max_age_gcs", DataType::UInt32, false),
-        Field::new("mean_age_seconds", DataType::Float64, true),
-    ]))
-}
 
 /// One row, as the stage that replays a trace hands it on.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -1,39 +1,44 @@
-//! Table `object_tracks`: one row per allocated object, in the order of allocation. Only with `heaplake replay --tracks`
-//! on traces that report moves and survivors.
+//! Table `object_tracks`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "object_tracks.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `object` | number of the allocation, from 0 |
-/// | `type_id`, `bytes` | its type, as in `allocation_types`, and its size |
-/// | `allocated_at_gc` | the last collection that had ended before; 0 for none |
-/// | `stack` | the `node` of `allocation_callees` that allocated it; null where its stack was not taken |
-/// | `first_address`, `last_address` | where it was allocated, and where it is at the end or was when it died; the last is null for an object that anomalies lost |
-/// | `moves` | how often its address changed |
-/// | `died_at_gc`, `died_in_generation` | the collection that reclaimed it, and the generation that it was in; null for one that lives, or is lost |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "object_tracks",
+    file: "object_tracks.parquet",
+    row: "allocated object",
+    order: "`object`, the order of allocation",
+    runs: Runs::Replay,
+    condition: Some("with `--tracks`, for traces with moves and survivors"),
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("object", Type::UInt32, "Number of the allocation, from 0"),
+    required("type_id", Type::UInt32, "Type, as in `allocation_types`"),
+    required("bytes", Type::UInt64, "Size"),
+    required("allocated_at_gc", Type::UInt32, "Last collection that ended before the allocation; 0 for none"),
+    optional(
+        "stack",
+        Type::UInt32,
+        "`node` of `allocation_callees` that allocated the object; null if its stack was not taken",
+    ),
+    required("first_address", Type::UInt64, "Address at allocation"),
+    optional("last_address", Type::UInt64, "Address at death or at the end; null for an object that an anomaly lost"),
+    required("moves", Type::UInt32, "Changes of the address"),
+    optional("died_at_gc", Type::UInt32, "Collection that reclaimed the object; null if it is alive or lost"),
+    optional("died_in_generation", Type::Utf8, "Generation that reclaimed it; null likewise"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
-    let number = |name, nullable| Field::new(name, DataType::UInt64, nullable);
-    Arc::new(Schema::new(vec![
-        id("object", false),
-        id("type_id", false),
-        number("bytes", false),
-        id("allocated_at_gc", false),
-        id("stack", true),
-        number("first_address", false),
-        number("last_address", true),
-        id("moves", false),
-        id("died_at_gc", true),
-        Field::new("died_in_generation", DataType::Utf8, true),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on; `u32::MAX` and [`ABSENT`](crate::replay::ABSENT) stand for

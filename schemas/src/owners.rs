@@ -1,24 +1,63 @@
-//! Table `owners`: one row per owner (a package, a team), sorted by `retained_bytes` descending, then by name.
-//!
-//! Who owns an object, the first of these says:
-//!
-//! 1. The user's rules (`--owners`): the first that fits its class, its script, its package and its class loader.
-//! 2. The package that its code is in. Java: that of its class; of an array, that of its elements; an object that stands for
-//!    a class belongs to that class. V8: a function, and an object with a constructor that is written in JavaScript, belong
-//!    to the package of the script: the innermost `node_modules/NAME` of its path, [`NODE`] for scripts of Node itself,
-//!    [`APPLICATION`] for others. Scripts without a name have no package. .NET: the module that defines its type.
-//!
-//! What is left (plain objects, arrays, strings, parts of the runtime) has no owner of its own. For `retained_bytes`, each
-//! byte goes to one owner: to that of the object itself, or, where a dominator of it has a stronger one, to that of the
-//! nearest such. Rules are stronger than packages, and those are stronger than packages of the Java platform, so that a
-//! `java.util.HashMap` counts for who holds it. Bytes that nobody gets are those of [`NONE`], garbage is
-//! [`UNREACHABLE`]; so `count`, `shallow_bytes` and `retained_bytes` each sum to the whole heap.
+//! Table `owners`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
+use serde::{Deserialize, Serialize};
 
 /// File name inside a run.
-pub const FILE: &str = "owners.parquet";
+pub const FILE: &str = TABLE.file;
+
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "owners",
+    file: "owners.parquet",
+    row: "owner: a package, or a name from the rules",
+    order: "`retained_bytes` descending, then `owner`",
+    runs: Runs::Analyze,
+    condition: None,
+    notes: &[
+        "The first of these that applies to an object names its owner:",
+        "1. The rules of `--owners`: the first rule that matches its class, script, package and class loader.\n\
+         2. The package of its code. V8: functions, and objects whose constructor is written in JavaScript, belong to the \
+         package of the script: the innermost `node_modules/NAME` of its path, `node` for scripts of Node itself, \
+         `(application)` for others; a script without a name has no package. Java: the package of the class, for an array \
+         that of its elements; an object that represents a class belongs to that class. .NET: the module that defines the \
+         type.",
+        "Other objects (plain objects, arrays, strings, parts of the runtime) have no owner of their own.",
+        "Each byte goes to one owner for `retained_bytes`: to the object's own, or to that of its nearest dominator with a \
+         stronger owner. Rules are stronger than packages, and packages of the program are stronger than packages of the \
+         Java platform, so a `java.util.HashMap` counts for the package that holds it. `(none)` takes what has no owner, \
+         `(unreachable)` takes garbage; `count`, `shallow_bytes` and `retained_bytes` each sum to the whole heap.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("owner", Type::Utf8, "Name; one in parentheses is not a package"),
+    required("count", Type::UInt64, "Objects of the owner, counted as in `classes`"),
+    required("shallow_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    required(
+        "retained_bytes",
+        Type::UInt64,
+        "Shallow sizes of all objects that count for the owner: its own, unless a stronger owner dominates them, and those without an owner that it dominates",
+    ),
+    optional(
+        "freed_bytes",
+        Type::UInt64,
+        "Shallow sizes of all objects that no root would reach if the owner's objects were gone; computed for the 252 largest owners, null for others, `(none)` and `(unreachable)`",
+    ),
+    optional(
+        "allocated_bytes",
+        Type::UInt64,
+        "Bytes that the owner's functions allocated: each allocation counts for the innermost function of its stack that has an owner, the strongest kind of owner first; null if allocations were not tracked",
+    ),
+];
+
+/// The columns, as Arrow knows them.
+#[must_use]
+pub fn schema() -> SchemaRef {
+    TABLE.schema()
+}
 
 /// What belongs to nobody.
 pub const NONE: &str = "(none)";
@@ -30,28 +69,6 @@ pub const APPLICATION: &str = "(application)";
 pub const NODE: &str = "node";
 /// Java classes that are in no package.
 pub const UNNAMED: &str = "(unnamed package)";
-
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `owner` | name; those in parentheses are no packages |
-/// | `count` | its own objects, as `classes` counts them |
-/// | `shallow_bytes` | sum of their sizes |
-/// | `retained_bytes` | sum of the sizes of all that counts for it: its own objects unless somebody stronger dominates them, and what has no owner of its own and is dominated by them |
-/// | `freed_bytes` | sum of the sizes of all that no root would reach any more if its own objects were not there; null beyond the owners that are looked at, and for `(none)` and `(unreachable)` |
-/// | `allocated_bytes` | bytes allocated while allocations were tracked, by the innermost owned function of the stack, the strongest kind of owner first; null where they were not |
-#[must_use]
-pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("owner", DataType::Utf8, false),
-        Field::new("count", DataType::UInt64, false),
-        Field::new("shallow_bytes", DataType::UInt64, false),
-        Field::new("retained_bytes", DataType::UInt64, false),
-        Field::new("freed_bytes", DataType::UInt64, true),
-        Field::new("allocated_bytes", DataType::UInt64, true),
-    ]))
-}
 
 /// One row, as the stage that finds owners hands it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -81,4 +98,32 @@ pub struct Origin {
     pub loader: u32,
     /// 1 where it is a part of the platform, which every program uses: its package owns only what no other package holds.
     pub platform: u32,
+}
+
+/// To whom objects belong: the first rule that fits, else, where that is wanted, the package that their code is in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRules {
+    /// Whether what fits no rule belongs to its package.
+    pub packages: bool,
+    /// The rules, in order.
+    pub rules: Vec<OwnerRule>,
+}
+
+/// A rule fits an object if, of each kind of pattern that it has, one fits. The patterns are globs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerRule {
+    /// The owner.
+    pub name: String,
+    /// Names of classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class: Vec<String>,
+    /// Paths of scripts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<String>,
+    /// Names of packages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub package: Vec<String>,
+    /// Names of classes of class loaders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loader: Vec<String>,
 }

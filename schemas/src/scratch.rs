@@ -11,21 +11,41 @@ use crate::containers::{ContainerRow, WeakEntryRow};
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 use crate::owners::{Origin, OwnerRow};
+use crate::roles::Roles;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
+
+/// What there is one of for each element of a column or an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// A node.
+    Node,
+    /// An edge, essential or not.
+    Edge,
+    /// Something of which there are few beside nodes and edges.
+    Few,
+}
 
 /// A typed name of a scratch column. `T` is the element as it lies on disk.
 pub struct Column<T> {
     /// File name inside the scratch folder.
     pub name: &'static str,
+    /// What it has one element of.
+    pub per: Per,
     element: PhantomData<fn() -> T>,
 }
 
 impl<T> Column<T> {
-    /// Names a column.
+    /// Names a column of few elements.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
-        Self { name, element: PhantomData }
+        Self::of(name, Per::Few)
+    }
+
+    /// Names a column.
+    #[must_use]
+    pub const fn of(name: &'static str, per: Per) -> Self {
+        Self { name, per, element: PhantomData }
     }
 }
 
@@ -38,206 +58,206 @@ impl<T> Clone for Column<T> {
 impl<T> Copy for Column<T> {}
 
 macro_rules! columns {
-    ($($(#[$doc:meta])* $name:ident: $element:ty = $file:literal;)*) => {
-        $($(#[$doc])* pub const $name: Column<$element> = Column::new($file);)*
+    ($($(#[$doc:meta])* $name:ident: $element:ty = $file:literal per $per:ident;)*) => {
+        $($(#[$doc])* pub const $name: Column<$element> = Column::of($file, Per::$per);)*
     };
 }
 
 columns! {
     /// Index into [`Facts::node_kinds`].
-    NODE_KIND: u8 = "node.kind";
+    NODE_KIND: u8 = "node.kind" per Node;
     /// The node's own name.
-    NODE_NAME: StringId = "node.name";
+    NODE_NAME: StringId = "node.name" per Node;
     /// The format's own object id or address.
-    NODE_ID: u64 = "node.id";
+    NODE_ID: u64 = "node.id" per Node;
     /// Size as the input states it, bytes.
-    NODE_SELF: u64 = "node.self";
+    NODE_SELF: u64 = "node.self" per Node;
     /// Size after the format's accounting rules (owned parts counted with their owner), bytes.
-    NODE_SHALLOW: u64 = "node.shallow";
+    NODE_SHALLOW: u64 = "node.shallow" per Node;
     /// Native memory held by the node alone, bytes. Only where [`Facts::has_native`].
-    NODE_NATIVE: u64 = "node.native";
+    NODE_NATIVE: u64 = "node.native" per Node;
     /// Number of outgoing edges, of every kind.
-    NODE_EDGE_COUNT: u32 = "node.edge_count";
+    NODE_EDGE_COUNT: u32 = "node.edge_count" per Node;
     /// Number of incoming edges, of every kind.
-    NODE_RETAINER_COUNT: u32 = "node.retainer_count";
+    NODE_RETAINER_COUNT: u32 = "node.retainer_count" per Node;
     /// 0 unknown, 1 attached, 2 detached, after propagation.
-    NODE_DETACHED: u8 = "node.detached";
+    NODE_DETACHED: u8 = "node.detached" per Node;
     /// Node of the allocation trace tree; 0 for none. Only where [`Facts::has_trace_nodes`].
-    NODE_TRACE: u32 = "node.trace";
+    NODE_TRACE: u32 = "node.trace" per Node;
     /// Row of the class table.
-    NODE_CLASS: ClassId = "node.class";
+    NODE_CLASS: ClassId = "node.class" per Node;
 
     /// Index into [`Facts::edge_kinds`].
-    EDGE_KIND: u8 = "edge.kind";
+    EDGE_KIND: u8 = "edge.kind" per Edge;
     /// String id of the edge's name, or its number where the kind is indexed ([`EdgeKind::indexed`]).
-    EDGE_NAME: u32 = "edge.name";
+    EDGE_NAME: u32 = "edge.name" per Edge;
     /// Target.
-    EDGE_TO: NodeId = "edge.to";
+    EDGE_TO: NodeId = "edge.to" per Edge;
     /// See [`edge_flags`].
-    EDGE_FLAGS: u8 = "edge.flags";
+    EDGE_FLAGS: u8 = "edge.flags" per Edge;
     /// Positions of the edges that carry [`edge_flags::PAIRED`], ascending.
-    PAIRED_EDGE: u64 = "paired.edge";
+    PAIRED_EDGE: u64 = "paired.edge" per Few;
     /// For each of [`PAIRED_EDGE`]: number of its pair, 0-based.
-    PAIRED_PAIR: u32 = "paired.pair";
+    PAIRED_PAIR: u32 = "paired.pair" per Few;
 
     /// Number of essential edges that leave each node, self edges excluded.
-    ESSENTIAL_DEGREE: u32 = "essential.degree";
+    ESSENTIAL_DEGREE: u32 = "essential.degree" per Node;
     /// Their targets, grouped by source in node order.
-    ESSENTIAL_TO: NodeId = "essential.to";
+    ESSENTIAL_TO: NodeId = "essential.to" per Edge;
     /// Nodes other than the root that no essential edge enters, ascending.
-    ESSENTIAL_ORPHAN: NodeId = "essential.orphan";
+    ESSENTIAL_ORPHAN: NodeId = "essential.orphan" per Few;
 
     /// How each of [`ESSENTIAL_TO`] is called: a position among the ways out of instances of its source's class, or one of
     /// [`edge_label`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
-    ESSENTIAL_LABEL: u8 = "essential.label";
+    ESSENTIAL_LABEL: u8 = "essential.label" per Edge;
     /// Names of those that are [`edge_label::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
-    ESSENTIAL_NAME: u32 = "essential.name";
+    ESSENTIAL_NAME: u32 = "essential.name" per Few;
     /// Where the ways out of instances of each class begin in [`CLASS_LABEL`], and the end of the last, by [`ClassId`].
-    CLASS_LABEL_START: u64 = "class.label.start";
+    CLASS_LABEL_START: u64 = "class.label.start" per Few;
     /// Names of the ways out of instances of classes.
-    CLASS_LABEL: StringId = "class.label";
+    CLASS_LABEL: StringId = "class.label" per Few;
 
     /// Nodes that have a source location, ascending.
-    LOCATION_NODE: NodeId = "location.node";
+    LOCATION_NODE: NodeId = "location.node" per Few;
     /// Their script.
-    LOCATION_SCRIPT: u32 = "location.script";
+    LOCATION_SCRIPT: u32 = "location.script" per Few;
     /// Their line, 0-based.
-    LOCATION_LINE: u32 = "location.line";
+    LOCATION_LINE: u32 = "location.line" per Few;
     /// Their column, 0-based.
-    LOCATION_COLUMN: u32 = "location.column";
+    LOCATION_COLUMN: u32 = "location.column" per Few;
 
     /// The allocation trace tree in preorder: id of each of its nodes.
-    TRACE_ID: u32 = "trace.id";
+    TRACE_ID: u32 = "trace.id" per Few;
     /// Row of the parent in these columns; `u32::MAX` for a root.
-    TRACE_PARENT: u32 = "trace.parent";
+    TRACE_PARENT: u32 = "trace.parent" per Few;
     /// Row in the trace functions.
-    TRACE_FUNCTION: u32 = "trace.function";
+    TRACE_FUNCTION: u32 = "trace.function" per Few;
     /// Allocations counted here.
-    TRACE_COUNT: u64 = "trace.count";
+    TRACE_COUNT: u64 = "trace.count" per Few;
     /// Bytes counted here.
-    TRACE_SIZE: u64 = "trace.size";
+    TRACE_SIZE: u64 = "trace.size" per Few;
     /// Trace functions: the format's id.
-    FUNCTION_ID: u32 = "function.id";
+    FUNCTION_ID: u32 = "function.id" per Few;
     /// Function name.
-    FUNCTION_NAME: StringId = "function.name";
+    FUNCTION_NAME: StringId = "function.name" per Few;
     /// Script name.
-    FUNCTION_SCRIPT_NAME: StringId = "function.script_name";
+    FUNCTION_SCRIPT_NAME: StringId = "function.script_name" per Few;
     /// Script id.
-    FUNCTION_SCRIPT: u32 = "function.script";
+    FUNCTION_SCRIPT: u32 = "function.script" per Few;
     /// Line, 0-based; `u32::MAX` for unknown.
-    FUNCTION_LINE: u32 = "function.line";
+    FUNCTION_LINE: u32 = "function.line" per Few;
     /// Column, 0-based; `u32::MAX` for unknown.
-    FUNCTION_COLUMN: u32 = "function.column";
+    FUNCTION_COLUMN: u32 = "function.column" per Few;
     /// Samples of the id counter over time: microseconds since the recording began.
-    SAMPLE_TIME: u64 = "sample.time";
+    SAMPLE_TIME: u64 = "sample.time" per Few;
     /// Last object id assigned by then.
-    SAMPLE_LAST_ID: u64 = "sample.last_id";
+    SAMPLE_LAST_ID: u64 = "sample.last_id" per Few;
 
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
-    DISTANCE_SEED: NodeId = "distance.seed";
+    DISTANCE_SEED: NodeId = "distance.seed" per Few;
 
     /// The equality graph, by which duplicates are found: for each node the first node with the same value. The value is
     /// all that can be compared without following a reference: type, numbers, text, the labels of the slots in their
     /// order, which of them are empty, and the targets that are compared by identity. Nodes that can be no duplicates
     /// stand for themselves.
-    EQUAL_VALUE: NodeId = "equal.value";
+    EQUAL_VALUE: NodeId = "equal.value" per Node;
     /// Number of slots of each node whose targets are looked into.
-    EQUAL_DEGREE: u32 = "equal.degree";
+    EQUAL_DEGREE: u32 = "equal.degree" per Node;
     /// Their targets in the order of labels, grouped by node in node order.
-    EQUAL_TO: NodeId = "equal.to";
+    EQUAL_TO: NodeId = "equal.to" per Edge;
     /// What the input does not tell of each node's value; see [`limits`]. Only where it does not tell something.
-    EQUAL_LIMITS: u8 = "equal.limits";
+    EQUAL_LIMITS: u8 = "equal.limits" per Node;
     /// Nodes in an order in which what a node reaches comes before it, strongly connected components together.
-    EQUAL_ORDER: NodeId = "equal.order";
+    EQUAL_ORDER: NodeId = "equal.order" per Node;
     /// Number of nodes of each component.
-    EQUAL_COMPONENT_SIZE: u32 = "equal.component_size";
+    EQUAL_COMPONENT_SIZE: u32 = "equal.component_size" per Node;
     /// Number of the component of each node; they are numbered in [`EQUAL_ORDER`].
-    EQUAL_COMPONENT: u32 = "equal.component";
+    EQUAL_COMPONENT: u32 = "equal.component" per Node;
     /// A node that stands for all that may be duplicates of each node: what stands for different ones is none.
-    EQUAL_CANDIDATE: NodeId = "equal.candidate";
+    EQUAL_CANDIDATE: NodeId = "equal.candidate" per Node;
     /// A node that each node is proved to be a duplicate of, or itself.
-    EQUAL_CERTIFICATE: NodeId = "equal.certificate";
+    EQUAL_CERTIFICATE: NodeId = "equal.certificate" per Node;
     /// A node that stands for the group of each node: its duplicates, or where that stays open, its class.
-    EQUAL_GROUP: NodeId = "equal.group";
+    EQUAL_GROUP: NodeId = "equal.group" per Node;
     /// Nodes that stand for groups that stay open, ascending.
-    EQUAL_UNDECIDED: NodeId = "equal.undecided";
+    EQUAL_UNDECIDED: NodeId = "equal.undecided" per Few;
     /// Why each of them does; see [`limits`].
-    EQUAL_UNDECIDED_REASON: u8 = "equal.undecided_reason";
+    EQUAL_UNDECIDED_REASON: u8 = "equal.undecided_reason" per Few;
     /// Set of duplicates that each node is in; [`SetId::NONE`] for none.
-    EQUAL_SET: SetId = "equal.set";
+    EQUAL_SET: SetId = "equal.set" per Node;
     /// Rows of the sets of duplicates, by [`SetId`].
-    SET_ROW: SetRow = "set.row";
+    SET_ROW: SetRow = "set.row" per Few;
     /// Members of the sets, those of a set together, ascending.
-    SET_MEMBER: NodeId = "set.member";
+    SET_MEMBER: NodeId = "set.member" per Few;
     /// Nodes of each class that are in a set, by [`ClassId`].
-    CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count";
+    CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count" per Few;
     /// Their shallow sizes, bytes.
-    CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes";
+    CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes" per Few;
 
-    /// Collections of objects, by node. Only where rules of findings look at them.
-    CONTAINER_ROW: ContainerRow = "container.row";
+    /// Containers, by node. Only where rules of findings look at them.
+    CONTAINER_ROW: ContainerRow = "container.row" per Few;
     /// Entries of weak maps. Only where the format has such, and rules of findings look at them.
-    WEAK_ENTRY_ROW: WeakEntryRow = "weak_entry.row";
+    WEAK_ENTRY_ROW: WeakEntryRow = "weak_entry.row" per Few;
 
     /// Threads, ascending. Only where the format has threads, as the other columns of them.
-    THREAD_NODE: NodeId = "thread.node";
+    THREAD_NODE: NodeId = "thread.node" per Few;
     /// How many references from their stacks hold objects.
-    THREAD_LOCALS: u64 = "thread.locals";
+    THREAD_LOCALS: u64 = "thread.locals" per Few;
     /// How many frames their stacks have.
-    THREAD_FRAME_COUNT: u32 = "thread.frame_count";
+    THREAD_FRAME_COUNT: u32 = "thread.frame_count" per Few;
     /// The frames as text, those of one thread together, the innermost first; [`StringId::NONE`] for unknown ones.
-    THREAD_FRAME: StringId = "thread.frame";
+    THREAD_FRAME: StringId = "thread.frame" per Few;
 
     /// Rows of classes, by retained size, largest first.
-    CLASS_ROW: ClassRow = "class.row";
+    CLASS_ROW: ClassRow = "class.row" per Few;
     /// Whether a class is a big one, by [`ClassId`].
-    CLASS_BIG: u8 = "class.big";
+    CLASS_BIG: u8 = "class.big" per Few;
     /// Whether a node's retained size counts for its class: it is an instance that no other instance dominates.
-    NODE_OUTERMOST: u8 = "node.outermost";
+    NODE_OUTERMOST: u8 = "node.outermost" per Node;
     /// For each node the one before it on the shortest path from a root; [`NodeId::NONE`] where a path begins.
-    PATH_PARENT: NodeId = "path.parent";
+    PATH_PARENT: NodeId = "path.parent" per Node;
     /// What leads from that node to this one: a string id, or one of [`label`](crate::chains::label).
-    PATH_LABEL: u32 = "path.label";
+    PATH_LABEL: u32 = "path.label" per Node;
     /// Rows of chains.
-    CHAIN_ROW: ChainRow = "chain.row";
+    CHAIN_ROW: ChainRow = "chain.row" per Few;
     /// Elements of their paths.
-    CHAIN_ELEMENT: Element = "chain.element";
+    CHAIN_ELEMENT: Element = "chain.element" per Few;
     /// Classes: display name.
-    CLASS_NAME: StringId = "class.name";
+    CLASS_NAME: StringId = "class.name" per Few;
 
     /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes tell.
-    CLASS_ORIGIN: u32 = "class.origin";
+    CLASS_ORIGIN: u32 = "class.origin" per Few;
     /// Nodes that come from somewhere in particular, whatever their class says, ascending.
-    ORIGIN_NODE: NodeId = "origin.node";
+    ORIGIN_NODE: NodeId = "origin.node" per Few;
     /// Where each of them comes from: a row of [`ORIGIN`].
-    ORIGIN_OF_NODE: u32 = "origin.of_node";
+    ORIGIN_OF_NODE: u32 = "origin.of_node" per Few;
     /// The places from which code comes.
-    ORIGIN: Origin = "origin";
+    ORIGIN: Origin = "origin" per Few;
     /// Where the trace functions come from: a row of [`ORIGIN`], or `u32::MAX`.
-    FUNCTION_ORIGIN: u32 = "function.origin";
+    FUNCTION_ORIGIN: u32 = "function.origin" per Few;
     /// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
-    OWNER_ROW: OwnerRow = "owner.row";
+    OWNER_ROW: OwnerRow = "owner.row" per Few;
 
     /// Node at each preorder position.
-    PREORDER_NODE: NodeId = "preorder.node";
+    PREORDER_NODE: NodeId = "preorder.node" per Node;
     /// Depth-first parent of each preorder position; the root's is itself.
-    PREORDER_PARENT: Preorder = "preorder.parent";
+    PREORDER_PARENT: Preorder = "preorder.parent" per Node;
     /// Preorder position of each node, [`Preorder::NONE`] where the search does not reach it.
-    NODE_PREORDER: Preorder = "node.preorder";
+    NODE_PREORDER: Preorder = "node.preorder" per Node;
     /// Number of predecessors of each preorder position, from the last position down to position 1.
-    RETAINERS_DEGREE: u32 = "retainers.degree";
+    RETAINERS_DEGREE: u32 = "retainers.degree" per Node;
     /// The predecessors themselves in the same order, each group ascending by source node and edge position.
-    RETAINERS_FROM: Preorder = "retainers.from";
+    RETAINERS_FROM: Preorder = "retainers.from" per Edge;
     /// Immediate dominator of each preorder position; the root's is itself.
-    PREORDER_DOMINATOR: Preorder = "preorder.dominator";
+    PREORDER_DOMINATOR: Preorder = "preorder.dominator" per Node;
     /// Immediate dominator of each node; the root's, and that of nodes out of reach, is the root.
-    NODE_DOMINATOR: NodeId = "node.dominator";
+    NODE_DOMINATOR: NodeId = "node.dominator" per Node;
     /// Retained size, bytes.
-    NODE_RETAINED: u64 = "node.retained";
+    NODE_RETAINED: u64 = "node.retained" per Node;
     /// Retained native size, bytes. Only where [`Facts::has_native`].
-    NODE_RETAINED_NATIVE: u64 = "node.retained_native";
+    NODE_RETAINED_NATIVE: u64 = "node.retained_native" per Node;
     /// Distance from the user's roots; [`NO_DISTANCE`] where unset.
-    NODE_DISTANCE: i32 = "node.distance";
+    NODE_DISTANCE: i32 = "node.distance" per Node;
 }
 
 /// [`NODE_DISTANCE`] of a node that no search reached.
@@ -281,6 +301,12 @@ pub mod documents {
     pub const LARGEST: &str = "largest.json";
     /// A list of [`Finding`](crate::findings::Finding)s, the most severe first.
     pub const FINDINGS: &str = "findings.json";
+    /// The [`Totals`](crate::run::Totals) of an analysis.
+    pub const TOTALS: &str = "totals.json";
+    /// The run's [`Summary`](crate::run::Summary), without what only the engine knows.
+    pub const SUMMARY: &str = "summary.json";
+    /// A [`Replay`](crate::run::Replay).
+    pub const REPLAY: &str = "replay_summary.json";
 }
 
 /// Bits of [`EQUAL_LIMITS`], and of the reasons why a set of duplicates is only a possible one.
@@ -357,8 +383,6 @@ pub struct Facts {
     pub essential_edge_count: u64,
     /// Number of strings in the input.
     pub string_count: u64,
-    /// Number of classes.
-    pub class_count: u64,
     /// Number of root references.
     pub root_count: u64,
     /// The root of the graph of essential edges.
@@ -371,6 +395,9 @@ pub struct Facts {
     pub synthetic_kinds: Vec<u8>,
     /// Node kinds that are parts of the runtime, which no program made: never big classes.
     pub internal_kinds: Vec<u8>,
+    /// What part its classes and kinds play.
+    #[serde(default)]
+    pub roles: Roles,
     /// Where distances start, in order.
     pub distance_seeds: Vec<DistanceSeed>,
     /// Whether the input holds garbage too: then nodes that the root does not hold are unreachable. Where it holds live

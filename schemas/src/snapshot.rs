@@ -1,66 +1,82 @@
-//! Table `snapshot`: one row, the run itself. The only table with measured columns (`wall_seconds`,
-//! `peak_rss_bytes`, `stages`), so the only one whose bytes differ between two runs on the same input.
+//! Table `snapshot`.
 
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
-use std::sync::Arc;
+use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::{Fields, SchemaRef};
 
 /// File name inside a run.
-pub const FILE: &str = "snapshot.parquet";
+pub const FILE: &str = TABLE.file;
+
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "snapshot",
+    file: "snapshot.parquet",
+    row: "run, so exactly one",
+    order: "",
+    runs: Runs::Analyze,
+    condition: None,
+    notes: &[
+        "`wall_seconds`, `peak_rss_bytes` and `stages` are measurements, so the bytes of this table differ between two \
+         runs on the same input. Those of all other tables do not.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("snapshot", Type::Utf8, "Name of the run"),
+    required("release", Type::Utf8, "Release that it belongs to"),
+    required("source", Type::Utf8, "The input, as the command line named it"),
+    required("format", Type::Utf8, "Format of the input"),
+    optional("format_version", Type::Utf8, "Its version; null if the input states none"),
+    required("input_bytes", Type::UInt64, "Size of the input as stored"),
+    required("content_bytes", Type::UInt64, "Size of the input after decompression"),
+    required("input_hash", Type::Utf8, "XXH3-128 of the input as stored, hexadecimal"),
+    required("node_count", Type::UInt64, "Nodes"),
+    required("edge_count", Type::UInt64, "Edges"),
+    required("root_count", Type::UInt64, "References from roots"),
+    required("string_count", Type::UInt64, "Strings in the input"),
+    required("shallow_bytes", Type::UInt64, "Sum of `shallow_bytes` over all nodes"),
+    optional("native_bytes", Type::UInt64, "Sum of `native_bytes`; null if the input does not tell"),
+    required("reachable_count", Type::UInt64, "Reachable nodes"),
+    required("reachable_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    required("unreachable_count", Type::UInt64, "Unreachable nodes"),
+    required("unreachable_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    optional("captured_at", Type::Timestamp, "When the snapshot was taken; null if the input does not say"),
+    optional(
+        "referents",
+        Type::Utf8,
+        "Whether weak, soft and phantom references keep their referents alive: `hold` or `skip`; null if the format leaves no choice",
+    ),
+    required(
+        "partial",
+        Type::Boolean,
+        "Whether the run covers only the readable part of a damaged input (`--salvage`)",
+    ),
+    optional("partial_reason", Type::Utf8, "What a partial run leaves out"),
+    required("labels", Type::Map, "Labels from the command line"),
+    required("options", Type::Utf8, "Options that shaped the result, JSON"),
+    required("heaplake_version", Type::Utf8, "Version of heaplake that wrote the run"),
+    required("wall_seconds", Type::Float64, "Elapsed time of the analysis, seconds"),
+    optional("peak_rss_bytes", Type::UInt64, "Largest resident set of the process"),
+    required("stages", Type::List(&STAGE), "What each stage took"),
+];
+
+/// The columns, as Arrow knows them.
+#[must_use]
+pub fn schema() -> SchemaRef {
+    TABLE.schema()
+}
+
+const STAGE: Type = Type::Struct(STAGE_FIELDS);
+
+const STAGE_FIELDS: &[ColumnSchema] = &[
+    required("name", Type::Utf8, "Name of the stage"),
+    required("seconds", Type::Float64, "Elapsed time, seconds"),
+    required("rows", Type::UInt64, "What the stage worked on: nodes, edges, sets, …"),
+    required("spilled_bytes", Type::UInt64, "Bytes that it wrote to temporary files"),
+];
 
 /// Fields of one entry of `stages`.
 #[must_use]
 pub fn stage_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("name", DataType::Utf8, false),
-        Field::new("seconds", DataType::Float64, false),
-        Field::new("rows", DataType::UInt64, false),
-        Field::new("spilled_bytes", DataType::UInt64, false),
-    ])
-}
-
-/// The columns. `referents` says whether weak references hold (`hold`) or not (`skip`), where the format leaves the choice;
-/// a `partial` run is on the readable part of a damaged input, `partial_reason` says what it leaves out. `input_bytes` and `input_hash` (XXH3-128, hexadecimal) are those of the file as stored,
-/// `content_bytes` is the size after decompression; `options` is the JSON text of what shaped the result.
-#[must_use]
-pub fn schema() -> SchemaRef {
-    let required = |name, data_type| Field::new(name, data_type, false);
-    let optional = |name, data_type| Field::new(name, data_type, true);
-    let entries = Field::new(
-        "entries",
-        DataType::Struct(Fields::from(vec![
-            Field::new("keys", DataType::Utf8, false),
-            Field::new("values", DataType::Utf8, true),
-        ])),
-        false,
-    );
-    Arc::new(Schema::new(vec![
-        required("snapshot", DataType::Utf8),
-        required("release", DataType::Utf8),
-        required("source", DataType::Utf8),
-        required("format", DataType::Utf8),
-        optional("format_version", DataType::Utf8),
-        required("input_bytes", DataType::UInt64),
-        required("content_bytes", DataType::UInt64),
-        required("input_hash", DataType::Utf8),
-        required("node_count", DataType::UInt64),
-        required("edge_count", DataType::UInt64),
-        required("root_count", DataType::UInt64),
-        required("string_count", DataType::UInt64),
-        required("shallow_bytes", DataType::UInt64),
-        optional("native_bytes", DataType::UInt64),
-        required("reachable_count", DataType::UInt64),
-        required("reachable_bytes", DataType::UInt64),
-        required("unreachable_count", DataType::UInt64),
-        required("unreachable_bytes", DataType::UInt64),
-        optional("captured_at", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))),
-        optional("referents", DataType::Utf8),
-        required("partial", DataType::Boolean),
-        optional("partial_reason", DataType::Utf8),
-        required("labels", DataType::Map(Arc::new(entries), false)),
-        required("options", DataType::Utf8),
-        required("heaplake_version", DataType::Utf8),
-        required("wall_seconds", DataType::Float64),
-        optional("peak_rss_bytes", DataType::UInt64),
-        required("stages", DataType::List(Arc::new(Field::new("item", DataType::Struct(stage_fields()), false)))),
-    ]))
+    table::fields(STAGE_FIELDS)
 }

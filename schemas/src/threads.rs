@@ -1,26 +1,45 @@
-//! Table `threads`: one row per thread, sorted by `node`. Only for formats that know of threads.
+//! Table `threads`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::{Field, SchemaRef};
 
 /// File name inside a run.
-pub const FILE: &str = "threads.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns: `node` is that of the thread's object, `name` its name; `frames` its stack, the innermost frame first, null
-/// where a frame is not known; `locals` is the number of references from its stack; `retained_bytes` as in `nodes`.
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "threads",
+    file: "threads.parquet",
+    row: "thread",
+    order: "`node`",
+    runs: Runs::Analyze,
+    condition: Some("for dumps of Java heaps"),
+    notes: &[],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("node", Type::UInt32, "`node` of the thread's object"),
+    optional("name", Type::Utf8, "Name of the thread"),
+    required(
+        "frames",
+        Type::ListOfOptional(&FRAME),
+        "Stack, innermost frame first; a frame that the dump does not describe is null",
+    ),
+    required("locals", Type::UInt64, "References from the stack"),
+    required("retained_bytes", Type::UInt64, "As in `nodes`"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("node", DataType::UInt32, false),
-        Field::new("name", DataType::Utf8, true),
-        Field::new("frames", DataType::List(Arc::new(frame())), false),
-        Field::new("locals", DataType::UInt64, false),
-        Field::new("retained_bytes", DataType::UInt64, false),
-    ]))
+    TABLE.schema()
 }
+
+const FRAME: Type = Type::Utf8;
 
 /// An element of `frames`.
 #[must_use]
 pub fn frame() -> Field {
-    Field::new("item", DataType::Utf8, true)
+    table::element(&FRAME, true)
 }

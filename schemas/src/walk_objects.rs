@@ -1,33 +1,38 @@
-//! Table `walk_objects`: one row per object of every walk of the heap, by collection and address. Only with
-//! `heaplake replay --tracks` on traces that report moves and survivors and have such walks.
-//!
-//! `object` is the same in all walks, whatever became of the address, so two walks of one process are joined by it.
+//! Table `walk_objects`.
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use std::sync::Arc;
+use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
-pub const FILE: &str = "walk_objects.parquet";
+pub const FILE: &str = TABLE.file;
 
-/// The columns.
-///
-/// | column | unit and meaning |
-/// |---|---|
-/// | `gc` | the collection at whose end the heap was walked, as in `collections` |
-/// | `address` | where the object is then; the `id` of its node where that walk is analysed as a snapshot |
-/// | `object` | number of its allocation, as in `object_tracks`; null for one that the trace has no allocation of |
-/// | `type_id`, `bytes` | its type, as in `allocation_types`, and its size; null likewise |
+/// The table.
+pub const TABLE: TableSchema = TableSchema {
+    name: "walk_objects",
+    file: "walk_objects.parquet",
+    row: "object of a heap walk",
+    order: "`gc`, then `address`",
+    runs: Runs::Replay,
+    condition: Some("with `--tracks`, for traces with moves, survivors and heap walks"),
+    notes: &[
+        "`object` is the same in all walks, whatever the address, so it joins two walks of one process. `address` joins a \
+         walk with the `nodes` of `heaplake analyze --walk`.",
+    ],
+    columns: COLUMNS,
+};
+
+const COLUMNS: &[ColumnSchema] = &[
+    required("gc", Type::UInt32, "Collection at whose end the heap was walked, as in `collections`"),
+    required("address", Type::UInt64, "Address at that moment; `id` in the `nodes` of the same walk"),
+    optional("object", Type::UInt32, "Object, as in `object_tracks`; null if the trace has no allocation of it"),
+    optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
+    optional("bytes", Type::UInt64, "Size; null likewise"),
+];
+
+/// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    let id = |name, nullable| Field::new(name, DataType::UInt32, nullable);
-    let number = |name, nullable| Field::new(name, DataType::UInt64, nullable);
-    Arc::new(Schema::new(vec![
-        id("gc", false),
-        number("address", false),
-        id("object", true),
-        id("type_id", true),
-        number("bytes", true),
-    ]))
+    TABLE.schema()
 }
 
 /// One row, as the stage that replays a trace hands it on; `u32::MAX` and [`ABSENT`](crate::replay::ABSENT) stand for

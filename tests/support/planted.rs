@@ -1,6 +1,6 @@
 //! Generated snapshots whose right numbers are known by construction.
 
-use super::Table;
+use crate::table::Table;
 use heaplake_generator::file;
 use heaplake_generator::plan::{Plan, Shape, Target};
 use std::fs::File;

@@ -1,12 +1,13 @@
 //! Heap dumps of Java virtual machines: heaplake in several settings against the floor and other programs.
 
 use crate::contest::{self, Entry, Outcome};
-use crate::end_to_end::{self, FLOOR, ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
+use crate::end_to_end;
 use crate::files::Snapshot;
 use crate::goals::{self, Goal, Measured};
 use crate::machine;
 use crate::peers::{self, ANALYZER, MAT, SLURP};
 use crate::report::{Section, megabytes, ratio};
+use crate::settings::{FLOOR, ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 use anyhow::Result;
 use clap::Args;
 use std::env;

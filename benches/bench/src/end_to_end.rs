@@ -6,23 +6,13 @@ use crate::goals::{self, Measured};
 use crate::machine;
 use crate::peers;
 use crate::report::{NONE, Section, megabytes, number, ratio};
+use crate::settings::{FLOOR, ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 use anyhow::Result;
 use clap::Args;
 use heaplake::memory::Size;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-/// Name of the rows for reading alone.
-pub const FLOOR: &str = "reading the file";
-/// Name of the rows that all others are held against.
-pub const ONE_THREAD: &str = "heaplake --threads 1";
-/// Name of the rows with two threads.
-pub const TWO_THREADS: &str = "heaplake --threads 2";
-/// Name of the rows with little memory.
-pub const SMALL_MEMORY: &str = "heaplake --memory 256MiB";
-/// Name of the rows for what other programs compute too: sizes and classes, nothing else.
-pub const SIZES_ONLY: &str = "heaplake --threads 1 --duplicates none --tables nodes,classes,snapshot";
 
 /// Options of `end-to-end`.
 #[derive(Args)]

@@ -1,9 +1,9 @@
 //! What heaplake promises itself, held against what was measured.
 
 use crate::contest::Outcome;
-use crate::end_to_end::{ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 use crate::peers;
 use crate::report::{NONE, Section, number, ratio};
+use crate::settings::{ONE_THREAD, SIZES_ONLY, SMALL_MEMORY, TWO_THREADS};
 
 /// In smaller files starting up and opening files is most of what is measured.
 const SMALLEST: u64 = 50_000_000;

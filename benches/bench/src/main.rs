@@ -8,7 +8,9 @@
 //! that they get into the same report as the rest, beside the floors that they are held against.
 
 mod answers;
+mod before_after;
 mod contest;
+mod critical_path;
 mod dumps;
 mod end_to_end;
 mod files;
@@ -21,6 +23,7 @@ mod peers;
 mod replay;
 mod report;
 mod scale;
+mod settings;
 mod well_formed;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +56,10 @@ enum Command {
     EndToEnd(end_to_end::Options),
     /// Heap dumps of Java virtual machines: the engine, the floor, the goals, other programs
     Dumps(dumps::Options),
+    /// Two builds of heaplake on the same inputs: times and memory of one against those of the other
+    BeforeAfter(before_after::Options),
+    /// What bounds the time of a run on many cores, from the times of its stages
+    CriticalPath(critical_path::Options),
     /// Files much larger than memory: time, memory, and whether the answers are right
     Scale(scale::Options),
     /// Replays of generated traces: allocations per second, memory, and whether the answers are right
@@ -69,6 +76,8 @@ fn main() -> ExitCode {
         Command::Measure(options) => return measure::main(&options),
         Command::EndToEnd(options) => end_to_end::run(&options),
         Command::Dumps(options) => dumps::run(&options),
+        Command::BeforeAfter(options) => before_after::run(&options),
+        Command::CriticalPath(options) => critical_path::run(&options),
         Command::Scale(options) => scale::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Kernels(options) => kernels::run(&options),

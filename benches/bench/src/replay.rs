@@ -1,18 +1,19 @@
 //! Traces: replays in several settings against the floor, and whether the answers are right.
 
 use crate::contest::{self, Entry, Outcome};
-use crate::end_to_end::{self, FLOOR};
+use crate::end_to_end;
 use crate::files::{self, Snapshot};
 use crate::goals::{self, Goal, Measured};
 use crate::machine;
 use crate::measure;
 use crate::report::{Section, megabytes, number, ratio};
+use crate::settings::FLOOR;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use heaplake::memory::Size;
 use heaplake_generator::trace::{self, Answers, Plan};
 use heaplake_kit::StageError;
-use heaplake_publish::reader::Reader;
+use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::{allocation_types, collections};
 use std::collections::BTreeMap;
 use std::env;
@@ -157,18 +158,19 @@ fn check(options: &Options, trace: &Snapshot, answers: &Answers) -> Result<()> {
 
 fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
     let (mut types, mut live, mut dead) = (BTreeMap::new(), Vec::new(), Vec::new());
-    let mut rows = Reader::open(run, allocation_types::FILE)?;
+    let columns = ["type", "allocated_count", "exact_bytes"];
+    let mut rows = Reader::open(&run.join(allocation_types::FILE))?.columns(&columns)?;
     while let Some(batch) = rows.batch()? {
         let (counts, bytes) = (batch.u64s("allocated_count")?, batch.u64s("exact_bytes")?);
-        for (at, name) in batch.texts("type")?.into_iter().enumerate() {
+        for (at, name) in batch.texts("type")?.iter().enumerate() {
             let number = name.unwrap_or_default().trim_start_matches("Generated.Type").parse().unwrap_or(u64::MAX);
-            types.insert(number, (counts[at].unwrap_or(0), bytes[at].unwrap_or(0)));
+            types.insert(number, (value(counts, at).unwrap_or(0), value(bytes, at).unwrap_or(0)));
         }
     }
-    let mut rows = Reader::open(run, collections::FILE)?;
+    let mut rows = Reader::open(&run.join(collections::FILE))?.columns(&["live_objects", "dead_objects"])?;
     while let Some(batch) = rows.batch()? {
-        live.extend(batch.u64s("live_objects")?.into_iter().flatten());
-        dead.extend(batch.u64s("dead_objects")?.into_iter().flatten());
+        live.extend(batch.u64s("live_objects")?.iter().flatten());
+        dead.extend(batch.u64s("dead_objects")?.iter().flatten());
     }
     Ok(types == answers.types && live == answers.live && dead == answers.dead)
 }

@@ -2,12 +2,13 @@
 
 use crate::answers::{self, Verdict};
 use crate::contest::failure;
-use crate::end_to_end::{FLOOR, analysis};
+use crate::end_to_end::analysis;
 use crate::files::{self, Snapshot};
 use crate::group::Group;
 use crate::machine;
 use crate::measure::{self, Cost, Run};
 use crate::report::{self, NONE, Section, megabytes, number, ratio};
+use crate::settings::FLOOR;
 use anyhow::{Context, Result};
 use clap::Args;
 use heaplake::memory::Size;
@@ -157,36 +158,35 @@ fn table(section: &mut Section, points: &[Point]) {
         "wall / first",
         "answers",
     ];
-    let rows: Vec<_> = points
-        .iter()
-        .map(|point| {
-            let run = point.outcome.as_ref().ok();
-            let count =
-                |of: fn(&run::Summary) -> u64| run.map_or_else(|| NONE.to_owned(), |(run, _)| of(run).to_string());
-            [
-                point.name.clone(),
-                point.limit.to_string(),
-                megabytes(Some(point.bytes as f64)),
-                count(|run| run.node_count),
-                count(|run| run.edge_count),
-                number(run.map(|_| point.cost.cpu_seconds)),
-                number(run.map(|_| point.cost.wall_seconds)),
-                megabytes(run.map(|_| point.cost.max_rss_bytes as f64)),
-                number(run.and_then(|(run, _)| ratio(Some(run.scratch_bytes as f64), Some(point.bytes as f64)))),
-                number(run.and_then(|_| ratio(Some(point.cost.cpu_seconds), Some(point.floor.cpu_seconds)))),
-                number(run.and_then(|_| {
-                    let first = points.iter().find(|first| first.name == point.name && first.outcome.is_ok());
-                    ratio(Some(point.cost.wall_seconds), first.map(|first| first.cost.wall_seconds))
-                })),
-                match &point.outcome {
-                    Ok((_, verdict)) if verdict.wrong.is_empty() => format!("all {} right", verdict.compared),
-                    Ok((_, verdict)) => format!("**{} of {} wrong**", verdict.wrong.len(), verdict.compared),
-                    Err(_) => "no result".to_owned(),
-                },
-            ]
-        })
-        .collect();
+    let rows: Vec<_> = points.iter().map(|point| row(point, points)).collect();
     section.table(head, &rows);
+}
+
+/// The cells of a point in the columns of [`table`].
+fn row(point: &Point, points: &[Point]) -> [String; 12] {
+    let run = point.outcome.as_ref().ok();
+    let count = |of: fn(&run::Summary) -> u64| run.map_or_else(|| NONE.to_owned(), |(run, _)| of(run).to_string());
+    [
+        point.name.clone(),
+        point.limit.to_string(),
+        megabytes(Some(point.bytes as f64)),
+        count(|run| run.node_count),
+        count(|run| run.edge_count),
+        number(run.map(|_| point.cost.cpu_seconds)),
+        number(run.map(|_| point.cost.wall_seconds)),
+        megabytes(run.map(|_| point.cost.max_rss_bytes as f64)),
+        number(run.and_then(|(run, _)| ratio(Some(run.scratch_bytes as f64), Some(point.bytes as f64)))),
+        number(run.and_then(|_| ratio(Some(point.cost.cpu_seconds), Some(point.floor.cpu_seconds)))),
+        number(run.and_then(|_| {
+            let first = points.iter().find(|first| first.name == point.name && first.outcome.is_ok());
+            ratio(Some(point.cost.wall_seconds), first.map(|first| first.cost.wall_seconds))
+        })),
+        match &point.outcome {
+            Ok((_, verdict)) if verdict.wrong.is_empty() => format!("all {} right", verdict.compared),
+            Ok((_, verdict)) => format!("**{} of {} wrong**", verdict.wrong.len(), verdict.compared),
+            Err(_) => "no result".to_owned(),
+        },
+    ]
 }
 
 /// How everything grows from each size to the next under the same limit.

@@ -23,10 +23,10 @@ pub struct Fact {
     /// Own bytes after the adjustment for owned nodes.
     #[serde(rename = "shallow_bytes")]
     pub shallow: u64,
-    /// Bytes that would go with it.
+    /// Retained size in bytes.
     #[serde(rename = "retained_bytes")]
     pub retained: u64,
-    /// Shortest way from the user roots; none where no such way exists.
+    /// Distance from the user roots; none where no path exists.
     pub distance: Option<u64>,
     /// Immediate dominator's ordinal; the root's own is the root.
     pub dominator: u64,

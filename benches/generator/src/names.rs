@@ -5,9 +5,9 @@
 
 macro_rules! names {
     ($($id:ident = $text:expr,)*) => {
-        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "only counts the names")]
-        enum Position { $($id,)* }
-        $(#[doc = concat!("The string `", $text, "`.")] pub const $id: u64 = Position::$id as u64;)*
+        $(#[doc = concat!("The string `", $text, "`.")] pub const $id: u64 = place(stringify!($id));)*
+        /// The names of the constants in table order.
+        const CONSTANTS: &[&str] = &[$(stringify!($id),)*];
         /// The fixed names in table order.
         pub const FIXED: &[&str] = &[$($text,)*];
     };
@@ -171,6 +171,23 @@ names! {
     C_DUP_RING = "DupRing",
     C_DUP_RING_NODE = "DupRingNode",
     C_NEAR_MISS = "NearMiss",
+}
+
+/// The place of a constant among [`CONSTANTS`].
+const fn place(constant: &str) -> u64 {
+    let mut at = 0;
+    while !is_same(CONSTANTS[at].as_bytes(), constant.as_bytes()) {
+        at += 1;
+    }
+    at as u64
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// How many index names there are; slots past them are written as hidden edges, which carry a number.

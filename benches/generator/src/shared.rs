@@ -13,9 +13,7 @@ use crate::sink::{NodeType, Sink};
 pub mod class {
     macro_rules! classes {
         ($($id:ident,)*) => {
-            #[expect(non_camel_case_types, reason = "only counts the classes")]
-            enum Position { $($id,)* }
-            $(#[doc = concat!("Place of ", stringify!($id), ".")] pub const $id: u64 = Position::$id as u64;)*
+            $(#[doc = concat!("Place of ", stringify!($id), ".")] pub const $id: u64 = place(crate::names::$id);)*
             /// The name of each class, as a string index.
             pub const CLASSES: &[u64] = &[$(crate::names::$id,)*];
         };
@@ -27,6 +25,15 @@ pub mod class {
         C_CAROUSEL, C_SLIDE, C_HTML_DIV, C_CACHE_ENTRY, C_MODULE, C_ORDER_LINE, C_LOG_BUFFER,
         C_VIEW_REGISTRY, C_VIEW_KEY, C_VIEW_STATE, C_SUBJECT, C_DETAIL, C_ISLAND, C_WIDGET,
         C_DUP_FLAG, C_DUP_LIST, C_DUP_LIST_NODE, C_DUP_TREE_NODE, C_DUP_RING, C_DUP_RING_NODE, C_NEAR_MISS,
+    }
+
+    /// The place of the class of that name.
+    const fn place(name: u64) -> u64 {
+        let mut at = 0;
+        while CLASSES[at] != name {
+            at += 1;
+        }
+        at as u64
     }
 }
 pub use class::CLASSES;
@@ -66,23 +73,36 @@ const BUILTIN_COUNT: u64 = 8;
 const PALETTE: u64 = FIRST_BUILTIN + BUILTIN_COUNT;
 const META_MAP: u64 = PALETTE;
 /// Maps of what is not a JavaScript object: hidden nodes that hundreds of thousands of nodes point at.
-#[expect(missing_docs, reason = "each is the map of what it is called")]
 pub mod map {
     use super::PALETTE;
 
+    /// Map of strings.
     pub const STRING: u64 = PALETTE + 1;
+    /// Map of concatenated strings.
     pub const CONS_STRING: u64 = PALETTE + 2;
+    /// Map of heap numbers.
     pub const NUMBER: u64 = PALETTE + 3;
+    /// Map of hidden arrays.
     pub const FIXED_ARRAY: u64 = PALETTE + 4;
+    /// Map of true, false, null and undefined.
     pub const ODDBALL: u64 = PALETTE + 5;
+    /// Map of code.
     pub const CODE: u64 = PALETTE + 6;
+    /// Map of symbols.
     pub const SYMBOL: u64 = PALETTE + 7;
+    /// Map of big integers.
     pub const BIGINT: u64 = PALETTE + 8;
+    /// Map of hash tables.
     pub const HASH_TABLE: u64 = PALETTE + 9;
+    /// Map of the tables of weak maps.
     pub const EPHEMERON_TABLE: u64 = PALETTE + 10;
+    /// Map of property arrays.
     pub const PROPERTY_ARRAY: u64 = PALETTE + 11;
+    /// Map of pairs of getter and setter.
     pub const ACCESSOR_PAIR: u64 = PALETTE + 12;
+    /// Map of contexts of functions.
     pub const CONTEXT: u64 = PALETTE + 13;
+    /// Map of slices of other strings.
     pub const SLICED_STRING: u64 = PALETTE + 14;
 }
 const HIDDEN_MAPS: u64 = 15;
@@ -332,11 +352,46 @@ fn walk_class<S: Sink>(class: u64, name: u64, out: &mut S) {
 
 /// What is known of the shared nodes themselves; the blocks' answers must have been added before.
 pub fn facts(shards: u64, out: &mut Answers) {
+    classes(out);
+    // Every other array hangs from the registry, so it alone counts; its block sum is complete by now.
+    let registry_size = 32 + array_size(shards);
+    let registry = registry_size + out.in_registry();
+    out.class(",Array", 1, registry_size, registry, 2);
+    let window = out.window(",Window / https://example.test", 40, BUILTINS_SIZE);
+    let (total, documents) = (out.total_bytes(), out.in_documents());
+    let beyond = crate::answers::BEYOND;
+    for fact in [
+        known(ROOT, 0, total, beyond, ROOT),
+        known(GC_ROOTS, 0, BUILTINS_SIZE, beyond + 1, ROOT),
+        known(BUILTINS_ROOT, 0, BUILTINS_SIZE, beyond + 2, GC_ROOTS),
+        known(FIRST_BUILTIN, 88, 88, beyond + 3, BUILTINS_ROOT),
+        known(DOCUMENT_TREES, 0, documents, 1, ROOT),
+        known(GLOBAL, 40, window, 1, ROOT),
+        known(REGISTRY, registry_size, registry, 2, GLOBAL),
+        known(REGISTRY_ELEMENTS, 0, 0, 3, REGISTRY),
+    ] {
+        out.checkpoint(fact);
+    }
+    below_global(out);
+}
+
+/// Bytes of all builtins.
+const BUILTINS_SIZE: u64 = BUILTIN_COUNT * 88;
+
+fn known(ordinal: u64, shallow: u64, retained: u64, distance: u64, dominator: u64) -> Fact {
+    Fact { ordinal, shallow, retained, distance: Some(distance), dominator }
+}
+
+fn primordials_size() -> u64 {
+    32 + array_size(5)
+}
+
+fn classes(out: &mut Answers) {
     let system = HIDDEN_MAPS * 72 + ODDBALLS * 48;
-    let builtins = BUILTIN_COUNT * 88;
-    let primordials = 32 + array_size(5);
+    let primordials = primordials_size();
     out.class(",(system)", HIDDEN_MAPS + ODDBALLS + 1, system + 2264, system + 2264 + 72, 2);
-    out.class(",(compiled code)", 3 + 1 + BUILTIN_COUNT, 3 * 56 + 24 + builtins, 3 * 56 + 24 + builtins, 3);
+    let code = 3 * 56 + 24 + BUILTINS_SIZE;
+    out.class(",(compiled code)", 3 + 1 + BUILTIN_COUNT, code, code, 3);
     out.class(",(string)", n::COMMON_TEXTS, n::COMMON_TEXTS * COMMON_SIZE, n::COMMON_TEXTS * COMMON_SIZE, 3);
     out.class(",Function", CLASS_COUNT, CLASS_COUNT * 64, CLASS_COUNT * 64, 2);
     // The global object has a map and a prototype itself, which are therefore nearer than the others.
@@ -345,37 +400,18 @@ pub fn facts(shards: u64, out: &mut Answers) {
     out.class(",Primordials", 1, primordials, primordials + 24 + 72, 2);
     out.class_unset(",SkippedDescriptor", 1, 72, 72);
     out.class_unset(",SloppyFunctionMap", 1, 72, 72);
-    // Every other array hangs from the registry, so it alone counts; its block sum is complete by now.
-    let registry_size = 32 + array_size(shards);
-    let registry = registry_size + out.in_registry();
-    out.class(",Array", 1, registry_size, registry, 2);
-    let window = out.window(",Window / https://example.test", 40, builtins);
+}
 
-    let known = |ordinal, shallow, retained, distance, dominator| Fact {
-        ordinal,
-        shallow,
-        retained,
-        distance: Some(distance),
-        dominator,
-    };
-    let beyond = crate::answers::BEYOND;
-    let total = out.total_bytes();
-    let documents = out.in_documents();
+/// The nodes below the global object, but for the registry.
+fn below_global(out: &mut Answers) {
+    let primordials = primordials_size();
     for fact in [
-        known(ROOT, 0, total, beyond, ROOT),
-        known(GC_ROOTS, 0, builtins, beyond + 1, ROOT),
-        known(BUILTINS_ROOT, 0, builtins, beyond + 2, GC_ROOTS),
-        known(FIRST_BUILTIN, 88, 88, beyond + 3, BUILTINS_ROOT),
-        known(DOCUMENT_TREES, 0, documents, 1, ROOT),
-        known(GLOBAL, 40, window, 1, ROOT),
         known(NATIVE_CONTEXT, 2264, 2264 + 72, 2, GLOBAL),
         known(PRIMORDIALS, primordials, primordials + 24 + 72, 2, GLOBAL),
-        known(REGISTRY, registry_size, registry, 2, GLOBAL),
         known(DESCRIPTORS, 0, 24 + 72, 3, PRIMORDIALS),
         known(DESCRIPTOR_FOLLOWED, 24, 24, 4, DESCRIPTORS),
         Fact { ordinal: DESCRIPTOR_SKIPPED, shallow: 72, retained: 72, distance: None, dominator: DESCRIPTORS },
         Fact { ordinal: SLOPPY_MAP, shallow: 72, retained: 72, distance: None, dominator: NATIVE_CONTEXT },
-        known(REGISTRY_ELEMENTS, 0, 0, 3, REGISTRY),
         known(META_MAP, 72, 72, 3, GLOBAL),
         known(map::STRING, 72, 72, 3, GLOBAL),
         known(FIRST_ODDBALL, 48, 48, 3, GLOBAL),

@@ -7,22 +7,36 @@
 /// Node types in the order of the file's own table (see [`NODE_TYPES`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-#[expect(missing_docs, reason = "the names are V8's")]
 pub enum NodeType {
+    /// V8's own parts of objects.
     Hidden,
+    /// Elements of arrays and of tables.
     Array,
+    /// A string whose characters are its own.
     String,
+    /// A JavaScript object.
     Object,
+    /// Compiled code and what belongs to it.
     Code,
+    /// A function.
     Closure,
+    /// A regular expression.
     RegExp,
+    /// A number in a heap object of its own.
     Number,
+    /// An object outside the heap of V8.
     Native,
+    /// A node that groups others and is no object.
     Synthetic,
+    /// Two strings, one after the other.
     ConsString,
+    /// A part of another string.
     SlicedString,
+    /// A symbol.
     Symbol,
+    /// A big integer.
     BigInt,
+    /// A map (hidden class) or its descriptors.
     ObjectShape,
 }
 
@@ -49,14 +63,20 @@ pub const NODE_TYPES: [&str; 16] = [
 /// Edge types in the order of the file's own table (see [`EDGE_TYPES`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-#[expect(missing_docs, reason = "the names are V8's")]
 pub enum EdgeType {
+    /// From a context to the value of a variable.
     Context,
+    /// From an array to an element.
     Element,
+    /// From an object to the value of a property.
     Property,
+    /// A named reference that scripts do not see.
     Internal,
+    /// A numbered reference that scripts do not see.
     Hidden,
+    /// From the root to a global object.
     Shortcut,
+    /// A reference that retains nothing.
     Weak,
 }
 

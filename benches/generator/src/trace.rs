@@ -63,6 +63,69 @@ const KINDS: [(u32, u32, u32); 7] = [(1, 20, 0), (2, 1, 2), (3, 2, 1), (4, 23, 0
 /// A range of objects in generation 1 or 2: address, bytes, objects.
 type Kept = (u64, u64, u64);
 
+/// A range that moves: from, to, bytes.
+type Move = (u64, u64, u64);
+
+/// What is alive.
+#[derive(Default)]
+struct Heap {
+    /// Objects of generation 0: offset and bytes.
+    young: Vec<(u64, u64)>,
+    /// Ranges of generations 1 and 2.
+    old: [Vec<Kept>; 2],
+    /// Bytes in use there.
+    old_bytes: [u64; 2],
+}
+
+impl Heap {
+    fn allocate(&mut self, bytes: u64) -> u64 {
+        let offset = self.used()[0];
+        self.young.push((offset, bytes));
+        offset
+    }
+
+    /// Bytes in use of each generation.
+    fn used(&self) -> [u64; 3] {
+        [self.young.last().map_or(0, |(offset, bytes)| offset + bytes), self.old_bytes[0], self.old_bytes[1]]
+    }
+
+    fn objects(&self) -> u64 {
+        self.young.len() as u64 + self.old.iter().flatten().map(|kept| kept.2).sum::<u64>()
+    }
+
+    /// Collects the generations up to `oldest`; what moved.
+    fn collect(&mut self, oldest: u32) -> Vec<Move> {
+        let mut moves = Vec::new();
+        if oldest == 2 {
+            self.old[1].clear();
+            self.old_bytes[1] = 0;
+        }
+        if oldest > 0 {
+            let old = std::mem::take(&mut self.old[0]);
+            self.old_bytes[0] = 0;
+            for (from, bytes, objects) in old.into_iter().step_by(2) {
+                moves.push((from, self.keep(1, bytes, objects), bytes));
+            }
+        }
+        // Generation 1 was emptied only if it was condemned; else what comes lies behind what is there.
+        for part in std::mem::take(&mut self.young).chunks(KEPT.1 as usize) {
+            let part = &part[..part.len().min(KEPT.0 as usize)];
+            let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
+            let bytes = last.0 + last.1 - first.0;
+            moves.push((PLACES[0] + first.0, self.keep(0, bytes, part.len() as u64), bytes));
+        }
+        moves
+    }
+
+    /// Puts a range behind those of generation 1 (`at` 0) or 2; where.
+    fn keep(&mut self, at: usize, bytes: u64, objects: u64) -> u64 {
+        let to = PLACES[at + 1] + self.old_bytes[at];
+        self.old[at].push((to, bytes, objects));
+        self.old_bytes[at] += bytes;
+        to
+    }
+}
+
 struct Writer<W> {
     out: W,
     at: u64,
@@ -84,10 +147,7 @@ pub fn write(plan: &Plan, out: impl Write) -> io::Result<Answers> {
     writer.begin()?;
     writer.describe(plan)?;
     let mut answers = Answers::default();
-    let mut heap: [Vec<Kept>; 2] = [Vec::new(), Vec::new()];
-    let (mut number, mut offset) = (0, 0);
-    let mut young: Vec<(u64, u64)> = Vec::new();
-    let mut bump = [0_u64; 2];
+    let (mut heap, mut number) = (Heap::default(), 0);
     for at in 0..plan.allocations {
         if at % SPAN == 0 {
             writer.sequence_point()?;
@@ -98,22 +158,19 @@ pub fn write(plan: &Plan, out: impl Write) -> io::Result<Answers> {
         let type_number = (u64::from(stack) * 37 + which) % u64::from(plan.types);
         let bytes = 24 + type_number % 13 * 8;
         let mut payload = [0; 30];
-        payload[..8].copy_from_slice(&(PLACES[0] + offset).to_le_bytes());
+        payload[..8].copy_from_slice(&(PLACES[0] + heap.allocate(bytes)).to_le_bytes());
         payload[8..16].copy_from_slice(&type_handle(type_number).to_le_bytes());
         payload[16..20].copy_from_slice(&1_u32.to_le_bytes());
         payload[20..28].copy_from_slice(&bytes.to_le_bytes());
         writer.event(0, stack, &payload)?;
-        young.push((offset, bytes));
-        offset += bytes;
         let sum = answers.types.entry(type_number).or_default();
         *sum = (sum.0 + 1, sum.1 + bytes);
         if (at + 1) % plan.between == 0 {
             number += 1;
-            writer.collection(number, &mut young, &mut heap, &mut bump, &mut answers)?;
-            offset = 0;
+            writer.collection(number, &mut heap, &mut answers)?;
         }
     }
-    answers.alive = young.len() as u64 + heap.iter().flatten().map(|kept| kept.2).sum::<u64>();
+    answers.alive = heap.objects();
     writer.end()?;
     Ok(answers)
 }
@@ -181,6 +238,11 @@ impl<W: Write> Writer<W> {
             block.extend(payload);
         }
         self.whole_block("MetadataBlock", &block)?;
+        self.types(plan)?;
+        self.methods()
+    }
+
+    fn types(&mut self, plan: &Plan) -> io::Result<()> {
         for number in 0..u64::from(plan.types) {
             let mut payload = 1_u32.to_le_bytes().to_vec();
             payload.extend([0; 2]);
@@ -191,6 +253,10 @@ impl<W: Write> Writer<W> {
             payload.extend([0; 4]);
             self.event(5, 0, &payload)?;
         }
+        Ok(())
+    }
+
+    fn methods(&mut self) -> io::Result<()> {
         for number in 0..FUNCTIONS {
             let mut payload = (1 + number).to_le_bytes().to_vec();
             payload.extend(1_u64.to_le_bytes());
@@ -261,20 +327,13 @@ impl<W: Write> Writer<W> {
         self.whole_block("StackBlock", &block)
     }
 
-    fn collection(
-        &mut self,
-        number: u32,
-        young: &mut Vec<(u64, u64)>,
-        heap: &mut [Vec<Kept>; 2],
-        bump: &mut [u64; 2],
-        answers: &mut Answers,
-    ) -> io::Result<()> {
+    fn collection(&mut self, number: u32, heap: &mut Heap, answers: &mut Answers) -> io::Result<()> {
         let oldest = if number.is_multiple_of(64) { 2 } else { u32::from(number.is_multiple_of(8)) };
         let mut payload = number.to_le_bytes().to_vec();
         payload.extend(oldest.to_le_bytes());
         payload.extend([0; 18]);
         self.event(1, 0, &payload)?;
-        let used = [young.last().map_or(0, |(offset, bytes)| offset + bytes), bump[0], bump[1]];
+        let used = heap.used();
         for generation in (0..3).rev() {
             let mut payload = vec![generation as u8];
             payload.extend(PLACES[generation].to_le_bytes());
@@ -283,31 +342,17 @@ impl<W: Write> Writer<W> {
             payload.extend([0; 2]);
             self.event(3, 0, &payload)?;
         }
-        let before = young.len() as u64 + heap.iter().flatten().map(|kept| kept.2).sum::<u64>();
-        let mut moves = Vec::new();
-        if oldest == 2 {
-            heap[1].clear();
-            bump[1] = 0;
-        }
-        if oldest > 0 {
-            let old = std::mem::take(&mut heap[0]);
-            bump[0] = 0;
-            for (from, bytes, objects) in old.into_iter().step_by(2) {
-                moves.push((from, PLACES[2] + bump[1], bytes));
-                heap[1].push((PLACES[2] + bump[1], bytes, objects));
-                bump[1] += bytes;
-            }
-        }
-        // Generation 1 was emptied only if it was condemned; else what comes lies behind what is there.
-        for part in young.chunks(KEPT.1 as usize) {
-            let part = &part[..part.len().min(KEPT.0 as usize)];
-            let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
-            let bytes = last.0 + last.1 - first.0;
-            moves.push((PLACES[0] + first.0, PLACES[1] + bump[0], bytes));
-            heap[0].push((PLACES[1] + bump[0], bytes, part.len() as u64));
-            bump[0] += bytes;
-        }
-        young.clear();
+        let before = heap.objects();
+        self.moves(&heap.collect(oldest))?;
+        let mut payload = number.to_le_bytes().to_vec();
+        payload.extend([0; 6]);
+        self.event(2, 0, &payload)?;
+        answers.live.push(heap.objects());
+        answers.dead.push(before - heap.objects());
+        Ok(())
+    }
+
+    fn moves(&mut self, moves: &[Move]) -> io::Result<()> {
         for part in moves.chunks(1000) {
             let mut payload = vec![0; 4];
             payload.extend((part.len() as u32).to_le_bytes());
@@ -319,12 +364,6 @@ impl<W: Write> Writer<W> {
             }
             self.event(4, 0, &payload)?;
         }
-        let mut payload = number.to_le_bytes().to_vec();
-        payload.extend([0; 6]);
-        self.event(2, 0, &payload)?;
-        let live = heap.iter().flatten().map(|kept| kept.2).sum::<u64>();
-        answers.live.push(live);
-        answers.dead.push(before - live);
         Ok(())
     }
 

@@ -1,8 +1,6 @@
 //! Stage `components`: the strongly connected components of the equality graph.
 //!
 //! * Computes: the components, and an order in which whatever a node reaches comes before it or is in its component.
-//! * Reads: `equal.{degree,to}`.
-//! * Writes: `equal.{order,component,component_size}`.
 //! * Resident memory: numbers 4 and offsets 4 bytes per node, 4 per slot, where the budget allows, paged where not; 2 MiB
 //!   for two stacks whose rest is on disk.
 //! * Passes over disk: each node's slots once, in order of discovery.
@@ -11,62 +9,51 @@
 //! * Determinism: order of the input.
 //! * Reference: Pearce, "A space-efficient algorithm for finding strongly connected components", IPL 116(1), 2016.
 
-use crate::slots::Slots;
+use crate::slots::{SlotArrays, Slots};
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::array::column_bytes;
+use heaplake_kit::access::{column, per_edge, per_node};
+use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError,
-    StageInfo, Stats, WriteAt,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Stack, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "components",
-    version: 1,
-    bytes_per_node: 8,
-    bytes_per_edge: 4,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 12,
-    scratch_per_edge: 0,
+    when: |setting| setting.looks_into_references(),
+    reads: &[column(columns::EQUAL_DEGREE), column(columns::EQUAL_TO)],
+    writes: &[column(columns::EQUAL_ORDER), column(columns::EQUAL_COMPONENT), column(columns::EQUAL_COMPONENT_SIZE)],
+    arrays: &[&[per_node::<u32>(), per_node::<u32>(), per_edge::<NodeId>()]],
+    fixed: 8 << 20,
     passes: "each node's slots once, in depth-first order",
+    run,
+    ..Stage::NEW
 };
 
-/// Finds the components.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let nodes = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let path = Stack::new(&context.budget, scratch, "components.path")?;
-    let open = Stack::new(&context.budget, scratch, "components.open")?;
-    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::EQUAL_TO)];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut numbers = room.array(nodes as usize, UNSEEN)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::EQUAL_DEGREE)?;
-    let to = room.lookup(columns::EQUAL_TO)?;
-    let stacks = (path, open);
-    let count = match (&mut numbers, offsets.resident(), to) {
-        (Array::Resident(numbers), Ok(offsets), Lookup::Mapped(to)) => {
-            search(numbers, Slots::new(offsets, to), stacks, scratch, context)?
-        }
-        (numbers, Ok(offsets), to) => search(numbers, Slots::new(offsets, to), stacks, scratch, context)?,
-        (numbers, Err(offsets), to) => search(numbers, Slots::new(offsets, to), stacks, scratch, context)?,
-    };
+    let unfinished = Stack::new(&context.budget, scratch, "components.unfinished")?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut numbers, offsets, to) =
+        plan.make((filled(nodes as usize, UNSEEN), offsets(columns::EQUAL_DEGREE), lookup(columns::EQUAL_TO)))?;
+    let mut slots = SlotArrays::new(offsets, to);
+    let count = on_resident!(numbers, slots => search(numbers, slots, (path, unfinished), job))?;
     let mut components = ColumnWriter::create(scratch, columns::EQUAL_COMPONENT)?;
     for node in 0..nodes as usize {
-        // Components were numbered from the last possible number down, so that finished nodes never look open.
+        // Components were numbered from the last possible number down, so that finished nodes never look unfinished.
         components.push((nodes - 1) as u32 - numbers.get(node)?)?;
     }
     components.finish()?;
     context.progress.end();
-    Ok(Stats { rows: count, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: count, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Number of a node that was not met yet. Open nodes count from 1 on.
+/// Number of a node that was not met yet. Those of unfinished components count from 1 on.
 const UNSEEN: u32 = 0;
 
 /// A node on the path to where the search is.
@@ -82,42 +69,41 @@ struct Level {
 
 type Stacks = (Stack<Level>, Stack<u32>);
 
-fn search<N: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>>(
-    numbers: &mut N,
-    slots: Slots<O, E>,
-    (path, open): Stacks,
-    scratch: &Scratch,
-    context: &Context<'_>,
+fn search(
+    numbers: impl WriteAt<u32>,
+    slots: impl Slots,
+    (path, unfinished): Stacks,
+    job: &Job<'_>,
 ) -> Result<u64, StageError> {
     let nodes = numbers.count() as u32;
     let mut search = Search {
         numbers,
         slots,
         path,
-        open,
+        unfinished,
         index: UNSEEN + 1,
         next: nodes.wrapping_sub(1),
-        order: ColumnWriter::create(scratch, columns::EQUAL_ORDER)?,
-        sizes: ColumnWriter::create(scratch, columns::EQUAL_COMPONENT_SIZE)?,
+        order: ColumnWriter::create(job.scratch, columns::EQUAL_ORDER)?,
+        sizes: ColumnWriter::create(job.scratch, columns::EQUAL_COMPONENT_SIZE)?,
     };
     for node in 0..nodes {
         if search.numbers.get(node as usize)? == UNSEEN {
             search.visit(node)?;
         }
         if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+            job.context.step(1 << 16)?;
         }
     }
     search.order.finish()?;
     search.sizes.finish()
 }
 
-struct Search<'a, N, O, E> {
-    numbers: &'a mut N,
-    slots: Slots<O, E>,
+struct Search<N, S> {
+    numbers: N,
+    slots: S,
     path: Stack<Level>,
     /// Nodes whose slots are done and whose component is not, the one met last on top.
-    open: Stack<u32>,
+    unfinished: Stack<u32>,
     /// Number of the next node.
     index: u32,
     /// Number of the next component, counted down.
@@ -126,7 +112,7 @@ struct Search<'a, N, O, E> {
     sizes: ColumnWriter<u32>,
 }
 
-impl<N: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, N, O, E> {
+impl<N: WriteAt<u32>, S: Slots> Search<N, S> {
     /// Finds the components of everything new that a node reaches.
     fn visit(&mut self, start: u32) -> Result<(), StageError> {
         let mut level = self.enter(start)?;
@@ -172,12 +158,12 @@ impl<N: WriteAt<u32>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, N, O, E> {
     /// Ends a node, and its component with it if no way leads further back.
     fn leave(&mut self, level: Level, lowest: u32) -> Result<(), StageError> {
         if lowest != level.index {
-            return self.open.push(level.node);
+            return self.unfinished.push(level.node);
         }
         let mut size = 1;
-        while let Some(node) = self.open.pop()? {
+        while let Some(node) = self.unfinished.pop()? {
             if self.numbers.get(node as usize)? < level.index {
-                self.open.push(node)?;
+                self.unfinished.push(node)?;
                 break;
             }
             self.end(node)?;

@@ -8,10 +8,10 @@
 //! long, colours are all that is known in the end.
 
 use crate::slots::Slots;
+use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::Fault;
 use heaplake_kit::naming::mix;
-use heaplake_kit::{Array, ArrayPlan, Context, ReadAt, StageError, WriteAt};
-use heaplake_schemas::ids::NodeId;
+use heaplake_kit::{Array, Context, ReadAt, StageError, WriteAt};
 use std::collections::BTreeMap;
 
 /// Rounds after which colours are taken as they are.
@@ -20,23 +20,37 @@ const ROUNDS: u32 = 16;
 /// Distinct colours that are counted: those with the least hashes.
 const COUNTED: usize = 4096;
 
-/// No number yet.
-const NONE: u32 = u32::MAX;
+/// Steps per node and slot that cycles may take on the whole.
+const PATIENCE: u64 = 16;
 
-/// Arrays for the largest cycle, used for one after the other.
+/// No number yet, or no image.
+pub const NONE: u32 = u32::MAX;
+
+/// What is known of a node of the cycle.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct Member {
+    colour: u64,
+    /// Its colour in the next round; then the code of the cycle when it begins here.
+    code: u64,
+    node: u32,
+    /// Its number in the search at hand; later the place that stands for those that it can be taken to.
+    number: u32,
+    /// Its least number from any of the best beginnings; later a node, see [`Cycle::set_image`].
+    key: u32,
+    /// The place that comes so many places after the first one in the queue of a search; later a node, see [`Cycle::note`].
+    queue: u32,
+}
+
+/// One cycle after the other.
 pub struct Cycle {
-    /// The nodes.
-    members: Array<u32>,
-    colours: Array<u64>,
-    /// Colours of the next round; then the code of the cycle from each beginning.
-    codes: Array<u64>,
-    numbers: Array<u32>,
-    /// Least number of each node from any of the best beginnings.
-    keys: Array<u32>,
-    queue: Array<u32>,
+    /// Members by place, for the largest cycle.
+    members: Array<Member>,
     size: usize,
     /// The colour to begin with.
     first: u64,
+    /// Steps that are left.
+    patience: u64,
 }
 
 /// How far a cycle could be told.
@@ -49,22 +63,9 @@ pub enum Form {
 }
 
 impl Cycle {
-    /// Sizes of the arrays for cycles of at most so many nodes, in the order in which [`Self::new`] makes them.
-    pub fn sizes(nodes: u64) -> [u64; 6] {
-        [nodes * 4, nodes * 8, nodes * 8, nodes * 4, nodes * 4, nodes * 4]
-    }
-
-    pub fn new(room: &mut ArrayPlan<'_>, nodes: usize) -> Result<Self, StageError> {
-        Ok(Self {
-            members: room.array(nodes, 0)?,
-            colours: room.array(nodes, 0)?,
-            codes: room.array(nodes, 0)?,
-            numbers: room.array(nodes, 0)?,
-            keys: room.array(nodes, 0)?,
-            queue: room.array(nodes, 0)?,
-            size: 0,
-            first: 0,
-        })
+    /// Over members of zeros, as many as the largest cycle has, in a graph of so many nodes and slots.
+    pub fn new(members: Array<Member>, graph: u64) -> Self {
+        Self { members, size: 0, first: 0, patience: PATIENCE * graph }
     }
 
     /// Number of nodes.
@@ -79,153 +80,171 @@ impl Cycle {
 
     /// Adds a node.
     pub fn push(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
-        self.members.set(self.size, node)?;
+        self.members.change(self.size, |member| member.node = node)?;
         places.set(node as usize, self.size as u32)?;
         self.size += 1;
         Ok(())
     }
 
     /// The node at a place.
-    pub fn member(&mut self, place: usize) -> Result<u32, Fault> {
-        self.members.get(place)
+    pub fn node(&mut self, place: usize) -> Result<u32, Fault> {
+        Ok(self.members.get(place)?.node)
     }
 
     /// Sets what is known of the node at a place from the start.
-    pub fn colour(&mut self, place: usize, colour: u64) -> Result<(), Fault> {
-        self.colours.set(place, colour)
+    pub fn set_colour(&mut self, place: usize, colour: u64) -> Result<(), Fault> {
+        self.members.change(place, |member| member.colour = colour)
     }
 
     /// What is known of the node at a place in the end.
-    pub fn final_colour(&mut self, place: usize) -> Result<u64, Fault> {
-        self.colours.get(place)
+    pub fn colour(&mut self, place: usize) -> Result<u64, Fault> {
+        Ok(self.members.get(place)?.colour)
     }
 
     /// Number of the node at a place in the form that [`Form::Code`] is of, the least where there are several; nodes with
     /// equal ones take each other's place in the cycle.
     pub fn key(&mut self, place: usize) -> Result<u32, Fault> {
-        self.keys.get(place)
+        Ok(self.members.get(place)?.key)
     }
 
-    /// Notes what the node at a place is to stand for when the cycle is done with.
-    pub fn end(&mut self, place: usize, name: u32) -> Result<(), Fault> {
-        self.keys.set(place, name)
+    /// Says which node belongs to a place, after [`Self::key`] was asked for: its image, or its candidate class.
+    pub fn set_image(&mut self, place: usize, node: u32) -> Result<(), Fault> {
+        self.members.change(place, |member| member.key = node)
     }
 
-    /// What was noted.
-    pub fn ended(&mut self, place: usize) -> Result<u32, Fault> {
-        self.keys.get(place)
+    /// The node of [`Self::set_image`].
+    pub fn image(&mut self, place: usize) -> Result<u32, Fault> {
+        Ok(self.members.get(place)?.key)
     }
 
     /// Puts a place into the queue of a search.
     pub fn enqueue(&mut self, at: usize, place: usize) -> Result<(), Fault> {
-        self.queue.set(at, place as u32)
+        self.members.change(at, |member| member.queue = place as u32)
     }
 
     /// A place from the queue.
     pub fn dequeue(&mut self, at: usize) -> Result<usize, Fault> {
-        Ok(self.queue.get(at)? as usize)
+        Ok(self.members.get(at)?.queue as usize)
     }
 
-    /// Says which place stands for those that a place can be taken to.
-    pub fn set_orbit(&mut self, place: usize, orbit: usize) -> Result<(), Fault> {
-        self.numbers.set(place, orbit as u32)
+    fn number_of(&mut self, place: usize) -> Result<u32, Fault> {
+        Ok(self.members.get(place)?.number)
     }
 
-    /// The place that stands for a place.
+    fn set_number(&mut self, place: usize, number: u32) -> Result<(), Fault> {
+        self.members.change(place, |member| member.number = number)
+    }
+
+    /// Makes every place stand for itself alone.
+    pub fn separate_orbits(&mut self) -> Result<(), Fault> {
+        (0..self.size).try_for_each(|place| self.set_number(place, place as u32))
+    }
+
+    /// The place that stands for those that a place can be taken to.
     pub fn orbit(&mut self, mut place: usize) -> Result<usize, Fault> {
         loop {
-            let above = self.numbers.get(place)? as usize;
+            let above = self.number_of(place)? as usize;
             if above == place {
                 return Ok(place);
             }
-            let top = self.numbers.get(above)?;
-            self.numbers.set(place, top)?;
+            let top = self.number_of(above)?;
+            self.set_number(place, top)?;
             place = top as usize;
         }
     }
 
-    /// Makes two places stand for the same.
+    /// Makes one place stand for two.
     pub fn join_orbits(&mut self, left: usize, right: usize) -> Result<(), Fault> {
         let (left, right) = (self.orbit(left)?, self.orbit(right)?);
-        self.numbers.set(left.max(right), left.min(right) as u32)
+        self.set_number(left.max(right), left.min(right) as u32)
     }
 
-    /// Notes a node for a place, beside what [`Self::end`] noted.
+    /// Notes a node for a place, beside that of [`Self::set_image`].
     pub fn note(&mut self, place: usize, node: u32) -> Result<(), Fault> {
-        self.queue.set(place, node)
+        self.members.change(place, |member| member.queue = node)
     }
 
     /// The node of [`Self::note`].
     pub fn noted(&mut self, place: usize) -> Result<u32, Fault> {
-        self.queue.get(place)
+        Ok(self.members.get(place)?.queue)
     }
 
     /// Whether the code is that from the node at a place.
     pub fn begins(&mut self, place: usize, code: u64) -> Result<bool, Fault> {
-        Ok(self.colours.get(place)? == self.first && self.codes.get(place)? == code)
+        let member = self.members.get(place)?;
+        Ok(member.colour == self.first && member.code == code)
     }
 
     /// The place of a node, if it is in the cycle.
     #[inline]
     pub fn place(&mut self, node: u32, places: &mut impl WriteAt<u32>) -> Result<Option<usize>, Fault> {
         let place = places.get(node as usize)? as usize;
-        Ok(if place < self.size && self.members.get(place)? == node { Some(place) } else { None })
+        Ok(if place < self.size && self.node(place)? == node { Some(place) } else { None })
     }
 
-    /// Brings the cycle into its form. Takes what it costs from `patience`, and gives up when that is used up.
-    pub fn form<O: ReadAt<u32>, E: ReadAt<NodeId>>(
+    /// Brings the cycle into its form. Takes what it costs from the patience with all cycles, and gives up when that is
+    /// used up.
+    pub fn form(
         &mut self,
-        slots: &mut Slots<O, E>,
+        slots: &mut impl Slots,
         places: &mut impl WriteAt<u32>,
-        patience: &mut u64,
         context: &Context<'_>,
     ) -> Result<Form, StageError> {
+        let counts = self.refined(slots, places, context)?;
+        let (first, many) = rarest(&counts);
+        self.first = first;
+        // One search is always allowed: it costs no more than finding the component did.
+        if many > 1 && (self.size as u64).saturating_mul(u64::from(many)) > self.patience {
+            return Ok(Form::Colours);
+        }
+        let mut best = u64::MAX;
+        for place in 0..self.size {
+            if self.colour(place)? == first {
+                let code = self.number(place, slots, places)?;
+                self.members.change(place, |member| member.code = code)?;
+                best = best.min(code);
+            }
+        }
+        (0..self.size).try_for_each(|place| self.set_image(place, NONE))?;
+        for place in 0..self.size {
+            if self.begins(place, best)? {
+                if many > 1 {
+                    self.number(place, slots, places)?;
+                }
+                let least = |member: &mut Member| member.key = member.number.min(member.key);
+                (0..self.size).try_for_each(|other| self.members.change(other, least))?;
+            }
+        }
+        Ok(Form::Code(best))
+    }
+
+    /// Refines the colours until one of them is of one node, or nothing more is found out; how often they occur then.
+    fn refined(
+        &mut self,
+        slots: &mut impl Slots,
+        places: &mut impl WriteAt<u32>,
+        context: &Context<'_>,
+    ) -> Result<BTreeMap<u64, u32>, StageError> {
         let mut counts = self.counts()?;
         for _ in 0..ROUNDS {
-            if rarest(&counts).1 == 1 || *patience == 0 {
+            if rarest(&counts).1 == 1 || self.patience == 0 {
                 break;
             }
-            self.refine(slots, places, patience)?;
+            self.refine(slots, places)?;
             context.check()?;
             let before = std::mem::replace(&mut counts, self.counts()?);
             if before.len() == counts.len() && counts.len() < COUNTED {
                 break;
             }
         }
-        let (first, many) = rarest(&counts);
-        self.first = first;
-        // One search is always allowed: it costs no more than finding the component did.
-        if many > 1 && (self.size as u64).saturating_mul(u64::from(many)) > *patience {
-            return Ok(Form::Colours);
-        }
-        let mut best = u64::MAX;
-        for place in 0..self.size {
-            if self.colours.get(place)? == first {
-                let code = self.number(place, slots, places, patience)?;
-                self.codes.set(place, code)?;
-                best = best.min(code);
-            }
-        }
-        (0..self.size).try_for_each(|place| self.keys.set(place, NONE))?;
-        for place in 0..self.size {
-            if self.begins(place, best)? {
-                if many > 1 {
-                    self.number(place, slots, places, patience)?;
-                }
-                for other in 0..self.size {
-                    let number = self.numbers.get(other)?;
-                    self.keys.change(other, |key| *key = number.min(*key))?;
-                }
-            }
-        }
-        Ok(Form::Code(best))
+        Ok(counts)
     }
 
     /// How often colours occur.
     fn counts(&mut self) -> Result<BTreeMap<u64, u32>, Fault> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
-            let colour = self.colours.get(place)?;
+            let colour = self.colour(place)?;
             if counts.len() == COUNTED && counts.last_key_value().is_some_and(|(&last, _)| colour > last) {
                 continue;
             }
@@ -239,56 +258,43 @@ impl Cycle {
     }
 
     /// Takes the colours of neighbours into those of the nodes.
-    fn refine<O: ReadAt<u32>, E: ReadAt<NodeId>>(
-        &mut self,
-        slots: &mut Slots<O, E>,
-        places: &mut impl WriteAt<u32>,
-        patience: &mut u64,
-    ) -> Result<(), Fault> {
+    fn refine(&mut self, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
         for place in 0..self.size {
-            let mut colour = self.colours.get(place)?;
-            let node = self.members.get(place)?;
+            let Member { mut colour, node, .. } = self.members.get(place)?;
             for slot in slots.of(node)? {
                 if let Some(target) = self.place(slots.to(slot)?, places)? {
-                    colour = mix(colour, self.colours.get(target)?);
-                    *patience = patience.saturating_sub(1);
+                    colour = mix(colour, self.colour(target)?);
+                    self.patience = self.patience.saturating_sub(1);
                 }
             }
-            self.codes.set(place, colour)?;
+            self.members.change(place, |member| member.code = colour)?;
         }
-        std::mem::swap(&mut self.colours, &mut self.codes);
-        Ok(())
+        (0..self.size).try_for_each(|place| self.members.change(place, |member| member.colour = member.code))
     }
 
     /// Numbers all nodes by a search from one of them; the code of the numbered cycle.
-    fn number<O: ReadAt<u32>, E: ReadAt<NodeId>>(
-        &mut self,
-        start: usize,
-        slots: &mut Slots<O, E>,
-        places: &mut impl WriteAt<u32>,
-        patience: &mut u64,
-    ) -> Result<u64, Fault> {
-        (0..self.size).try_for_each(|place| self.numbers.set(place, NONE))?;
-        self.numbers.set(start, 0)?;
-        self.queue.set(0, start as u32)?;
+    fn number(&mut self, start: usize, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<u64, Fault> {
+        (0..self.size).try_for_each(|place| self.set_number(place, NONE))?;
+        self.set_number(start, 0)?;
+        self.enqueue(0, start)?;
         let (mut next, mut end) = (0, 1);
         let mut code = self.size as u64;
         while next < end {
-            let place = self.queue.get(next)? as usize;
+            let place = self.dequeue(next)?;
             next += 1;
-            code = mix(code, self.colours.get(place)?);
-            let node = self.members.get(place)?;
+            let Member { colour, node, .. } = self.members.get(place)?;
+            code = mix(code, colour);
             for slot in slots.of(node)? {
                 let Some(target) = self.place(slots.to(slot)?, places)? else { continue };
-                let mut number = self.numbers.get(target)?;
+                let mut number = self.number_of(target)?;
                 if number == NONE {
                     number = end as u32;
-                    self.numbers.set(target, number)?;
-                    self.queue.set(end, target as u32)?;
+                    self.set_number(target, number)?;
+                    self.enqueue(end, target)?;
                     end += 1;
                 }
                 code = mix(code, u64::from(number));
-                *patience = patience.saturating_sub(1);
+                self.patience = self.patience.saturating_sub(1);
             }
         }
         Ok(code)

@@ -101,19 +101,33 @@ fn graph(nodes: impl IntoIterator<Item = (u32, Vec<usize>)>) -> EqualityGraph {
     EqualityGraph { roots: (0..nodes.len()).collect(), nodes }
 }
 
+/// Two lists of equal elements with references in both directions, which makes a cycle of each list.
+fn double_lists(length: usize) -> EqualityGraph {
+    let both = |i: usize| match i % length {
+        0 => (1, vec![i + 1]),
+        last if last == length - 1 => (2, vec![i - 1]),
+        _ => (0, vec![i + 1, i - 1]),
+    };
+    graph((0..2 * length).map(both))
+}
+
 #[test]
 fn long_lists_take_no_rounds() {
     const LENGTH: usize = 200_000;
     // Two lists of equal elements: a set for each place, counted from the end.
     let next = |i: usize| if i % LENGTH == LENGTH - 1 { vec![] } else { vec![i + 1] };
     settled_without_work(&graph((0..2 * LENGTH).map(|i| (0, next(i)))), LENGTH);
-    // The same with references in both directions, which makes a cycle of each list.
-    let both = |i: usize| match i % LENGTH {
-        0 => (1, vec![i + 1]),
-        last if last == LENGTH - 1 => (2, vec![i - 1]),
-        _ => (0, vec![i + 1, i - 1]),
-    };
-    settled_without_work(&graph((0..2 * LENGTH).map(both)), LENGTH);
+    settled_without_work(&double_lists(LENGTH), LENGTH);
+}
+
+#[test]
+fn paging_changes_nothing() {
+    // 57 bytes for each of 800,000 nodes are more than the small budget holds, and so are the sets.
+    const SMALL: u64 = 34 << 20;
+    let graph = double_lists(400_000);
+    let (large, small) = (Bench::new(&graph, 256 << 20), Bench::new(&graph, SMALL));
+    assert_eq!(small.run(&all(0)), large.run(&all(0)));
+    assert!(large.peak() > SMALL);
 }
 
 #[test]

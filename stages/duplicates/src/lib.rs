@@ -7,29 +7,39 @@
 //!
 //! | stage | what it does |
 //! |---|---|
-//! | [`trivial`] | groups of one value, where no references are to be looked into; the next four where they are |
-//! | [`components`] | brings the nodes into an order in which targets come first, cycles as one |
-//! | [`classes`] | separates what cannot be duplicates: nodes of different classes are none |
-//! | [`proofs`] | joins what is shown to be duplicates, by its own parts and by whom it shares the others with |
-//! | [`resolve`] | compares pair by pair where classes and proofs differ, as far as the allowed work goes |
+//! | [`trivial`] | groups nodes of one value, where references are not looked into; the next four where they are |
+//! | [`components`] | orders the nodes such that targets come first and cycles stay together |
+//! | [`candidates`] | makes candidate classes: nodes in different candidate classes are never duplicates |
+//! | [`certificates`] | makes certificates: nodes with the same certificate are always duplicates |
+//! | [`resolve`] | compares pairs of nodes with one candidate class and several certificates, within the allowed work |
 //! | [`sets`] | members, sizes and additional bytes of the sets |
-//! | [`holders`] | which set holds which |
+//! | [`set_graph`] | the graph of essential edges in which the members of a set are dominated by the first one |
+//! | [`holders`] | which set holds which, by the dominators of that graph |
 //!
-//! Classes only separate and proofs only join, so whatever is left in between when the work is used up is possible and
-//! nothing more: an exact set is exact with any amount of work.
+//! Candidate classes only separate and certificates only join. What lies between them when the work is used up is
+//! undecided, and the table says so: an exact set is exact with any amount of work.
 
-pub mod classes;
+pub mod candidates;
+pub mod certificates;
 pub mod components;
 mod cycle;
 #[cfg(test)]
 mod examples;
+mod first_members;
 pub mod holders;
+mod known;
 mod lockstep;
-pub mod options;
-pub mod proofs;
+mod marks;
+mod matching;
+mod nodes;
+mod options;
+mod pairs;
 #[cfg(test)]
 mod properties;
 pub mod resolve;
+pub mod set_graph;
 pub mod sets;
+mod shape;
 mod slots;
+mod sorter;
 pub mod trivial;

@@ -4,8 +4,8 @@
 //! both gives. Where both sides come to the same node, that node must be mapped to itself, and with it all that it
 //! reaches; so the walk stops there, and in the end nothing that was moved may be reached from such a node.
 
-use crate::slots::Slots;
-use heaplake_kit::{ReadAt, StageError};
+use crate::slots::{SlotArrays, Slots};
+use heaplake_kit::{Lookup, ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,7 +28,8 @@ pub struct Lockstep {
     forwards: FxHashMap<u32, u32>,
     backwards: FxHashMap<u32, u32>,
     fixed: FxHashSet<u32>,
-    open: Vec<(u32, u32)>,
+    /// Pairs whose slots are to be compared.
+    queue: Vec<(u32, u32)>,
     below: FxHashSet<u32>,
     /// Entries that the tables may have.
     most: usize,
@@ -41,7 +42,7 @@ impl Lockstep {
             forwards: FxHashMap::default(),
             backwards: FxHashMap::default(),
             fixed: FxHashSet::default(),
-            open: Vec::new(),
+            queue: Vec::new(),
             below: FxHashSet::default(),
             most: (bytes / ENTRY) as usize,
         }
@@ -58,22 +59,16 @@ impl Lockstep {
     }
 
     /// Compares two different nodes. Takes what it costs from `work`, and gives up when that is used up.
-    pub fn compare<O: ReadAt<u32>, E: ReadAt<NodeId>>(
-        &mut self,
-        left: u32,
-        right: u32,
-        graph: &mut Graph<'_, O, E, impl ReadAt<NodeId>, impl ReadAt<NodeId>, impl ReadAt<u32>>,
-        work: &mut u64,
-    ) -> Result<Verdict, StageError> {
+    pub fn compare(&mut self, left: u32, right: u32, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
         self.forwards.clear();
         self.backwards.clear();
         self.fixed.clear();
-        self.open.clear();
+        self.queue.clear();
         if !self.pair(left, right) {
             return Ok(Verdict::Different);
         }
-        while let Some((left, right)) = self.open.pop() {
-            if graph.classes.get(left as usize)? != graph.classes.get(right as usize)?
+        while let Some((left, right)) = self.queue.pop() {
+            if graph.candidates.get(left as usize)? != graph.candidates.get(right as usize)?
                 || graph.values.get(left as usize)? != graph.values.get(right as usize)?
             {
                 return Ok(Verdict::Different);
@@ -82,7 +77,7 @@ impl Lockstep {
             if a.len() != b.len() {
                 return Ok(Verdict::Different);
             }
-            if *work < a.len() as u64 || self.forwards.len() + self.fixed.len() + self.open.len() > self.most {
+            if *work < a.len() as u64 || self.forwards.len() + self.fixed.len() + self.queue.len() > self.most {
                 *work = work.saturating_sub(a.len() as u64);
                 return Ok(Verdict::Unknown);
             }
@@ -111,7 +106,7 @@ impl Lockstep {
                 }
                 self.forwards.insert(left, right);
                 self.backwards.insert(right, left);
-                self.open.push((left, right));
+                self.queue.push((left, right));
                 true
             }
             (Some(&known), _) => known == right,
@@ -120,11 +115,7 @@ impl Lockstep {
     }
 
     /// Whether nothing that was moved is reached from what is mapped to itself.
-    fn check_fixed<O: ReadAt<u32>, E: ReadAt<NodeId>>(
-        &mut self,
-        graph: &mut Graph<'_, O, E, impl ReadAt<NodeId>, impl ReadAt<NodeId>, impl ReadAt<u32>>,
-        work: &mut u64,
-    ) -> Result<Verdict, StageError> {
+    fn check_fixed(&mut self, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
         if self.fixed.is_empty() {
             return Ok(Verdict::Same);
         }
@@ -134,14 +125,14 @@ impl Lockstep {
             lowest = lowest.min(graph.components.get(node as usize)?);
         }
         self.below.clear();
-        self.open.clear();
+        self.queue.clear();
         for &node in &self.fixed {
             if graph.components.get(node as usize)? >= lowest {
                 self.below.insert(node);
-                self.open.push((node, node));
+                self.queue.push((node, node));
             }
         }
-        while let Some((node, _)) = self.open.pop() {
+        while let Some((node, _)) = self.queue.pop() {
             let range = graph.slots.of(node)?;
             if *work < range.len() as u64 || self.below.len() + self.forwards.len() > self.most {
                 *work = work.saturating_sub(range.len() as u64);
@@ -154,7 +145,7 @@ impl Lockstep {
                     return Ok(Verdict::Different);
                 }
                 if graph.components.get(target as usize)? >= lowest && self.below.insert(target) {
-                    self.open.push((target, target));
+                    self.queue.push((target, target));
                 }
             }
         }
@@ -163,9 +154,9 @@ impl Lockstep {
 }
 
 /// What comparisons look at.
-pub struct Graph<'a, O, E, V, C, N> {
-    pub slots: &'a mut Slots<O, E>,
-    pub values: &'a mut V,
-    pub classes: &'a mut C,
-    pub components: &'a mut N,
+pub struct Graph {
+    pub slots: SlotArrays,
+    pub values: Lookup<NodeId>,
+    pub candidates: Lookup<NodeId>,
+    pub components: Lookup<u32>,
 }

@@ -1,14 +1,15 @@
 //! The stages on thousands of random graphs, against the definition.
 
-use crate::options::Choices;
-use crate::{classes, components, holders, proofs, resolve, sets, trivial};
+use crate::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{dominators, preorder, retainers};
+use heaplake_kit::access::Access;
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch, StageError, Stats};
-use heaplake_oracle::duplicates::{EqualityGraph, Set, Slot, random};
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, Stage, StringWriter};
+use heaplake_oracle::duplicates::{EqualityGraph, Node, Set, Slot, random};
 use heaplake_schemas::duplicate_sets::SetRow;
-use heaplake_schemas::ids::{ClassId, NodeId, SetId};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents, limits};
+use heaplake_schemas::ids::{ClassId, NodeId, SetId, StringId};
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +29,7 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
 }
 
 fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
-    ColumnMap::open(scratch, column, None).unwrap().to_vec()
+    ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
 /// A set with what the tables say of it.
@@ -49,7 +50,7 @@ impl Bench {
         let mut graph = graph.clone();
         let hold = |(label, &to): (usize, &usize)| Slot { label: label as u32, to, identity: true };
         let slots = graph.roots.iter().enumerate().map(hold).collect();
-        graph.nodes.push(heaplake_oracle::duplicates::Node { value: 4, bytes: 0, slots });
+        graph.nodes.push(Node { value: 4, bytes: 0, slots });
         let nodes = &graph.nodes;
         let holds = |i: usize| nodes[i].slots.iter().filter(move |slot| slot.to != i);
         write(&scratch, columns::ESSENTIAL_DEGREE, (0..nodes.len()).map(|i| holds(i).count() as u32));
@@ -57,7 +58,7 @@ impl Bench {
         write(&scratch, columns::ESSENTIAL_ORPHAN, []);
         let mut values = BTreeMap::new();
         let shape = |slot: &Slot| (slot.label, slot.identity.then_some(slot.to));
-        let value = |(i, node): (usize, &heaplake_oracle::duplicates::Node)| {
+        let value = |(i, node): (usize, &Node)| {
             let key = (node.value, node.bytes, node.slots.iter().map(shape).collect::<Vec<_>>());
             NodeId(*values.entry(key).or_insert(i as u32))
         };
@@ -68,29 +69,29 @@ impl Bench {
         write(&scratch, columns::NODE_SELF, nodes.iter().map(|node| node.bytes));
         write(&scratch, columns::NODE_SHALLOW, nodes.iter().map(|node| node.bytes));
         write(&scratch, columns::NODE_CLASS, nodes.iter().map(|node| ClassId(node.value)));
-        let facts = Facts { class_count: 5, root: NodeId(nodes.len() as u32 - 1), ..Facts::default() };
+        let facts = Facts { root: NodeId(nodes.len() as u32 - 1), ..Facts::default() };
         scratch.write_document(documents::FACTS, &facts).unwrap();
+        let mut names = StringWriter::create(&scratch, STRINGS).unwrap();
+        (0..5).for_each(|class| names.push(format!("class {class}").as_bytes()).unwrap());
+        names.finish().unwrap();
+        write(&scratch, columns::CLASS_NAME, (0..5).map(StringId));
         Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(memory) }
+    }
+
+    /// Most memory that was reserved at once, bytes.
+    pub(crate) fn peak(&self) -> u64 {
+        self.budget.peak()
     }
 
     fn context(&self) -> Context<'_> {
         Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
     }
 
-    pub(crate) fn run(&self, choices: &Choices) -> Vec<Found> {
+    pub(crate) fn run(&self, options: &AnalysisOptions) -> Vec<Found> {
+        let options = Options::Analysis(options.clone());
         let (scratch, context) = (&self.scratch, &self.context());
-        if choices.looks_into_any() {
-            components::run(scratch, context).unwrap();
-            classes::run(scratch, context).unwrap();
-            proofs::run(scratch, context).unwrap();
-            resolve::run_with(choices, scratch, context).unwrap();
-        } else {
-            trivial::run(scratch, context).unwrap();
-        }
-        sets::run_with(choices, scratch, context).unwrap();
-        if choices.looks_into_any() {
-            holders::run(dominate, scratch, context).unwrap();
-        }
+        let job = Job::on(scratch, context, &options);
+        STAGES.iter().filter(|stage| (stage.when)(&job.setting)).for_each(|stage| run_declared(stage, &job));
         assert_eq!(self.budget.used(), 0, "all memory is given back");
         let rows: Vec<SetRow> = read(scratch, columns::SET_ROW);
         let members: Vec<NodeId> = read(scratch, columns::SET_MEMBER);
@@ -117,14 +118,40 @@ impl Bench {
     }
 }
 
-fn dominate(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    preorder::run(scratch, context)?;
-    retainers::run(scratch, context)?;
-    dominators::run(scratch, context)
+/// The stages of this crate, in order.
+const STAGES: [&Stage; 8] = [
+    &trivial::STAGE,
+    &components::STAGE,
+    &candidates::STAGE,
+    &certificates::STAGE,
+    &resolve::STAGE,
+    &sets::STAGE,
+    &set_graph::STAGE,
+    &holders::STAGE,
+];
+
+/// Runs a stage on scratch without the files that it does not declare, and looks for all that it says it writes. Before
+/// the holders, the stages of the graph of essential edges run on the set graph.
+fn run_declared(stage: &Stage, job: &Job<'_>) {
+    if stage.name == holders::STAGE.name {
+        let graph = job.scratch.within(set_graph::FOLDER).unwrap();
+        for stage in [&preorder::STAGE, &retainers::STAGE, &dominators::STAGE] {
+            (stage.run)(&Job { scratch: &graph, ..*job }).unwrap();
+        }
+    }
+    let setting = &job.setting;
+    let declared: BTreeSet<String> =
+        stage.accesses().flat_map(|access| access.files(setting)).map(|file| file.path_name(None)).collect();
+    let all = STAGES.iter().flat_map(|stage| stage.accesses()).flat_map(Access::all_files);
+    let refused = all.map(|file| file.name).filter(|&name| !declared.contains(name)).collect();
+    (stage.run)(&Job { scratch: &job.scratch.view(stage.name, refused), ..*job }).unwrap();
+    for file in stage.writes.iter().flat_map(|access| access.files(setting)) {
+        assert!(job.scratch.folder().join(file.path_name(None)).exists(), "{} writes {}", stage.name, file.name);
+    }
 }
 
-pub(crate) fn all(work: u64) -> Choices {
-    Choices { all: true, classes: Vec::new(), work }
+pub(crate) fn all(work: u64) -> AnalysisOptions {
+    AnalysisOptions { duplicates: Duplicates::All, duplicate_work: Some(work), ..AnalysisOptions::default() }
 }
 
 fn cases() -> u64 {
@@ -179,12 +206,28 @@ fn any_amount_of_work_is_sound() {
             let found = Bench::new(&graph, 64 << 20).run(&all(work));
             check_sound(&graph, &found, &truth, &format!("seed {seed}, work {work}"));
         }
-        let found = Bench::new(&graph, 64 << 20).run(&Choices::default());
+        let found = Bench::new(&graph, 64 << 20).run(&AnalysisOptions::default());
         check_sound(&graph, &found, &truth, &format!("seed {seed}, trivial"));
         for set in truth.iter().filter(|set| set.trivial) {
             let same = |found: &Found| found.reasons == 0 && found.set.members == set.members;
             assert!(found.iter().any(same), "seed {seed}: {set:?} is trivial");
         }
         assert!(found.iter().all(|found| found.set.trivial || found.reasons == limits::MODE));
+    }
+}
+
+#[test]
+fn classes_that_are_named_are_looked_into() {
+    for seed in 0..cases() / 4 {
+        let graph = random::random(seed);
+        let truth = graph.sets();
+        let named = seed % 5;
+        let options = AnalysisOptions { duplicates_of: vec![format!("*{named}")], ..AnalysisOptions::default() };
+        let found = Bench::new(&graph, 64 << 20).run(&options);
+        check_sound(&graph, &found, &truth, &format!("seed {seed}, class {named}"));
+        for set in truth.iter().filter(|set| u64::from(graph.nodes[set.members[0]].value) == named) {
+            let same = |found: &Found| found.reasons == 0 && found.set.members == set.members;
+            assert!(found.iter().any(same), "seed {seed}: {set:?} is of a class that is named");
+        }
     }
 }

@@ -1,40 +1,63 @@
-//! The equality graph in memory, or behind pages.
+//! The slots of nodes in the equality graph, in memory or behind pages.
 
-use heaplake_kit::array::Fault;
-use heaplake_kit::{Offsets, ReadAt};
+use heaplake_kit::array::{Fault, Residency};
+use heaplake_kit::{Array, BudgetVec, Lookup, Offsets, ReadAt};
 use heaplake_schemas::ids::NodeId;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-/// Slots of the nodes: where their edges lead.
-pub struct Slots<O, E> {
-    offsets: Offsets<O>,
-    to: E,
-}
-
-impl<O: ReadAt<u32>, E: ReadAt<NodeId>> Slots<O, E> {
-    pub fn new(offsets: Offsets<O>, to: E) -> Self {
-        Self { offsets, to }
-    }
-
+/// Where the slots of nodes lead.
+pub trait Slots {
     /// Positions of a node's slots.
-    #[inline]
-    pub fn of(&mut self, node: u32) -> Result<Range<usize>, Fault> {
-        self.offsets.range(node as usize)
-    }
+    fn of(&mut self, node: u32) -> Result<Range<usize>, Fault>;
 
     /// Target of the slot at a position.
-    #[inline]
-    pub fn to(&mut self, slot: usize) -> Result<u32, Fault> {
-        Ok(self.to.get(slot)?.0)
-    }
+    fn to(&mut self, slot: usize) -> Result<u32, Fault>;
 
     /// Whether a node refers to itself.
-    pub fn loops(&mut self, node: u32) -> Result<bool, Fault> {
+    fn loops(&mut self, node: u32) -> Result<bool, Fault> {
         for slot in self.of(node)? {
             if self.to(slot)? == node {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+}
+
+/// The arrays that say so.
+pub struct SlotArrays<O = Array<u32>, B = BudgetVec<u64>, E = Lookup<NodeId>> {
+    offsets: Offsets<O, B>,
+    to: E,
+}
+
+impl SlotArrays {
+    /// Over `equal.degree` as offsets, and `equal.to`.
+    pub fn new(offsets: Offsets, to: Lookup<NodeId>) -> Self {
+        Self { offsets, to }
+    }
+}
+
+impl<O: ReadAt<u32>, B: Deref<Target = [u64]>, E: ReadAt<NodeId>> Slots for SlotArrays<O, B, E> {
+    #[inline]
+    fn of(&mut self, node: u32) -> Result<Range<usize>, Fault> {
+        self.offsets.range(node as usize)
+    }
+
+    #[inline]
+    fn to(&mut self, slot: usize) -> Result<u32, Fault> {
+        Ok(self.to.get(slot)?.0)
+    }
+}
+
+impl Residency for SlotArrays {
+    type Resident<'a> = SlotArrays<&'a [u32], &'a [u64], &'a [NodeId]>;
+    type Anywhere<'a> = SlotArrays<&'a mut Array<u32>, &'a [u64], &'a mut Lookup<NodeId>>;
+
+    fn resident(&mut self) -> Option<Self::Resident<'_>> {
+        Some(SlotArrays { offsets: self.offsets.resident()?, to: self.to.resident()? })
+    }
+
+    fn anywhere(&mut self) -> Self::Anywhere<'_> {
+        SlotArrays { offsets: self.offsets.anywhere(), to: self.to.anywhere() }
     }
 }

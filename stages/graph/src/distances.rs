@@ -17,25 +17,38 @@
 //! * Determinism: one thread; see above for the order.
 //! * Reference: Chrome DevTools, distances.
 
-use heaplake_kit::array::{Fault, column_bytes};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node};
+use heaplake_kit::array::Fault;
+use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch,
-    StageError, StageInfo, Stats, WriteAt,
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Offsets, ReadAt, Scratch, Stage, StageError,
+    Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, documents, edge_flags};
+use std::ops::Deref;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "distances",
-    version: 1,
-    bytes_per_node: 8,
-    bytes_per_edge: 5,
-    least_bits_per_node: 2,
-    least_fixed: 8 << 20,
-    scratch_per_node: 4,
-    scratch_per_edge: 0,
+    reads: &[
+        document(documents::FACTS),
+        column(columns::DISTANCE_SEED),
+        column(columns::ESSENTIAL_DEGREE).when(|setting| setting.follows_essential),
+        column(columns::ESSENTIAL_TO).when(|setting| setting.follows_essential),
+        column(columns::NODE_EDGE_COUNT).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_TO).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
+        column(columns::PAIRED_EDGE).when(|setting| !setting.follows_essential),
+        column(columns::PAIRED_PAIR).when(|setting| !setting.follows_essential),
+    ],
+    writes: &[column(columns::NODE_DISTANCE)],
+    arrays: &[&[per_node::<i32>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
+    least: &[bits_per_node(2)],
+    fixed: 8 << 20,
     passes: "each node's edges once, level by level",
+    run,
+    ..Stage::NEW
 };
 
 /// A level of more than one in so many nodes is not listed.
@@ -44,13 +57,9 @@ const WIDE: usize = 64;
 /// A level of fewer nodes is always listed.
 const NARROW: usize = 1 << 16;
 
-/// Measures the distances.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts: Facts = scratch.read_document(documents::FACTS)?;
-    let seeds = &facts.distance_seeds;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = job.facts()?;
     let (degrees, targets) = if facts.follows_essential {
         (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO)
     } else {
@@ -62,27 +71,25 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
     // The lists come first, so that the arrays do not take their memory.
     let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
-    let mut sizes = vec![nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, targets)];
-    if !facts.follows_essential {
-        sizes.insert(2, column_bytes(scratch, columns::EDGE_FLAGS));
-    }
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut distance = room.array(nodes as usize, NO_DISTANCE)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, degrees)?;
-    let flags = if facts.follows_essential { None } else { Some(room.lookup(columns::EDGE_FLAGS)?) };
-    let to = room.lookup(targets)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut distance, mut offsets, flags, mut to) = plan.make((
+        filled(nodes as usize, NO_DISTANCE),
+        offsets(degrees),
+        (!facts.follows_essential).then(|| lookup(columns::EDGE_FLAGS)),
+        lookup(targets),
+    ))?;
     drop(listed);
     let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
-    let levels = Levels { level: list(), next: list(), pairs };
-    let arrays = (&mut distance, offsets.resident(), to);
+    let levels = Levels { seeds: &facts.distance_seeds, level: list(), next: list(), pairs };
     let reached = match flags {
-        None => with_flags(AllFollowed, arrays, seeds, levels, scratch, context)?,
-        Some(Lookup::Mapped(flags)) => with_flags(flags, arrays, seeds, levels, scratch, context)?,
-        Some(flags) => with_flags(flags, arrays, seeds, levels, scratch, context)?,
+        None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
+        Some(mut flags) => {
+            on_resident!(distance, offsets, flags, to => search(distance, offsets, (flags, to), levels, job))?
+        }
     };
     distance.write_to(scratch, columns::NODE_DISTANCE)?;
     context.progress.end();
-    Ok(Stats { rows: reached, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: reached, spilled_bytes: plan.spilled_bytes() })
 }
 
 /// Flags of edges that distances follow, all of them.
@@ -99,50 +106,33 @@ impl ReadAt<u8> for AllFollowed {
     }
 }
 
-/// Distances, where the edges of each node are, and their targets.
-type Arrays<'a> = (&'a mut Array<i32>, Result<Offsets<BudgetVec<u32>>, Offsets>, Lookup<NodeId>);
-
-/// The searches, over arrays as they are.
-fn with_flags(
-    flags: impl ReadAt<u8>,
-    arrays: Arrays<'_>,
-    seeds: &[DistanceSeed],
-    levels: Levels,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<u64, StageError> {
-    match arrays {
-        (Array::Resident(distance), Ok(offsets), Lookup::Mapped(to)) => {
-            search(seeds, distance, offsets, flags, to, levels, scratch, context)
-        }
-        (distance, Ok(offsets), to) => search(seeds, distance, offsets, flags, to, levels, scratch, context),
-        (distance, Err(offsets), to) => search(seeds, distance, offsets, flags, to, levels, scratch, context),
-    }
-}
-
 /// What the search keeps besides the large arrays.
-struct Levels {
+struct Levels<'a> {
+    seeds: &'a [DistanceSeed],
     level: List,
     next: List,
     pairs: Pairs,
 }
 
-#[allow(clippy::too_many_arguments)] // the arrays cannot be bundled: which types they have differs
 /// The searches from all seeds; the number of nodes that got a distance.
-fn search<D: WriteAt<i32>, O: ReadAt<u32>, F: ReadAt<u8>, E: ReadAt<NodeId>>(
-    seeds: &[DistanceSeed],
-    distance: &mut D,
-    offsets: Offsets<O>,
-    flags: F,
-    to: E,
-    levels: Levels,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<u64, StageError> {
-    let Levels { level, next, pairs } = levels;
+fn search<D, O, B, F, E>(
+    distance: D,
+    offsets: Offsets<O, B>,
+    (flags, to): (F, E),
+    levels: Levels<'_>,
+    job: &Job<'_>,
+) -> Result<u64, StageError>
+where
+    D: WriteAt<i32>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    F: ReadAt<u8>,
+    E: ReadAt<NodeId>,
+{
+    let Levels { seeds, level, next, pairs } = levels;
     let mut search = Search { offsets, to, flags, pairs, distance, level, next, reached: 0 };
-    let mut nodes = ColumnReader::open(scratch, columns::DISTANCE_SEED)?;
-    seeds.iter().try_for_each(|seed| search.run(seed, &mut nodes, context))?;
+    let mut nodes = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
+    seeds.iter().try_for_each(|seed| search.run(seed, &mut nodes, job.context))?;
     Ok(search.reached)
 }
 
@@ -167,18 +157,25 @@ impl List {
     }
 }
 
-struct Search<'a, D, O, F, E> {
-    offsets: Offsets<O>,
+struct Search<D, O, B, F, E> {
+    offsets: Offsets<O, B>,
     to: E,
     flags: F,
     pairs: Pairs,
-    distance: &'a mut D,
+    distance: D,
     level: List,
     next: List,
     reached: u64,
 }
 
-impl<D: WriteAt<i32>, O: ReadAt<u32>, F: ReadAt<u8>, E: ReadAt<NodeId>> Search<'_, D, O, F, E> {
+impl<D, O, B, F, E> Search<D, O, B, F, E>
+where
+    D: WriteAt<i32>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    F: ReadAt<u8>,
+    E: ReadAt<NodeId>,
+{
     fn run(
         &mut self,
         seed: &DistanceSeed,
@@ -271,8 +268,8 @@ impl Pairs {
     fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
         let mut position = 0;
-        let edges = ColumnMap::open(scratch, columns::PAIRED_EDGE, None)?;
-        let pairs = ColumnMap::open(scratch, columns::PAIRED_PAIR, None)?;
+        let edges = ColumnMap::uncounted(scratch, columns::PAIRED_EDGE)?;
+        let pairs = ColumnMap::uncounted(scratch, columns::PAIRED_PAIR)?;
         let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
         let mut seen = context.budget.filled("distances: pairs", count, (NodeId::NONE, 0u8))?;
         let mut ambiguous = false;

@@ -17,23 +17,24 @@
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
 
 use bytemuck::{Pod, Zeroable};
+use heaplake_kit::access::{column, per_node};
+use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, ReverseReader, Scratch, Stack, StageError, StageInfo, Stats, WriteAt,
+    ArrayPlan, ColumnReader, Job, ReverseReader, Stack, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "dominators",
-    version: 1,
-    bytes_per_node: 12,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 4,
-    scratch_per_edge: 0,
+    reads: &[column(columns::PREORDER_PARENT), column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
+    writes: &[column(columns::PREORDER_DOMINATOR)],
+    arrays: &[&[per_node::<Link>(), per_node::<Preorder>()]],
+    fixed: 8 << 20,
     passes: "retainers once, parents twice",
+    run,
+    ..Stage::NEW
 };
 
 /// How many retainers ahead of its use a link is fetched.
@@ -42,43 +43,33 @@ const AHEAD: usize = 24;
 /// Steps per node that the plain climb may take on the whole.
 const PATIENCE: u64 = 16;
 
-/// Finds the dominators.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    run_with(PATIENCE, scratch, context)
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    run_with(PATIENCE, job)
 }
 
-/// As [`run`], with another number of steps per node before the climb goes over jump pointers.
-pub(crate) fn run_with(patience: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let nodes = ColumnReader::open(scratch, columns::PREORDER_PARENT)?.remaining();
-    context.progress.begin(STAGE.name, 2 * nodes);
-    let path = Stack::new(&context.budget, scratch, "dominators.path")?;
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
-    let links = room.array(nodes as usize, Link::zeroed())?;
-    let mut dominator = room.array(nodes as usize, Preorder(0))?;
-    match (links, &mut dominator) {
-        (Array::Resident(links), Array::Resident(dominator)) => {
-            both_steps(Forest { links, path }, dominator, patience, scratch, context)?;
-        }
-        (links, dominator) => both_steps(Forest { links, path }, dominator, patience, scratch, context)?,
-    }
-    dominator.write_to(scratch, columns::PREORDER_DOMINATOR)?;
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
+/// The stage, with another number of steps per node before the climb goes over jump pointers.
+pub(crate) fn run_with(patience: u64, job: &Job<'_>) -> Result<Stats, StageError> {
+    let nodes = ColumnReader::open(job.scratch, columns::PREORDER_PARENT)?.remaining();
+    job.context.progress.begin(STAGE.name, 2 * nodes);
+    let path = Stack::new(&job.context.budget, job.scratch, "dominators.path")?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut links, mut dominator) =
+        plan.make((filled(nodes as usize, Link::zeroed()), filled(nodes as usize, Preorder(0))))?;
+    on_resident!(links, dominator => both_steps(Forest { links, path }, dominator, patience, job))?;
+    dominator.write_to(job.scratch, columns::PREORDER_DOMINATOR)?;
+    job.context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
 }
 
 fn both_steps<A: WriteAt<Link>>(
     mut forest: Forest<A>,
-    dominator: &mut impl WriteAt<Preorder>,
+    mut dominator: impl WriteAt<Preorder>,
     patience: u64,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
-    semidominators(&mut forest, dominator, scratch, context)?;
+    semidominators(&mut forest, &mut dominator, job)?;
     // The first step is over; its array is free for the second.
-    nearest_common_ancestors(dominator, Jumps { jumps: forest.links }, patience, scratch, context)
+    nearest_common_ancestors(dominator, Jumps { jumps: forest.links }, patience, job)
 }
 
 /// What is known of a node's way up, in one place, for both are asked for together. In the second step: a jump pointer
@@ -104,12 +95,11 @@ struct Forest<A> {
 fn semidominators<A: WriteAt<Link>>(
     forest: &mut Forest<A>,
     semi: &mut impl WriteAt<Preorder>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let mut degrees = ColumnReader::open(scratch, columns::RETAINERS_DEGREE)?;
-    let mut retainers = ColumnReader::open(scratch, columns::RETAINERS_FROM)?;
-    let mut parents = ReverseReader::open(scratch, columns::PREORDER_PARENT)?;
+    let mut degrees = ColumnReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
+    let mut retainers = ColumnReader::open(job.scratch, columns::RETAINERS_FROM)?;
+    let mut parents = ReverseReader::open(job.scratch, columns::PREORDER_PARENT)?;
     for node in (1..semi.count() as u32).rev().map(Preorder) {
         let mut least = node;
         let mut left = degrees.next()? as usize;
@@ -127,7 +117,7 @@ fn semidominators<A: WriteAt<Link>>(
         semi.set(node.index(), least)?;
         forest.links.set(node.index(), Link { ancestor: parents.next()?, label: least })?;
         if node.0.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+            job.context.step(1 << 16)?;
         }
     }
     Ok(())
@@ -161,13 +151,12 @@ impl<A: WriteAt<Link>> Forest<A> {
 
 /// Second step: turns semidominators into dominators, in place, from position 1 up.
 fn nearest_common_ancestors<A: WriteAt<Link>>(
-    dominator: &mut impl WriteAt<Preorder>,
+    mut dominator: impl WriteAt<Preorder>,
     mut jumps: Jumps<A>,
     patience: u64,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let mut parents = ColumnReader::open(scratch, columns::PREORDER_PARENT)?;
+    let mut parents = ColumnReader::open(job.scratch, columns::PREORDER_PARENT)?;
     if dominator.count() == 0 {
         return Ok(());
     }
@@ -179,7 +168,7 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
         let semi = dominator.get(node as usize)?;
         let mut candidate = parents.next()?;
         if jumping {
-            candidate = jumps.climb(candidate, semi, dominator)?;
+            candidate = jumps.climb(candidate, semi, &mut dominator)?;
             jumps.add(node, candidate)?;
         } else {
             while candidate > semi {
@@ -190,11 +179,11 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
         dominator.set(node as usize, candidate)?;
         if !jumping && steps > limit {
             // The tree is deep and the climbs are long: build the pointers for what is there, and go on with them.
-            jumps.build(dominator, node)?;
+            jumps.build(&mut dominator, node)?;
             jumping = true;
         }
         if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+            job.context.step(1 << 16)?;
         }
     }
     Ok(())

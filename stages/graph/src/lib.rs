@@ -4,8 +4,8 @@
 //! tree and what it weighs; [`distances`] works on all edges. None of them knows a format.
 //!
 //! ```text
-//! holds.* ─ preorder ─▶ preorder.* ─ retainers ─▶ retainers.* ─ dominators ─▶ preorder.dominator ─ retained ─▶ node.*
-//! edge.*  ─ distances ─▶ node.distance ─ shortest paths ─▶ path.*
+//! essential.* ─ preorder ─▶ preorder.* ─ retainers ─▶ retainers.* ─ dominators ─▶ preorder.dominator ─ retained ─▶ node.*
+//! edge.*      ─ distances ─▶ node.distance ─ shortest paths ─▶ path.*
 //! ```
 
 pub mod distances;

@@ -13,25 +13,31 @@
 //! * Reference: Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM J. Comput. 1(2), 1972.
 
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::array::column_bytes;
+use heaplake_kit::access::{column, document, per_edge, per_node};
+use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError,
-    StageInfo, Stats, WriteAt,
+    ArrayPlan, ColumnReader, ColumnWriter, Context, Job, Offsets, ReadAt, Stack, Stage, StageError, Stats, WriteAt,
+    on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, documents};
+use std::ops::Deref;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "preorder",
-    version: 1,
-    bytes_per_node: 8,
-    bytes_per_edge: 4,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 12,
-    scratch_per_edge: 0,
+    reads: &[
+        document(documents::FACTS),
+        column(columns::ESSENTIAL_DEGREE),
+        column(columns::ESSENTIAL_TO),
+        column(columns::ESSENTIAL_ORPHAN),
+    ],
+    writes: &[column(columns::PREORDER_NODE), column(columns::PREORDER_PARENT), column(columns::NODE_PREORDER)],
+    arrays: &[&[per_node::<Preorder>(), per_node::<u32>(), per_edge::<NodeId>()]],
+    fixed: 8 << 20,
     passes: "each node's edges once, in depth-first order",
+    run,
+    ..Stage::NEW
 };
 
 /// Of how many targets the numbers are fetched when a node is found.
@@ -46,42 +52,39 @@ struct Level {
     seen: u32,
 }
 
-/// Numbers the nodes.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let root = scratch.read_document::<Facts>(documents::FACTS)?.root;
-    let nodes = ColumnReader::open(scratch, columns::ESSENTIAL_DEGREE)?.remaining();
-    context.progress.begin(STAGE.name, nodes);
-    let path = Stack::new(&context.budget, scratch, "preorder.path")?;
-    let sizes = [nodes * 4, Offsets::bytes(nodes), column_bytes(scratch, columns::ESSENTIAL_TO)];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut numbers = room.array(nodes as usize, Preorder::NONE)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::ESSENTIAL_DEGREE)?;
-    let to = room.lookup(columns::ESSENTIAL_TO)?;
-    let count = match (&mut numbers, offsets.resident(), to) {
-        (Array::Resident(numbers), Ok(offsets), Lookup::Mapped(to)) => {
-            search(root, numbers, offsets, to, path, scratch, context)?
-        }
-        (numbers, Ok(offsets), to) => search(root, numbers, offsets, to, path, scratch, context)?,
-        (numbers, Err(offsets), to) => search(root, numbers, offsets, to, path, scratch, context)?,
-    };
-    numbers.write_to(scratch, columns::NODE_PREORDER)?;
-    context.progress.end();
-    Ok(Stats { rows: u64::from(count), spilled_bytes: room.spilled_bytes() })
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let root = job.facts()?.root;
+    let nodes = ColumnReader::open(job.scratch, columns::ESSENTIAL_DEGREE)?.remaining();
+    job.context.progress.begin(STAGE.name, nodes);
+    let path = Stack::new(&job.context.budget, job.scratch, "preorder.path")?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut numbers, mut offsets, mut to) = plan.make((
+        filled(nodes as usize, Preorder::NONE),
+        offsets(columns::ESSENTIAL_DEGREE),
+        lookup(columns::ESSENTIAL_TO),
+    ))?;
+    let count = on_resident!(numbers, offsets, to => search(root, numbers, offsets, to, path, job))?;
+    numbers.write_to(job.scratch, columns::NODE_PREORDER)?;
+    job.context.progress.end();
+    Ok(Stats { rows: u64::from(count), spilled_bytes: plan.spilled_bytes() })
 }
 
 /// The whole search; the number of nodes that it reached.
-fn search<N: WriteAt<Preorder>, O: ReadAt<u32>, E: ReadAt<NodeId>>(
+fn search<N, O, B, E>(
     root: NodeId,
-    numbers: &mut N,
-    offsets: Offsets<O>,
+    numbers: N,
+    offsets: Offsets<O, B>,
     to: E,
     path: Stack<Level>,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<u32, StageError> {
+    job: &Job<'_>,
+) -> Result<u32, StageError>
+where
+    N: WriteAt<Preorder>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    E: ReadAt<NodeId>,
+{
+    let Job { scratch, context, .. } = *job;
     let nodes = ColumnWriter::create(scratch, columns::PREORDER_NODE)?;
     let parents = ColumnWriter::create(scratch, columns::PREORDER_PARENT)?;
     let mut search = Search { offsets, to, numbers, path, nodes, parents, count: 0, context };
@@ -96,10 +99,10 @@ fn search<N: WriteAt<Preorder>, O: ReadAt<u32>, E: ReadAt<NodeId>>(
     Ok(search.count)
 }
 
-struct Search<'a, N, O, E> {
-    offsets: Offsets<O>,
+struct Search<'a, N, O, B, E> {
+    offsets: Offsets<O, B>,
     to: E,
-    numbers: &'a mut N,
+    numbers: N,
     path: Stack<Level>,
     nodes: ColumnWriter<NodeId>,
     parents: ColumnWriter<Preorder>,
@@ -107,7 +110,13 @@ struct Search<'a, N, O, E> {
     context: &'a Context<'a>,
 }
 
-impl<N: WriteAt<Preorder>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, N, O, E> {
+impl<N, O, B, E> Search<'_, N, O, B, E>
+where
+    N: WriteAt<Preorder>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    E: ReadAt<NodeId>,
+{
     /// Numbers a node and everything new that it reaches.
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
         self.discover(start, parent)?;

@@ -2,9 +2,10 @@
 
 use crate::{distances, dominators, preorder, retained, retainers};
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch};
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch};
 use heaplake_oracle::graph::{self, Arc};
 use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +25,7 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
 }
 
 fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
-    ColumnMap::open(scratch, column, None).unwrap().to_vec()
+    ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
 /// Nodes other than the root that no edge from elsewhere enters.
@@ -61,12 +62,18 @@ impl Bench {
         Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
     }
 
+    fn distances(&self) {
+        let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
+        (distances::STAGE.run)(&Job::on(&self.scratch, &context, &options)).unwrap();
+    }
+
     fn dominators(&self, patience: u64) {
-        let (scratch, context) = (&self.scratch, self.context());
-        preorder::run(scratch, &context).unwrap();
-        retainers::run(scratch, &context).unwrap();
-        dominators::run_with(patience, scratch, &context).unwrap();
-        retained::run(scratch, &context).unwrap();
+        let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
+        let job = Job::on(&self.scratch, &context, &options);
+        (preorder::STAGE.run)(&job).unwrap();
+        (retainers::STAGE.run)(&job).unwrap();
+        dominators::run_with(patience, &job).unwrap();
+        (retained::STAGE.run)(&job).unwrap();
     }
 }
 
@@ -115,7 +122,7 @@ fn distances_equal_a_plain_queue() {
     for seed in 0..2000 {
         let (n, edges) = graph::random_graph(seed, 60);
         let bench = Bench::new(n, &edges);
-        distances::run(&bench.scratch, &bench.context()).unwrap();
+        bench.distances();
         let expected: Vec<i32> = graph::distances(n, &edges, 0)
             .into_iter()
             .map(|distance| distance.map_or(NO_DISTANCE, |distance| distance as i32))
@@ -146,7 +153,7 @@ fn long_climbs_are_bounded() {
 /// Columns that must not depend on the budget.
 fn results(bench: &Bench) -> (Vec<NodeId>, Vec<u64>, Vec<i32>) {
     bench.dominators(16);
-    distances::run(&bench.scratch, &bench.context()).unwrap();
+    bench.distances();
     let scratch = &bench.scratch;
     (
         read(scratch, columns::NODE_DOMINATOR),

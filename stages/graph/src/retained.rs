@@ -12,106 +12,101 @@
 //! * Determinism: sums of integers; one thread.
 //! * Reference: Chrome DevTools and Eclipse MAT, retained sizes.
 
+use heaplake_kit::access::{column, document, per_node};
+use heaplake_kit::array_plan::{filled, loaded, lookup};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, Lookup, ReadAt, ReverseReader, Scratch, StageError, StageInfo, Stats,
-    WriteAt,
+    ArrayPlan, ColumnReader, Job, ReadAt, ReverseReader, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "retained",
-    version: 1,
-    bytes_per_node: 12,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 12,
-    scratch_per_edge: 0,
+    reads: &[
+        document(documents::FACTS),
+        column(columns::PREORDER_NODE),
+        column(columns::PREORDER_DOMINATOR),
+        column(columns::NODE_PREORDER),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_NATIVE).if_any(),
+    ],
+    writes: &[
+        column(columns::NODE_DOMINATOR),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_RETAINED_NATIVE).if_any(),
+    ],
+    arrays: &[&[per_node::<NodeId>(), per_node::<NodeId>()], &[per_node::<u64>(), per_node::<NodeId>()]],
+    fixed: 4 << 20,
     passes: "preorder forwards and backwards",
+    run,
+    ..Stage::NEW
 };
 
-/// Sums the sizes up.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let Facts { root, has_native, keeps_garbage, .. } = scratch.read_document(documents::FACTS)?;
-    let nodes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?.remaining();
-    context.progress.begin(STAGE.name, 2 * nodes);
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Facts { root, has_native, keeps_garbage, .. } = job.facts()?;
+    let nodes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?.remaining();
+    job.context.progress.begin(STAGE.name, 2 * nodes);
     // What no search reaches belongs to the root, unless it is garbage.
     let beyond = (!keeps_garbage).then_some(root);
-    let spilled_bytes = dominators(root, nodes, scratch, context)?
-        + sum(beyond, columns::NODE_SHALLOW, columns::NODE_RETAINED, scratch, context)?
-        + if has_native {
-            sum(beyond, columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE, scratch, context)?
-        } else {
-            0
-        };
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes })
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    dominators(root, nodes, &mut plan, job)?;
+    sum(beyond, (columns::NODE_SHALLOW, columns::NODE_RETAINED), &mut plan, job)?;
+    if has_native {
+        sum(beyond, (columns::NODE_NATIVE, columns::NODE_RETAINED_NATIVE), &mut plan, job)?;
+    }
+    job.context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
 }
 
 /// Brings the dominators from preorder space into node space.
-fn dominators(root: NodeId, nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes * 4]);
-    let mut dominator = room.array(nodes as usize, root)?;
-    let mut node_at = room.lookup(columns::PREORDER_NODE)?;
-    let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
-    let mut positions = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<(), StageError> {
+    let (mut dominator, mut node_at) = plan.make((filled(nodes as usize, root), lookup(columns::PREORDER_NODE)))?;
+    let mut order = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?;
+    let mut positions = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?;
     while order.remaining() > 0 {
         dominator.set(order.next()?.index(), node_at.get(positions.next()?.index())?)?;
         if order.remaining().is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+            job.context.step(1 << 16)?;
         }
     }
-    dominator.write_to(scratch, columns::NODE_DOMINATOR)?;
-    Ok(room.spilled_bytes())
+    dominator.write_to(job.scratch, columns::NODE_DOMINATOR)
 }
 
-/// Adds every node's size to all its dominators. Those out of reach count for `beyond`, if there is such a node.
+/// Adds every node's size to all its dominators, from a column of sizes to one of sums. Those out of reach count for
+/// `beyond`, if there is such a node.
 fn sum(
     beyond: Option<NodeId>,
-    sizes: Column<u64>,
-    sums: Column<u64>,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<u64, StageError> {
-    let nodes = ColumnReader::open(scratch, sizes)?.remaining();
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 8, nodes * 4]);
-    let mut sum = room.load(sizes)?;
-    let mut dominator = room.lookup(columns::NODE_DOMINATOR)?;
-    match (&mut sum, &mut dominator) {
-        (Array::Resident(sum), Lookup::Mapped(dominator)) => add_all(beyond, sum, dominator, scratch, context)?,
-        (sum, dominator) => add_all(beyond, sum, dominator, scratch, context)?,
-    }
-    sum.write_to(scratch, sums)?;
-    Ok(room.spilled_bytes())
+    (sizes, sums): (Column<u64>, Column<u64>),
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
+    let (mut sum, mut dominator) = plan.make((loaded(sizes), lookup(columns::NODE_DOMINATOR)))?;
+    on_resident!(sum, dominator => add_all(beyond, sum, dominator, job))?;
+    sum.write_to(job.scratch, sums)
 }
 
 fn add_all(
     beyond: Option<NodeId>,
-    sum: &mut impl WriteAt<u64>,
-    dominator: &mut impl ReadAt<NodeId>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    mut sum: impl WriteAt<u64>,
+    mut dominator: impl ReadAt<NodeId>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
     // Later positions first: when a node is added to its dominator, its own sum is complete.
-    let mut order = ReverseReader::open(scratch, columns::PREORDER_NODE)?;
+    let mut order = ReverseReader::open(job.scratch, columns::PREORDER_NODE)?;
     let reached = order.remaining();
     while order.remaining() > 1 {
         let node = order.next()?.index();
-        add(sum, node, dominator.get(node)?)?;
+        add(&mut sum, node, dominator.get(node)?)?;
         if order.remaining().is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+            job.context.step(1 << 16)?;
         }
     }
     if let Some(root) = beyond.filter(|_| reached < sum.count() as u64) {
-        let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+        let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
         for node in 0..sum.count() {
             if numbers.next()?.is_none() {
-                add(sum, node, root)?;
+                add(&mut sum, node, root)?;
             }
         }
     }

@@ -14,9 +14,11 @@
 //! * Determinism: threads number targets and sort partitions, which are written in order.
 //! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
 
+use heaplake_kit::access::{bytes_per_edge, column, per_node};
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, Context, Lookup, OrderedPool, ReadAt, Scratch, StageError, StageInfo, Stats,
+    ArrayPlan, ColumnReader, Context, Job, Lookup, OrderedPool, ReadAt, Scratch, Stage, StageError, Stats,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
@@ -30,34 +32,37 @@ const BLOCK_BYTES: u64 = 16 * BLOCK_EDGES as u64;
 /// Most threads that are of use: by then reading and spilling, on one thread, take longer.
 const MOST_THREADS: usize = 4;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "retainers",
     version: 2,
-    bytes_per_node: 4,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: PairSpill::MOST_BYTES + (4 << 20),
-    scratch_per_node: 4,
+    reads: &[
+        column(columns::ESSENTIAL_DEGREE),
+        column(columns::ESSENTIAL_TO),
+        column(columns::ESSENTIAL_ORPHAN),
+        column(columns::NODE_PREORDER),
+        column(columns::PREORDER_NODE),
+    ],
+    writes: &[column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
+    arrays: &[&[per_node::<Preorder>()]],
+    fixed: PairSpill::MOST_BYTES + (4 << 20),
     // Pairs, whose place groups take.
-    scratch_per_edge: 7,
+    temporary: &[bytes_per_edge(3)],
     passes: "edges once; pairs written once, read once",
+    run,
+    ..Stage::NEW
 };
 
-/// Turns the graph round.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut input = Input::open(scratch)?;
-    let (nodes, pairs) = (input.sources.remaining(), input.to.remaining() + input.orphans.remaining());
+    let pairs = input.to.remaining() + input.orphans.remaining();
     context.progress.begin(STAGE.name, pairs);
     let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
     let pool = OrderedPool::plan(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
     let fill = |block: &mut Block| input.fill(block, context);
-    match room.lookup(columns::NODE_PREORDER)? {
+    match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
         Lookup::Mapped(numbers) => {
             let number = || |block: &mut Block| block.keys.extend(block.to.iter().map(|to| numbers[to.index()]));
             pool.run(context, fill, number, |block| block.spill(&mut spill))?;

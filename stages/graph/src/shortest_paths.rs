@@ -16,30 +16,45 @@
 //! * Reference: none needed; any breadth-first tree would do, and this one depends on nothing but the graph.
 
 use bytemuck::{Pod, Zeroable};
+use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo,
-    Stats, StringTable, WriteAt,
+    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "shortest paths",
     version: 3,
-    bytes_per_node: 13,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 8,
-    scratch_per_edge: 0,
+    when: |setting| setting.chains(),
+    reads: &[
+        document(documents::FACTS),
+        texts(STRINGS),
+        column(columns::NODE_DISTANCE),
+        column(columns::ESSENTIAL_DEGREE).when(|setting| setting.follows_essential),
+        column(columns::ESSENTIAL_TO).when(|setting| setting.follows_essential),
+        column(columns::ESSENTIAL_LABEL).when(|setting| setting.follows_essential).if_any(),
+        column(columns::ESSENTIAL_NAME).when(|setting| setting.follows_essential).if_any(),
+        column(columns::CLASS_LABEL).when(|setting| setting.follows_essential).if_any(),
+        column(columns::CLASS_LABEL_START).when(|setting| setting.follows_essential).if_any(),
+        column(columns::NODE_CLASS).when(|setting| setting.follows_essential).if_any(),
+        column(columns::NODE_EDGE_COUNT).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_KIND).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_NAME).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_TO).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
+    ],
+    writes: &[column(columns::PATH_PARENT), column(columns::PATH_LABEL)],
+    arrays: &[&[per_node::<i32>(), per_node::<u8>(), per_node::<Link>()]],
+    fixed: 8 << 20,
     passes: "edges once",
+    run,
+    ..Stage::NEW
 };
-
-/// Columns that it reads where edges have names.
-pub const READS: [&str; 4] =
-    [columns::EDGE_KIND.name, columns::EDGE_NAME.name, columns::EDGE_TO.name, columns::EDGE_FLAGS.name];
 
 /// Edges that are looked at in one go, and how many ahead of its turn the target of one is fetched.
 const BATCH: usize = 1 << 14;
@@ -56,38 +71,31 @@ struct Link {
     label: u32,
 }
 
-/// Finds the tree.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts: &Facts = &scratch.read_document(documents::FACTS)?;
-    let nodes = facts.node_count;
-    context.progress.begin(STAGE.name, nodes);
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4, nodes, nodes * 8]);
-    let distance = room.lookup(columns::NODE_DISTANCE)?;
-    let mut kinds = room.array(nodes as usize, NO_KIND)?;
-    let mut links = room.array(nodes as usize, Link { from: NodeId::NONE, label: label::NONE })?;
-    match (distance, &mut kinds, &mut links) {
-        (Lookup::Mapped(distance), Array::Resident(kinds), Array::Resident(links)) => {
-            search(facts, distance, kinds, links, scratch, context)?;
-        }
-        (distance, kinds, links) => search(facts, distance, kinds, links, scratch, context)?,
-    }
-    write(facts, &mut links, scratch, context)?;
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: room.spilled_bytes() })
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let facts = &job.facts()?;
+    let nodes = facts.node_count as usize;
+    job.context.progress.begin(STAGE.name, facts.node_count);
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut distance, mut kinds, mut links) = plan.make((
+        lookup(columns::NODE_DISTANCE),
+        filled(nodes, NO_KIND),
+        filled(nodes, Link { from: NodeId::NONE, label: label::NONE }),
+    ))?;
+    on_resident!(distance, kinds, links => search(facts, distance, kinds, links, job))?;
+    write(facts, &mut links, job)?;
+    job.context.progress.end();
+    Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() })
 }
 
 /// Looks at every edge.
 fn search(
     facts: &Facts,
     mut distance: impl ReadAt<i32>,
-    best: &mut impl WriteAt<u8>,
-    links: &mut impl WriteAt<Link>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    mut best: impl WriteAt<u8>,
+    mut links: impl WriteAt<Link>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut degree = ColumnReader::open(
         scratch,
         if facts.follows_essential { columns::ESSENTIAL_DEGREE } else { columns::NODE_EDGE_COUNT },
@@ -133,14 +141,14 @@ enum Details {
     /// Kind, name and flags.
     All(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>),
     /// Every edge is followed, and this is how it is called.
-    Ways(Ways),
+    Labels(Labels),
     /// Every edge is followed.
     Nothing,
 }
 
 /// How essential edges are called.
-struct Ways {
-    way: ColumnReader<u8>,
+struct Labels {
+    edges: ColumnReader<u8>,
     named: ColumnReader<u32>,
     /// Classes of the sources, in order, and that of the one at hand.
     classes: ColumnReader<ClassId>,
@@ -150,24 +158,24 @@ struct Ways {
     batch: Vec<u8>,
 }
 
-impl Ways {
+impl Labels {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            way: ColumnReader::open(scratch, columns::ESSENTIAL_LABEL)?,
+            edges: ColumnReader::open(scratch, columns::ESSENTIAL_LABEL)?,
             named: ColumnReader::open(scratch, columns::ESSENTIAL_NAME)?,
             classes: ColumnReader::open(scratch, columns::NODE_CLASS)?,
             class: ClassId::NONE,
-            start: ColumnMap::open(scratch, columns::CLASS_LABEL_START, None)?,
-            names: ColumnMap::open(scratch, columns::CLASS_LABEL, None)?,
+            start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
+            names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
             batch: vec![0; BATCH],
         })
     }
 
     /// Reads the next batch; leaves the names of those that have some.
     fn read(&mut self, names: &mut [u32]) -> Result<(), StageError> {
-        let ways = &mut self.batch[..names.len()];
-        self.way.read_into(ways)?;
-        for (_, name) in ways.iter().zip(names).filter(|(way, _)| **way == edge_label::NAMED) {
+        let labels = &mut self.batch[..names.len()];
+        self.edges.read_into(labels)?;
+        for (_, name) in labels.iter().zip(names).filter(|(label, _)| **label == edge_label::NAMED) {
             *name = self.named.next()?;
         }
         Ok(())
@@ -200,7 +208,7 @@ struct Edges {
 impl Edges {
     fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let details = match facts.follows_essential {
-            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Ways(Ways::open(scratch)?),
+            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Labels(Labels::open(scratch)?),
             true => Details::Nothing,
             false => Details::All(
                 ColumnReader::open(scratch, columns::EDGE_KIND)?,
@@ -232,7 +240,7 @@ impl Edges {
                 names.read_into(&mut self.name[..count])?;
                 flags.read_into(&mut self.flags[..count])?;
             }
-            Details::Ways(ways) => ways.read(&mut self.name[..count])?,
+            Details::Labels(labels) => labels.read(&mut self.name[..count])?,
             Details::Nothing => {}
         }
         Ok(count)
@@ -241,15 +249,15 @@ impl Edges {
     /// Goes on to the edges of the next node.
     #[inline]
     fn enter(&mut self) -> Result<(), StageError> {
-        if let Details::Ways(ways) = &mut self.details {
-            ways.class = ways.classes.next()?;
+        if let Details::Labels(labels) = &mut self.details {
+            labels.class = labels.classes.next()?;
         }
         Ok(())
     }
 
     fn label(&self, facts: &Facts, at: usize) -> u32 {
-        if let Details::Ways(ways) = &self.details {
-            ways.label(at, self.name[at])
+        if let Details::Labels(labels) = &self.details {
+            labels.label(at, self.name[at])
         } else if let Details::Nothing = &self.details {
             label::NONE
         } else if self.flags[at] & edge_flags::PAIRED != 0 {
@@ -262,16 +270,12 @@ impl Edges {
     }
 }
 
-fn write(
-    facts: &Facts,
-    links: &mut impl WriteAt<Link>,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<(), StageError> {
+fn write(facts: &Facts, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut distance = ColumnReader::open(scratch, columns::NODE_DISTANCE)?;
     let mut parent = ColumnWriter::create(scratch, columns::PATH_PARENT)?;
     let mut labels = ColumnWriter::create(scratch, columns::PATH_LABEL)?;
-    let mut numbers = Numbers::open(scratch)?;
+    let mut numbers = NumericNames::open(scratch)?;
     for node in 0..facts.node_count as usize {
         let link = links.get(node)?;
         parent.push(link.from)?;
@@ -288,13 +292,13 @@ fn write(
 const RECENT: usize = 1 << 14;
 
 /// Names that are numbers: positions in a part of the runtime, of which there may be as many as there are objects.
-struct Numbers {
+struct NumericNames {
     strings: StringTable,
     /// Labels that are known, and what they become.
     recent: Vec<(u32, u32)>,
 }
 
-impl Numbers {
+impl NumericNames {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         let strings = StringTable::open(scratch, STRINGS)?;
         Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })

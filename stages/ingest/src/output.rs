@@ -1,31 +1,88 @@
 //! The columns of nodes and edges, written node by node, for formats in which edges need not be kept.
 
 use crate::degrees::InDegrees;
-use crate::ways::{Way, Ways};
+use crate::labels::{Label, LabelWriter};
+use heaplake_kit::Setting;
+use heaplake_kit::access::{Access, column};
 use heaplake_kit::{ColumnWriter, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
+
+/// What [`Output`] writes, for the declaration of a stage.
+pub const WRITES: [Access; 14] = [
+    column(columns::NODE_KIND),
+    column(columns::NODE_CLASS),
+    column(columns::NODE_SHALLOW),
+    column(columns::NODE_SELF),
+    column(columns::ESSENTIAL_DEGREE),
+    column(columns::ESSENTIAL_TO),
+    column(columns::NODE_EDGE_COUNT).when(|setting| Wanted::of(setting).edge_counts()),
+    column(columns::NODE_RETAINER_COUNT).when(|setting| Wanted::of(setting).nodes),
+    column(columns::EDGE_KIND).when(|setting| Wanted::of(setting).edges),
+    column(columns::EDGE_NAME).when(|setting| Wanted::of(setting).edges),
+    column(columns::EDGE_TO).when(|setting| Wanted::of(setting).edges),
+    column(columns::EDGE_FLAGS).when(|setting| Wanted::of(setting).edges),
+    column(columns::ESSENTIAL_LABEL).when(|setting| Wanted::of(setting).labels),
+    column(columns::ESSENTIAL_NAME).when(|setting| Wanted::of(setting).labels),
+];
+
+/// What [`Output`] writes and these, `ALL` in number.
+#[must_use]
+pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE]) -> [Access; ALL] {
+    assert!(ALL == WRITES.len() + MORE, "the number of all");
+    let mut all = [WRITES[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < WRITES.len() { WRITES[at] } else { more[at - WRITES.len()] };
+        at += 1;
+    }
+    all
+}
 
 /// Which tables are wanted, as far as a reader of a format cares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The table of nodes, or what else looks at numbers of edges.
+    /// The table of nodes, or rules of findings, which look at numbers of edges.
     pub nodes: bool,
     /// The table of edges.
     pub edges: bool,
-    /// That of chains, which asks how essential edges are called.
-    pub ways: bool,
+    /// Labels of essential edges, which chains show.
+    pub labels: bool,
+}
+
+impl Wanted {
+    /// In a run of this kind.
+    #[must_use]
+    pub fn of(setting: &Setting<'_>) -> Self {
+        Self { nodes: setting.node_details(), edges: setting.has(TableName::Edges), labels: setting.chains() }
+    }
+
+    /// Whether the edges of each node are counted.
+    #[must_use]
+    pub fn edge_counts(self) -> bool {
+        self.nodes || self.edges
+    }
 }
 
 /// What an edge means for reachability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
+pub enum Essential {
     /// It keeps its target alive.
     Yes,
-    /// It does, but so does the root itself: the edge need not be looked at.
+    /// It keeps its target alive, but so does an edge from the root: it need not be looked at.
     Implied,
-    /// It does not.
+    /// It does not keep its target alive.
     No,
+}
+
+/// How many edges were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeCounts {
+    /// All edges.
+    pub all: u64,
+    /// Those in the columns of essential edges.
+    pub essential: u64,
 }
 
 struct EdgeColumns {
@@ -37,26 +94,26 @@ struct EdgeColumns {
     names: Vec<Option<StringId>>,
 }
 
-/// See the module. All edges of a node come before the node is ended.
+/// Writes the columns. All edges of a node come before the node is ended.
 pub struct Output<D> {
     kind: ColumnWriter<u8>,
     class: ColumnWriter<ClassId>,
     shallow: ColumnWriter<u64>,
     /// Where a table wants it.
     edge_count: Option<ColumnWriter<u32>>,
-    degree: ColumnWriter<u32>,
-    holds: ColumnWriter<NodeId>,
+    essential_degree: ColumnWriter<u32>,
+    essential_to: ColumnWriter<NodeId>,
     /// Where a table wants them.
     in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
-    /// Where somebody asks for them.
-    ways: Option<Ways>,
+    /// Where chains want them.
+    labels: Option<LabelWriter>,
     /// The node at hand.
     node: NodeId,
     /// Its edges so far.
-    count: u32,
-    /// Those that are written as holding.
-    held: u32,
+    degree: u32,
+    /// Its essential edges so far.
+    essential: u32,
     all_edges: u64,
 }
 
@@ -73,21 +130,21 @@ impl<D: WriteAt<u8>> Output<D> {
         scratch: &Scratch,
     ) -> Result<Self, StageError> {
         let edges = if wanted.edges { Some(EdgeColumns::create(edge_names, scratch)?) } else { None };
-        let ways = if wanted.ways { Some(Ways::create(scratch)?) } else { None };
-        let counted = wanted.edges || wanted.nodes;
+        let labels = if wanted.labels { Some(LabelWriter::create(scratch)?) } else { None };
+        let edge_count = wanted.edge_counts().then(|| ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT));
         Ok(Self {
             kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
             class: ColumnWriter::create(scratch, columns::NODE_CLASS)?,
             shallow: ColumnWriter::create(scratch, columns::NODE_SHALLOW)?,
-            edge_count: if counted { Some(ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT)?) } else { None },
-            degree: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
-            holds: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
+            edge_count: edge_count.transpose()?,
+            essential_degree: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
+            essential_to: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
             in_degrees,
             edges,
-            ways,
+            labels,
             node: NodeId(0),
-            count: 0,
-            held: 0,
+            degree: 0,
+            essential: 0,
             all_edges: 0,
         })
     }
@@ -99,8 +156,8 @@ impl<D: WriteAt<u8>> Output<D> {
         self.node
     }
 
-    /// An edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds that always
-    /// have the same.
+    /// Adds an edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds that
+    /// always have the same.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
@@ -110,21 +167,21 @@ impl<D: WriteAt<u8>> Output<D> {
         to: NodeId,
         kind: u8,
         name: impl Fn() -> u32,
-        (holding, way): (Holding, Way),
+        (essential, label): (Essential, Label),
     ) -> Result<(), StageError> {
         if let Some(in_degrees) = &mut self.in_degrees {
             in_degrees.add(to)?;
         }
-        self.count += 1;
-        if holding == Holding::Yes && to != self.node {
-            self.holds.push(to)?;
-            self.held += 1;
-            if let Some(ways) = &mut self.ways {
-                ways.push(way, &name)?;
+        self.degree += 1;
+        if essential == Essential::Yes && to != self.node {
+            self.essential_to.push(to)?;
+            self.essential += 1;
+            if let Some(labels) = &mut self.labels {
+                labels.push(label, &name)?;
             }
         }
         if EDGES && let Some(edges) = &mut self.edges {
-            edges.push(to, kind, name(), holding != Holding::No && to != self.node)?;
+            edges.push(to, kind, name(), essential != Essential::No && to != self.node)?;
         }
         Ok(())
     }
@@ -139,38 +196,39 @@ impl<D: WriteAt<u8>> Output<D> {
         self.class.push(class)?;
         self.shallow.push(shallow)?;
         if let Some(edge_count) = &mut self.edge_count {
-            edge_count.push(self.count)?;
+            edge_count.push(self.degree)?;
         }
-        self.degree.push(self.held)?;
-        self.all_edges += u64::from(self.count);
-        (self.count, self.held) = (0, 0);
+        self.essential_degree.push(self.essential)?;
+        self.all_edges += u64::from(self.degree);
+        (self.degree, self.essential) = (0, 0);
         self.node.0 += 1;
         Ok(())
     }
 
-    /// Ends the columns; the numbers of edges and of those written as holding.
+    /// Ends the columns. The input states no other sizes than the shallow ones, so they are written under both names.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn finish(self, scratch: &Scratch) -> Result<(u64, u64), StageError> {
+    pub fn finish(self, scratch: &Scratch) -> Result<EdgeCounts, StageError> {
         self.kind.finish()?;
         self.class.finish()?;
         self.shallow.finish()?;
+        scratch.share(columns::NODE_SHALLOW, columns::NODE_SELF)?;
         if let Some(edge_count) = self.edge_count {
             edge_count.finish()?;
         }
-        self.degree.finish()?;
-        let holding = self.holds.finish()?;
+        self.essential_degree.finish()?;
+        let essential = self.essential_to.finish()?;
         if let Some(in_degrees) = self.in_degrees {
             in_degrees.write(scratch, columns::NODE_RETAINER_COUNT)?;
         }
         if let Some(edges) = self.edges {
             edges.finish()?;
         }
-        if let Some(ways) = self.ways {
-            ways.finish()?;
+        if let Some(labels) = self.labels {
+            labels.finish()?;
         }
-        Ok((self.all_edges, holding))
+        Ok(EdgeCounts { all: self.all_edges, essential })
     }
 }
 
@@ -185,12 +243,12 @@ impl EdgeColumns {
         })
     }
 
-    fn push(&mut self, to: NodeId, kind: u8, name: u32, holds: bool) -> Result<(), StageError> {
+    fn push(&mut self, to: NodeId, kind: u8, name: u32, essential: bool) -> Result<(), StageError> {
         self.kind.push(kind)?;
         let fixed = self.names.get(usize::from(kind)).copied().flatten();
         self.name.push(fixed.map_or(name, |name| name.0))?;
         self.to.push(to)?;
-        self.flags.push(if holds { edge_flags::ESSENTIAL | edge_flags::FOLLOWED } else { 0 })
+        self.flags.push(if essential { edge_flags::ESSENTIAL | edge_flags::FOLLOWED } else { 0 })
     }
 
     fn finish(self) -> Result<(), StageError> {

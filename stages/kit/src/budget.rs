@@ -1,17 +1,15 @@
 //! One object that bounds what a run allocates.
 //!
 //! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`]; it is given back when
-//! dropped. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
-//! [`FIXED_OVERHEAD`]), the code itself, and pages of memory-mapped columns that were not reserved.
+//! dropped. A stage that runs beside others gets a part of the budget, which is a budget of its own ([`Budget::part`]), so
+//! that none takes what another one was promised. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
+//! [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), the code itself, and pages of memory-mapped columns that were not reserved.
 
 use crate::{StageError, hint};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Fixed buffers of one run outside the budget, bytes, at most.
-pub const FIXED_OVERHEAD: u64 = 24 << 20;
 
 /// A bound on memory, shared by all stages of a run. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,13 +22,27 @@ struct Shared {
     limit: u64,
     used: AtomicU64,
     peak: AtomicU64,
+    /// Of a part: what it took from the whole.
+    _whole: Option<Reservation>,
 }
 
 impl Budget {
     /// A budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self { shared: Arc::new(Shared { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) }) }
+        Self::within(limit, None)
+    }
+
+    fn within(limit: u64, whole: Option<Reservation>) -> Self {
+        Self { shared: Arc::new(Shared { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0), _whole: whole }) }
+    }
+
+    /// A budget of `bytes` that are taken from this one as long as the part, or a clone of it, is there.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when they do not fit.
+    pub fn part(&self, who: &'static str, bytes: u64) -> Result<Self, StageError> {
+        Ok(Self::within(bytes, Some(self.reserve(who, bytes)?)))
     }
 
     /// The whole budget, bytes.
@@ -132,6 +144,21 @@ impl Reservation {
         self.bytes += bytes;
         Ok(())
     }
+
+    /// Gives `bytes` back; all of them where there are fewer.
+    pub fn shrink(&mut self, bytes: u64) {
+        let given = bytes.min(self.bytes);
+        self.bytes -= given;
+        self.budget.shared.used.fetch_sub(given, Ordering::Relaxed);
+    }
+
+    /// Takes `bytes` off, as a reservation for `who`; all of them where there are fewer.
+    #[must_use]
+    pub fn split(&mut self, who: &'static str, bytes: u64) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { budget: self.budget.clone(), who, bytes }
+    }
 }
 
 impl Drop for Reservation {
@@ -219,6 +246,31 @@ mod tests {
         drop(first);
         assert_eq!((budget.used(), budget.peak()), (0, 60));
         assert!(budget.reserve("second", 100).is_ok());
+    }
+
+    #[test]
+    fn reservations_shrink_and_split() {
+        let budget = Budget::new(100);
+        let mut whole = budget.reserve("whole", 60).unwrap();
+        let part = whole.split("part", 20);
+        assert_eq!((whole.bytes(), part.bytes(), budget.used()), (40, 20, 60));
+        whole.shrink(30);
+        assert_eq!((whole.bytes(), budget.used()), (10, 30));
+        drop((whole, part));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn parts_are_budgets_of_their_own() {
+        let budget = Budget::new(100);
+        let part = budget.part("stage", 70).unwrap();
+        assert_eq!((budget.free(), part.free()), (30, 70));
+        assert!(budget.part("other", 31).is_err() && part.reserve("array", 71).is_err());
+        let array = part.reserve("array", 70).unwrap();
+        drop(part);
+        assert_eq!(budget.free(), 30, "the array still belongs to the part");
+        drop(array);
+        assert_eq!(budget.free(), 100);
     }
 
     #[test]

@@ -24,8 +24,8 @@ impl Chains {
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
-            classes: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            elements: ColumnMap::open(scratch, columns::CHAIN_ELEMENT, None)?,
+            classes: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
+            elements: ColumnMap::uncounted(scratch, columns::CHAIN_ELEMENT)?,
         })
     }
 

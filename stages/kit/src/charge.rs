@@ -5,6 +5,9 @@ use crate::{Budget, Reservation, StageError};
 /// Bytes that are reserved at once, so that counting costs nothing per item.
 const STEP: u64 = 64 << 10;
 
+/// Bytes of items that are sorted in a buffer of their size.
+const SORTED_WHOLE: usize = 8 << 20;
+
 /// A reservation that grows with a number of bytes in steps, for collections that allocate on their own.
 #[derive(Debug)]
 pub struct Charge {
@@ -36,8 +39,69 @@ impl Charge {
         self.taken = self.taken.saturating_sub(bytes);
     }
 
+    /// Makes room for `more` items, at least double the room of before; it is counted before it is allocated.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when it does not fit.
+    #[inline]
+    pub fn make_room<T>(&mut self, items: &mut Vec<T>, more: usize) -> Result<(), StageError> {
+        if more <= items.capacity() - items.len() { Ok(()) } else { self.double(items, more) }
+    }
+
+    #[cold]
+    fn double<T>(&mut self, items: &mut Vec<T>, more: usize) -> Result<(), StageError> {
+        let before = items.capacity();
+        let capacity = (items.len() + more).max(2 * before);
+        self.add(((capacity - before) * size_of::<T>()) as u64)?;
+        items.reserve_exact(capacity - items.len());
+        Ok(())
+    }
+
+    /// Sorts, and keeps the order of equal items. The memory that this takes is counted as long as it takes.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when that memory does not fit.
+    pub fn sort_by_key<T, K: Ord>(
+        &mut self,
+        items: &mut [T],
+        key: impl FnMut(&T) -> K + Copy,
+    ) -> Result<(), StageError> {
+        if items.is_sorted_by_key(key) {
+            return Ok(());
+        }
+        // The standard library's buffer: half of the items, all of them where that is little.
+        let bytes = size_of_val(items);
+        let buffer = bytes.div_ceil(2).max(bytes.min(SORTED_WHOLE)) as u64;
+        self.add(buffer)?;
+        items.sort_by_key(key);
+        self.sub(buffer);
+        Ok(())
+    }
+
     #[cold]
     fn grow(&mut self) -> Result<(), StageError> {
         self.reservation.grow((self.taken - self.reservation.bytes()).next_multiple_of(STEP))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_and_sorting_are_counted() {
+        let budget = Budget::new(1 << 20);
+        let mut charge = Charge::new(&budget, "test").unwrap();
+        let mut items: Vec<u64> = Vec::new();
+        for item in (0..20_000).rev() {
+            charge.make_room(&mut items, 1).unwrap();
+            items.push(item);
+        }
+        let taken = (items.capacity() * size_of::<u64>()) as u64;
+        assert!((taken..taken + STEP).contains(&budget.used()), "{} of {taken}", budget.used());
+        charge.sort_by_key(&mut items, |&item| item / 2).unwrap();
+        assert!(items.is_sorted_by_key(|item| item / 2) && items[0] == 1, "equal items stay in order");
+        assert!(budget.peak() >= taken + 20_000 * 8);
+        assert!(charge.make_room(&mut items, 200_000).is_err() && items.capacity() < 200_000);
     }
 }

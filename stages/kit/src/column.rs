@@ -145,7 +145,7 @@ impl<T: Pod> ColumnReader<T> {
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // not an iterator: every element must be there
+    #[expect(clippy::should_implement_trait, reason = "not an iterator: every element must be there")]
     pub fn next(&mut self) -> Result<T, StageError> {
         if self.position == self.filled {
             self.refill()?;
@@ -276,7 +276,7 @@ impl<T: Pod> ReverseReader<T> {
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] past the beginning.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // not an iterator: every element must be there
+    #[expect(clippy::should_implement_trait, reason = "not an iterator: every element must be there")]
     pub fn next(&mut self) -> Result<T, StageError> {
         if self.left == 0 {
             self.refill()?;
@@ -303,8 +303,8 @@ impl<T: Pod> ReverseReader<T> {
 
 /// A column mapped into memory, for reading at random. Reads like a slice.
 ///
-/// The pages are the page cache's own: nothing is copied. Callers that count on the column staying resident hand in
-/// the [`Reservation`] for it.
+/// The pages are the page cache's own: nothing is copied. A map is counted against the budget ([`Self::counted`], through
+/// [`lookup`](crate::array_plan::lookup)), or it is left to the page cache ([`Self::uncounted`]), which drops pages at need.
 pub struct ColumnMap<T> {
     map: Option<Mmap>,
     _reservation: Option<Reservation>,
@@ -318,11 +318,24 @@ impl<T: Pod> ColumnMap<T> {
         Self { map: None, _reservation: None, element: PhantomData }
     }
 
-    /// Maps a column. `reservation` is held as long as the map.
+    /// Maps a column whose pages are not counted against the budget: for columns that are small, or of which few places are
+    /// looked at, near each other or once.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
-    pub fn open(scratch: &Scratch, column: Column<T>, reservation: Option<Reservation>) -> Result<Self, StageError> {
+    pub fn uncounted(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        Self::open(scratch, column, None)
+    }
+
+    /// Maps a column whose bytes are reserved as long as the map is there.
+    ///
+    /// # Errors
+    /// As [`Self::uncounted`].
+    pub(crate) fn counted(scratch: &Scratch, column: Column<T>, reservation: Reservation) -> Result<Self, StageError> {
+        Self::open(scratch, column, Some(reservation))
+    }
+
+    fn open(scratch: &Scratch, column: Column<T>, reservation: Option<Reservation>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
         let map = if elements::<T>(&path, &file)? == 0 {

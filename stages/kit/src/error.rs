@@ -1,6 +1,6 @@
 //! What can go wrong in a stage, in words that name the place and the way out.
 
-use crate::budget::FIXED_OVERHEAD;
+use crate::overhead::FIXED_OVERHEAD;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,15 @@ pub enum StageError {
     /// The run was asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+/// What an access to one element may fail with. Boxed, so that a result with a number in it travels in registers.
+pub type Fault = Box<StageError>;
+
+impl From<Fault> for StageError {
+    fn from(fault: Fault) -> Self {
+        *fault
+    }
 }
 
 /// A defect of the input: where, what the format asks for, what is there, and what to do about it.

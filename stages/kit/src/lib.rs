@@ -3,7 +3,7 @@
 //! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
 //! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that page where they
 //! do not fit, a [`Stack`] that goes on on disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that brings pairs
-//! into order without holding them in memory, [`firsts`] that finds nodes with one value, [`strings`] tables, a [`OrderedPool`] of threads that keeps order, a [`Context`]
+//! into order without holding them in memory, [`dedup`] that finds nodes with one value, [`strings`] tables, a [`OrderedPool`] of threads that keeps order, a [`Context`]
 //! with progress and cancellation, and one [`StageError`].
 //!
 //! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`, each use with its reason.
@@ -35,28 +35,34 @@
 #[cfg(target_endian = "big")]
 compile_error!("scratch columns are little-endian and read without conversion");
 
+pub mod access;
 pub mod array;
+pub mod array_plan;
 pub mod bitset;
 pub mod budget;
 pub mod chains;
 pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;
+pub mod dedup;
 pub mod error;
-pub mod firsts;
 #[allow(unsafe_code)]
 mod hint;
 pub mod naming;
 pub mod offsets;
 pub mod ordered_pool;
+pub mod overhead;
+mod paged;
 pub mod scratch;
+pub mod setting;
 pub mod spill;
 pub mod stack;
 pub mod stage;
 pub mod strings;
 pub mod text;
 
-pub use array::{Array, ArrayPlan, Lookup, ReadAt, WriteAt};
+pub use array::{Array, Lookup, ReadAt, WriteAt};
+pub use array_plan::ArrayPlan;
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnReader, ColumnWriter, ReverseReader};
@@ -64,6 +70,7 @@ pub use error::{InputError, StageError};
 pub use offsets::Offsets;
 pub use ordered_pool::OrderedPool;
 pub use scratch::Scratch;
+pub use setting::Setting;
 pub use stack::Stack;
-pub use stage::{Context, Progress, StageInfo, Stats};
+pub use stage::{Context, Job, Progress, Stage, Stats};
 pub use strings::{StringTable, StringWriter};

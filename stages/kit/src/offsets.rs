@@ -1,42 +1,36 @@
 //! Where each group of a grouped column begins, in four bytes per group.
 
-use crate::array::{Fault, ReadAt, WriteAt};
-use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, Scratch, StageError};
+use crate::array::{Fault, ReadAt, Residency, WriteAt};
+use crate::{Array, Budget, BudgetVec, ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// Groups that share one 64-bit base.
 const BLOCK_BITS: u32 = 12;
 
-/// Start positions of the groups of a column (the edges of each node), from the column of group sizes.
+/// Start positions of the groups of a column (the edges of each node), from the column of group sizes. Made by
+/// [`offsets`](crate::array_plan::offsets).
 ///
 /// A plain array of 64-bit starts would take 8 bytes a node; this one takes 4, plus 8 for every 4,096 nodes.
-pub struct Offsets<A = Array<u32>> {
-    bases: BudgetVec<u64>,
+pub struct Offsets<A = Array<u32>, B = BudgetVec<u64>> {
+    bases: B,
     relative: A,
 }
 
 impl Offsets {
-    /// Bytes that the array of offsets of so many groups takes, for [`ArrayPlan::plan`].
-    #[must_use]
-    pub fn bytes(groups: u64) -> u64 {
-        4 * (groups + 1)
-    }
-
-    /// Sums up `sizes`, into the next array of `room`. One sequential read.
+    /// Sums up `sizes`, into an array of one element more. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
     /// elements or more.
-    pub fn load(
-        room: &mut ArrayPlan<'_>,
+    pub(crate) fn sum(
+        mut relative: Array<u32>,
         budget: &Budget,
         scratch: &Scratch,
         sizes: Column<u32>,
     ) -> Result<Self, StageError> {
         let mut reader = ColumnReader::open(scratch, sizes)?;
-        let groups = reader.remaining() as usize;
-        let mut relative = room.array(groups + 1, 0)?;
+        let groups = relative.count() - 1;
         let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
         let mut start = 0u64;
         for group in 0..=groups {
@@ -54,20 +48,25 @@ impl Offsets {
         }
         Ok(Self { bases, relative })
     }
+}
 
-    /// The same with a plain array, where that is resident.
-    ///
-    /// # Errors
-    /// Gives itself back where the array is paged.
-    pub fn resident(self) -> Result<Offsets<BudgetVec<u32>>, Self> {
-        match self.relative {
-            Array::Resident(relative) => Ok(Offsets { bases: self.bases, relative }),
-            relative @ Array::Paged(_) => Err(Self { bases: self.bases, relative }),
+impl Residency for Offsets {
+    type Resident<'a> = Offsets<&'a [u32], &'a [u64]>;
+    type Anywhere<'a> = Offsets<&'a mut Array<u32>, &'a [u64]>;
+
+    fn resident(&mut self) -> Option<Self::Resident<'_>> {
+        match &self.relative {
+            Array::Resident(relative) => Some(Offsets { bases: &self.bases, relative }),
+            Array::Paged(_) => None,
         }
+    }
+
+    fn anywhere(&mut self) -> Self::Anywhere<'_> {
+        Offsets { bases: &self.bases, relative: &mut self.relative }
     }
 }
 
-impl<A: ReadAt<u32>> Offsets<A> {
+impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
     /// Position of the first element of `group`; for the number of groups itself, the number of elements.
     ///
     /// # Errors
@@ -96,7 +95,7 @@ impl<A: ReadAt<u32>> Offsets<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ColumnWriter;
+    use crate::{ArrayPlan, ColumnWriter, array_plan};
 
     #[test]
     fn starts_are_prefix_sums() {
@@ -107,8 +106,7 @@ mod tests {
         (0..20_000u32).for_each(|i| writer.push(i % 7 + u32::from(i == 9000) * 4_000_000_000).unwrap());
         writer.finish().unwrap();
         let budget = Budget::new(1 << 20);
-        let mut room = ArrayPlan::plan(&budget, &scratch, "test", &[Offsets::bytes(20_000)]);
-        let mut offsets = Offsets::load(&mut room, &budget, &scratch, SIZES).unwrap();
+        let mut offsets = ArrayPlan::new(&budget, &scratch, "test").one(array_plan::offsets(SIZES)).unwrap();
         let mut start = 0usize;
         for i in 0..20_000usize {
             assert_eq!(offsets.start(i).unwrap(), start);

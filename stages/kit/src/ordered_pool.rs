@@ -5,7 +5,7 @@
 //! and after each job's first turn nothing new is allocated. Where nothing is ready the calling thread works too.
 
 use crate::{Context, Reservation, StageError};
-use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::collections::VecDeque;
 use std::panic;
 use std::thread::{self, ScopedJoinHandle};

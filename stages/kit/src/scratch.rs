@@ -4,30 +4,108 @@ use crate::StageError;
 use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
-#[derive(Debug)]
+///
+/// A stage gets a view of it ([`Self::view`]) that refuses what the stage does not declare.
+#[derive(Clone, Debug)]
 pub struct Scratch {
     folder: PathBuf,
-    fullest: AtomicU64,
+    /// The folder around those within.
+    whole: PathBuf,
+    peak: Arc<AtomicU64>,
+    refused: Option<Arc<Refused>>,
+    /// What is added to the name of a column.
+    suffix: &'static str,
 }
 
+/// Files of other stages.
+#[derive(Debug)]
+struct Refused {
+    stage: String,
+    files: BTreeSet<&'static str>,
+}
+
+/// Name of a column that is being written anew, until it is.
+const ORIGINAL: &str = ".original";
+
 impl Scratch {
+    fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            whole: folder.to_owned(),
+            peak: Arc::new(AtomicU64::new(0)),
+            refused: None,
+            suffix: "",
+        }
+    }
+
     /// Makes the folder, empty: what an earlier run left there is removed.
     ///
     /// # Errors
     /// [`StageError::Io`] when the folder cannot be made.
     pub fn create(folder: &Path) -> Result<Self, StageError> {
-        let scratch = Self { folder: folder.to_owned(), fullest: AtomicU64::new(0) };
+        let scratch = Self::at(folder);
         if folder.exists() {
             scratch.clear()?;
         }
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
         Ok(scratch)
+    }
+
+    /// A folder inside this one, with columns of its own: it refuses none.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when the folder cannot be made.
+    pub fn within(&self, name: &str) -> Result<Self, StageError> {
+        let folder = self.folder.join(name);
+        fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
+        Ok(Self { folder, refused: None, ..self.clone() })
+    }
+
+    /// The folder as a stage may use it: without these files, which other stages declare and this one does not.
+    #[must_use]
+    pub fn view(&self, stage: &str, refused: BTreeSet<&'static str>) -> Self {
+        let refused = Refused { stage: stage.to_owned(), files: refused };
+        Self { refused: Some(Arc::new(refused)), ..self.clone() }
+    }
+
+    /// The columns that a stage writes anew, as they were before it.
+    #[must_use]
+    pub fn originals(&self) -> Self {
+        Self { suffix: ORIGINAL, ..self.clone() }
+    }
+
+    /// Sets a file aside that is to be written anew, unless that has been done; see [`Self::originals`].
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn set_aside(&self, name: &str) -> Result<(), StageError> {
+        let (path, original) = (self.folder.join(name), self.folder.join(format!("{name}{ORIGINAL}")));
+        if original.exists() || !path.exists() {
+            return Ok(());
+        }
+        fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))
+    }
+
+    /// Removes what was set aside.
+    pub fn forget_aside(&self, name: &str) {
+        self.discard_file(&format!("{name}{ORIGINAL}"));
+    }
+
+    /// Takes back what was set aside: the stage has nothing to change.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.originals().path(column), self.path(column));
+        fs::rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))
     }
 
     /// Where the columns lie.
@@ -39,13 +117,19 @@ impl Scratch {
     /// File of a column.
     #[must_use]
     pub fn path<T>(&self, column: Column<T>) -> PathBuf {
-        self.folder.join(column.name)
+        self.file(&format!("{}{}", column.name, self.suffix))
     }
 
     /// File of a name that is no column of [`heaplake_schemas::scratch`].
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        match &self.refused {
+            // A file that cannot be: whoever opens it gets an error that says all.
+            Some(refused) if refused.files.contains(name) => {
+                self.folder.join(format!("{name} is not declared by stage {}", refused.stage)).join(name)
+            }
+            _ => self.folder.join(name),
+        }
     }
 
     /// Whether a column has been written.
@@ -67,15 +151,13 @@ impl Scratch {
 
     /// Looks how much disk the folder takes. Called after each stage, and by what takes space for a part of one.
     pub fn measure(&self) {
-        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let bytes = files.filter_map(|entry| entry.metadata().ok()).map(|file| file.blocks() * 512).sum();
-        self.fullest.fetch_max(bytes, Ordering::Relaxed);
+        self.peak.fetch_max(taken(&self.whole), Ordering::Relaxed);
     }
 
     /// The most disk that [`Self::measure`] found taken, bytes.
     #[must_use]
-    pub fn fullest(&self) -> u64 {
-        self.fullest.load(Ordering::Relaxed)
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
     }
 
     /// Opens the folder as an earlier run left it.
@@ -84,22 +166,21 @@ impl Scratch {
     /// [`StageError::Io`] when there is none.
     pub fn reopen(folder: &Path) -> Result<Self, StageError> {
         fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
-        Ok(Self { folder: folder.to_owned(), fullest: AtomicU64::new(0) })
+        Ok(Self::at(folder))
     }
 
-    /// Keeps a column as it is under another name, unless something is kept there already. A stage that replaces a
-    /// column reads what was kept, so that it can be run again after it was killed half-way.
+    /// Gives a column a second name, so that it is two columns of the same elements, unless there is one of that name.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn keep<T>(&self, column: Column<T>, kept: Column<T>) -> Result<(), StageError> {
-        let (from, to) = (self.path(column), self.path(kept));
+    pub fn share<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.path(column), self.path(name));
         if to.exists() {
             return Ok(());
         }
         if fs::hard_link(&from, &to).is_err() {
             // Not every file system has links.
-            let new = self.file("kept.new");
+            let new = self.file("shared.new");
             fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
             fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
         }
@@ -148,5 +229,62 @@ impl Scratch {
     /// [`StageError::Io`].
     pub fn remove(self) -> Result<(), StageError> {
         self.clear()
+    }
+}
+
+/// Bytes of disk that a folder takes.
+fn taken(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.filter_map(|entry| {
+        let file = entry.metadata().ok()?;
+        Some(if file.is_dir() { taken(&entry.path()) } else { file.blocks() * 512 })
+    });
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ColumnReader, ColumnWriter};
+
+    const MINE: Column<u8> = Column::new("mine");
+    const THEIRS: Column<u8> = Column::new("theirs");
+
+    fn write(scratch: &Scratch, column: Column<u8>, element: u8) -> Result<u64, StageError> {
+        let mut writer = ColumnWriter::create(scratch, column)?;
+        writer.push(element)?;
+        writer.finish()
+    }
+
+    #[test]
+    fn a_view_refuses_what_is_not_declared() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        write(&scratch, THEIRS, 1).unwrap();
+        let view = scratch.view("mine", BTreeSet::from([THEIRS.name]));
+        assert!(write(&view, MINE, 2).is_ok() && !view.has(THEIRS));
+        let Err(error) = ColumnReader::open(&view, THEIRS) else { panic!("it was opened") };
+        assert!(error.to_string().contains("theirs is not declared by stage mine"), "{error}");
+        assert!(write(&view, THEIRS, 3).is_err());
+        // A folder inside has other columns, whatever they are called.
+        assert!(write(&view.within("inner").unwrap(), THEIRS, 4).is_ok());
+    }
+
+    #[test]
+    fn what_is_written_anew_is_there_until_it_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let read = |scratch: &Scratch| ColumnReader::open(scratch, MINE).unwrap().next().unwrap();
+        write(&scratch, MINE, 1).unwrap();
+        scratch.set_aside(MINE.name).unwrap();
+        write(&scratch, MINE, 2).unwrap();
+        // The stage is killed and begins again.
+        scratch.set_aside(MINE.name).unwrap();
+        assert_eq!((read(&scratch.originals()), read(&scratch)), (1, 2));
+        scratch.take_back(MINE).unwrap();
+        assert_eq!(read(&scratch), 1);
+        scratch.set_aside(MINE.name).unwrap();
+        scratch.forget_aside(MINE.name);
+        assert!(!scratch.has(MINE) && !scratch.originals().has(MINE));
     }
 }

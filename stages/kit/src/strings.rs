@@ -86,8 +86,8 @@ impl StringTable {
     /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn open(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         Ok(Self {
-            bytes: ColumnMap::open(scratch, columns.bytes, None)?,
-            start: ColumnMap::open(scratch, columns.start, None)?,
+            bytes: ColumnMap::uncounted(scratch, columns.bytes)?,
+            start: ColumnMap::uncounted(scratch, columns.start)?,
         })
     }
 

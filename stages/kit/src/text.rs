@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers and names as people read them.
 
 /// Bytes in the largest unit of which there is at least one.
 #[must_use]
@@ -25,4 +25,27 @@ pub fn count(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// At most so many characters, on one line.
+#[must_use]
+pub fn shorten(text: &str, most: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    if text.chars().count() <= most { clean.collect() } else { clean.take(most - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([size(0), size(1023), size(1536), size(5 << 30)], ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
+        assert_eq!([count(7), count(1234), count(1_234_567)], ["7", "1,234", "1,234,567"]);
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!([shorten("ab\ncd", 9), shorten("abcdef", 4)], ["ab cd", "abc…"]);
+    }
 }

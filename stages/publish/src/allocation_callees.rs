@@ -1,8 +1,5 @@
-//! Stage `allocation_callees`: the table of that name.
+//! Stage `allocation_callees`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.callee`.
-//! * Writes: `allocation_callees.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,20 +7,24 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
-use crate::rows::{self, Job, Rows};
-use heaplake_kit::{StageError, StageInfo, Stats};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::column;
+use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_schemas::allocation_callees::{FILE, schema};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::CALLEES;
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("allocation_callees", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "allocation_callees",
+    when: |setting| setting.traces(TraceTable::AllocationCallees),
+    reads: &[column(CALLEES)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let rows = Rows::of(job.scratch, CALLEES);
     let sources = vec![
         rows.u32s(|row| row.node)?,
@@ -37,5 +38,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.u64s(|row| row.inclusive_count)?,
         rows.u64s(|row| row.exclusive_count)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

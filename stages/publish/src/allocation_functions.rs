@@ -1,8 +1,5 @@
-//! Stage `allocation_functions`: the table of that name.
+//! Stage `allocation_functions`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.function`, their texts.
-//! * Writes: `allocation_functions.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,21 +7,25 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_functions`].
 
-use crate::rows::{self, Job, Rows};
-use crate::text::Texts;
-use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
+use heaplake_lake::text::Texts;
 use heaplake_schemas::allocation_functions::{FILE, schema};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{FUNCTIONS, STRINGS};
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("allocation_functions", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "allocation_functions",
+    when: |setting| setting.traces(TraceTable::AllocationFunctions),
+    reads: &[column(FUNCTIONS), texts(STRINGS)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let texts = Texts::Table(&strings);
     let rows = Rows::of(job.scratch, FUNCTIONS);
@@ -42,5 +43,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.u64s(|row| row.inclusive_samples)?,
         rows.u64s(|row| row.exclusive_samples)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

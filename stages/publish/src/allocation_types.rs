@@ -1,8 +1,5 @@
-//! Stage `allocation_types`: the table of that name.
+//! Stage `allocation_types`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.type`, names of types.
-//! * Writes: `allocation_types.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,22 +7,26 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_types`].
 
-use crate::rows::{self, Job, Rows};
-use crate::text::Texts;
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
+use heaplake_lake::text::Texts;
 use heaplake_schemas::allocation_types::{FILE, schema};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{TYPE_NAMES, TYPES};
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("allocation_types", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "allocation_types",
+    when: |setting| setting.traces(TraceTable::AllocationTypes),
+    reads: &[column(TYPES), texts(TYPE_NAMES)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = StringTable::open(job.scratch, TYPE_NAMES)?;
     let rows = Rows::of(job.scratch, TYPES);
     let sources = vec![
@@ -42,5 +43,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.optional(|row| row.live_bytes)?,
         rows.some::<UInt32Type>(|row| row.interval, |&interval| interval > 0)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

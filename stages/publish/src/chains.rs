@@ -2,59 +2,47 @@
 //!
 //! * Computes: the text of each path: classes with the names of the edges between them, as in
 //!   `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
-//! * Reads: `chain.{row,element}`, `class.name`, strings at random.
-//! * Writes: `chains.parquet`.
-//! * Resident memory: the paths of [`ELEMENTS`] elements; of each name the first characters.
+//! * Resident memory: the paths of `ELEMENTS` elements; of each name the first characters.
 //! * Passes over disk: one over the rows.
 //! * Worst case: linear in the lengths of all paths.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::chains`].
 
-use crate::source::array;
-use crate::table::Table;
+use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::access::{column, texts};
 use heaplake_kit::chains::{Chains, cut, words};
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
+use heaplake_lake::source::array;
 use heaplake_schemas::chains::{ChainRow, FILE, KINDS, element, element_fields, schema};
-use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Facts};
-use std::path::Path;
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "chains table",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 32 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.has(TableName::Chains),
+    reads: &[column(columns::CHAIN_ROW), column(columns::CHAIN_ELEMENT), column(columns::CLASS_NAME), texts(STRINGS)],
+    fixed: 32 << 20,
     passes: "chains once",
+    run,
+    ..Stage::NEW
 };
 
 /// Elements of paths after which a row group ends.
 const ELEMENTS: usize = 1 << 15;
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut chains = ColumnReader::open(scratch, columns::CHAIN_ROW)?;
     context.progress.begin(STAGE.name, chains.remaining());
     let _rows = context.budget.reserve("chains table: paths", 24 << 20)?;
     let names = Chains::open(scratch)?;
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut table = writer::create(job, (FILE, schema()))?;
     let mut rows = Rows::default();
     let mut number = 0;
     while chains.remaining() > 0 {
@@ -65,10 +53,7 @@ pub fn run(
             table.write(&std::mem::take(&mut rows).finish(&names))?;
         }
     }
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+    writer::finish(job, table)
 }
 
 /// Rows of a row group.

@@ -1,9 +1,7 @@
 //! Stage `collapsed`: allocations as collapsed stacks, which flame graph tools read.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.callee`, `replay.function`, names.
-//! * Writes: `allocations.collapsed`: a line per stack, functions from the outermost one on with `;` between them, then a
-//!   space and the bytes that it allocates itself.
+//! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the bytes that
+//!   it allocates itself.
 //! * Resident memory: 4 bytes per function, the longest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear in the stacks times their depth.
@@ -11,26 +9,29 @@
 //! * Determinism: order of the call tree.
 //! * Reference: `stackcollapse` of the FlameGraph tools.
 
-use crate::rows::{self, Job};
-use heaplake_kit::{ColumnReader, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS};
-use heaplake_schemas::run::Table;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.
 pub const FILE: &str = "allocations.collapsed";
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("collapsed", "callees once");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "collapsed",
+    when: |setting| setting.replay(|options| options.recording.collapsed),
+    reads: &[column(CALLEES), column(FUNCTIONS), texts(STRINGS)],
+    fixed: 8 << 20,
+    passes: "callees once",
+    run,
+    ..Stage::NEW
+};
 
-/// Writes the stacks.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
-    let Job { scratch, folder, context, .. } = *job;
-    let path = folder.join(FILE);
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let path = job.table(FILE);
     let failed = |error: io::Error| StageError::io(&path, "write", error);
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
     let mut out = BufWriter::new(file);
@@ -59,9 +60,8 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
     }
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).map_err(failed)?;
     file.sync_all().map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
     context.progress.end();
-    Ok((Table { file: FILE.to_owned(), rows, bytes }, Stats { rows, spilled_bytes: 0 }))
+    Ok(Stats { rows, spilled_bytes: 0 })
 }
 
 /// The position of each function's name among the texts.

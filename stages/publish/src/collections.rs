@@ -1,8 +1,5 @@
-//! Stage `collections`: the table of that name.
+//! Stage `collections`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.collection`.
-//! * Writes: `collections.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
 //! * Worst case: linear.
@@ -10,21 +7,29 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::collections`].
 
-use crate::rows::{self, Job};
-use crate::source::read;
-use crate::table::Table;
+use crate::writer;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, ListBuilder, StringArray, TimestampMicrosecondArray, UInt8Array,
     UInt8Builder, UInt32Array, UInt64Array,
 };
-use heaplake_kit::{ColumnReader, StageError, StageInfo, Stats};
+use heaplake_kit::access::{column, document};
+use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
+use heaplake_lake::source::read;
 use heaplake_schemas::collections::{CollectionRow, FILE, condemned, schema};
-use heaplake_schemas::replay::{ABSENT, COLLECTIONS};
-use heaplake_schemas::run;
+use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::replay::{ABSENT, COLLECTIONS, FACTS, Facts};
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("collections", "its rows once");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "collections",
+    when: |setting| setting.traces(TraceTable::Collections),
+    reads: &[document(FACTS), column(COLLECTIONS)],
+    fixed: 8 << 20,
+    passes: "its rows once",
+    run,
+    ..Stage::NEW
+};
 
 /// Rows of a row group.
 const ROWS: u64 = 1 << 14;
@@ -50,24 +55,18 @@ const REASONS: [&str; 14] = [
     "low memory of the host, blocking",
 ];
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(run::Table, Stats), StageError> {
-    let Job { facts, scratch, folder, context } = *job;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts: Facts = scratch.read_document(FACTS)?;
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
     context.progress.begin(STAGE.name, rows.remaining());
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut table = writer::create(job, (FILE, schema()))?;
     while rows.remaining() > 0 {
         let count = rows.remaining().min(ROWS);
         context.step(count)?;
         table.write(&columns(&read(&mut rows, count as usize)?, facts.tracked))?;
     }
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+    writer::finish(job, table)
 }
 
 /// The columns of the schema. What became of objects is known only where they were `tracked`.

@@ -1,8 +1,5 @@
 //! Stage `edges`: the table of edges, on request.
 //!
-//! * Computes: nothing.
-//! * Reads: `node.edge_count`, `edge.{kind,name,to,flags}`, strings.
-//! * Writes: `edges.parquet`.
 //! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
@@ -10,57 +7,46 @@
 //! * Determinism: input order.
 //! * Reference: the contract of [`heaplake_schemas::edges`].
 
-use crate::source::{Source, array, nullable, read};
-use crate::table::{Table, WRITER_BYTES};
-use crate::text::{NONE, Texts};
+use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::{Source, array, nullable, read};
+use heaplake_lake::table::WRITER_BYTES;
+use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::edges::{FILE, schema};
-use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, edge_flags};
-use std::path::Path;
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, edge_flags};
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "edges",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: WRITER_BYTES,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.has(TableName::Edges),
+    reads: &[
+        document(documents::FACTS),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+        column(columns::EDGE_FLAGS),
+        texts(STRINGS),
+    ],
+    fixed: WRITER_BYTES,
     passes: "edge columns once",
+    run,
+    ..Stage::NEW
 };
 
-/// Columns of edges that it reads.
-pub const READS: [&str; 4] =
-    [columns::EDGE_KIND.name, columns::EDGE_NAME.name, columns::EDGE_TO.name, columns::EDGE_FLAGS.name];
-
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    context.progress.begin(STAGE.name, facts.edge_count);
-    let _writer = context.budget.reserve("edges: Parquet writer", WRITER_BYTES)?;
-    let strings = StringTable::open(scratch, STRINGS)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let facts = job.facts()?;
+    let _writer = job.context.budget.reserve("edges: Parquet writer", WRITER_BYTES)?;
+    let strings = StringTable::open(job.scratch, STRINGS)?;
     let kinds: Vec<String> = facts.edge_kinds.iter().map(|kind| kind.name.clone()).collect();
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    let sources = sources(facts, scratch, &strings, &kinds)?;
-    table.fill(sources, facts.edge_count, context)?;
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+    let sources = sources(&facts, job.scratch, &strings, &kinds)?;
+    write(job, STAGE.name, (FILE, schema()), sources, facts.edge_count)
 }
 
 /// The columns of the schema, in order.
@@ -70,11 +56,11 @@ fn sources<'a>(
     strings: &'a StringTable,
     kinds: &'a [String],
 ) -> Result<Vec<Source<'a>>, StageError> {
-    let open = || Ok::<_, StageError>((column(scratch, columns::EDGE_KIND)?, column(scratch, columns::EDGE_NAME)?));
+    let open = || Ok::<_, StageError>((reader(scratch, columns::EDGE_KIND)?, reader(scratch, columns::EDGE_NAME)?));
     let indexed = |kind: u8| facts.edge_kinds[kind as usize].indexed;
-    let mut from = From { counts: column(scratch, columns::NODE_EDGE_COUNT)?, node: 0, left: 0 };
-    let (mut kind, mut named, mut numbered) = (column(scratch, columns::EDGE_KIND)?, open()?, open()?);
-    let mut flags = column(scratch, columns::EDGE_FLAGS)?;
+    let mut from = From { counts: reader(scratch, columns::NODE_EDGE_COUNT)?, node: 0, left: 0 };
+    let (mut kind, mut named, mut numbered) = (reader(scratch, columns::EDGE_KIND)?, open()?, open()?);
+    let mut flags = reader(scratch, columns::EDGE_FLAGS)?;
     Ok(vec![
         Source::values(move |rows| Ok(array::<UInt32Type>(from.next(rows)?))),
         Source::column::<_, UInt32Type>(scratch, columns::EDGE_TO)?,
@@ -99,7 +85,7 @@ fn sources<'a>(
     ])
 }
 
-fn column<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Result<ColumnReader<T>, StageError> {
+fn reader<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Result<ColumnReader<T>, StageError> {
     ColumnReader::open(scratch, column)
 }
 

@@ -1,8 +1,5 @@
 //! Stage `findings table`: the findings as a table.
 //!
-//! * Computes: nothing.
-//! * Reads: the document of findings.
-//! * Writes: `findings.parquet`.
 //! * Resident memory: the findings, of which there are a few hundred at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
@@ -10,48 +7,34 @@
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
-use crate::source::array;
-use crate::table::Table;
+use crate::writer;
 use arrow::array::{ArrayRef, StringArray, UInt32Array};
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::access::document;
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_lake::source::array;
 use heaplake_schemas::findings::{FILE, Finding, schema};
-use heaplake_schemas::run;
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::scratch::documents;
-use std::path::Path;
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "findings table",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
+    reads: &[document(documents::FINDINGS)],
+    fixed: 4 << 20,
     passes: "findings once",
+    run,
+    ..Stage::NEW
 };
 
-/// Writes the table of a run whose input has this hash.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Scratch`].
-pub fn run(
-    hash: &str,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
-    let findings: Vec<Finding> = scratch.read_document(documents::FINDINGS)?;
-    context.progress.begin(STAGE.name, findings.len() as u64);
-    let mut table = Table::create(folder, FILE, schema(), hash)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let findings: Vec<Finding> = job.scratch.read_document(documents::FINDINGS)?;
+    job.context.progress.begin(STAGE.name, findings.len() as u64);
+    let mut table = writer::create(job, (FILE, schema()))?;
     table.write(&columns(&findings))?;
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+    writer::finish(job, table)
 }
 
 fn columns(findings: &[Finding]) -> [ArrayRef; 14] {

@@ -1,8 +1,17 @@
-//! Tables for notebooks, and runs that are whole or absent.
+//! Which table of a run is made from which columns: one stage a file, one line of [`TABLES`] a table.
 //!
-//! [`nodes`], [`edges`], [`classes`], [`chains`], [`threads`] and [`snapshot`] each write one Parquet table through [`table`], which takes its
-//! columns from [`source`]s and writes [`row_group`]s with several threads, [`mod@text`] columns in a way of their own.
-//! [`totals`] adds up what the table of nodes else adds up on the way. [`commit`] gives the tables a folder that appears in its place in one step.
+//! A stage gives each column of its table a [`Source`](heaplake_lake::source::Source), and the
+//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. The tables of a replay have
+//! scratch rows whose fields are their columns. [`collapsed`] and [`pprof`] write the call trees of a replay for other
+//! programs.
+//!
+//! [`summary`] and [`replay_summary`] write no table: they make what `run.json` says of the run in brief. [`totals`] adds up
+//! over all nodes where no table of them is written. [`snapshot`] is no stage, since it says what all stages took.
+//!
+//! ```
+//! let files: Vec<&str> = heaplake_publish::TABLES.iter().map(|table| table.file).collect();
+//! assert!(files.contains(&"nodes.parquet") && files.contains(&"allocations.pb.gz"));
+//! ```
 
 pub mod allocation_callees;
 pub mod allocation_callers;
@@ -12,7 +21,6 @@ pub mod chains;
 pub mod classes;
 pub mod collapsed;
 pub mod collections;
-pub mod commit;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
@@ -24,13 +32,76 @@ pub mod object_lifetimes;
 pub mod object_tracks;
 pub mod owners;
 pub mod pprof;
-pub mod reader;
-pub mod row_group;
-pub mod rows;
+pub mod replay_summary;
+mod rows;
+mod sets;
 pub mod snapshot;
-pub mod source;
-pub mod table;
-pub mod text;
+pub mod summary;
 pub mod threads;
 pub mod totals;
 pub mod walk_objects;
+mod writer;
+
+#[cfg(test)]
+mod properties;
+
+use arrow::datatypes::SchemaRef;
+use heaplake_kit::Stage;
+use heaplake_schemas::table::TableSchema;
+
+/// A table of a run, or an export beside the tables.
+pub struct Table {
+    /// Name, as on the command line.
+    pub name: &'static str,
+    /// File name inside a run.
+    pub file: &'static str,
+    /// Its schema; exports have none.
+    pub schema: Option<fn() -> SchemaRef>,
+    /// The stage that writes it.
+    pub stage: &'static Stage,
+}
+
+impl Table {
+    const fn of(table: &TableSchema, schema: fn() -> SchemaRef, stage: &'static Stage) -> Self {
+        Self { name: table.name, file: table.file, schema: Some(schema), stage }
+    }
+
+    const fn export(name: &'static str, file: &'static str, stage: &'static Stage) -> Self {
+        Self { name, file, schema: None, stage }
+    }
+}
+
+/// File of the table `snapshot`, the only one without a stage; see [`snapshot::write`].
+pub const SNAPSHOT_FILE: &str = heaplake_schemas::snapshot::FILE;
+
+macro_rules! table {
+    ($name:ident) => {
+        Table::of(&heaplake_schemas::$name::TABLE, heaplake_schemas::$name::schema, &$name::STAGE)
+    };
+}
+
+/// All tables, in the order in which `run.json` lists those that a run has. Replays and analyses share `findings`: the
+/// tables of replays come before it, and some of those of analyses after it.
+pub const TABLES: &[Table] = &[
+    table!(allocation_types),
+    table!(allocation_functions),
+    table!(allocation_callers),
+    table!(allocation_callees),
+    table!(object_lifetimes),
+    table!(lifetime_sites),
+    table!(collections),
+    table!(object_tracks),
+    table!(moved_ranges),
+    table!(walk_objects),
+    Table::export("pprof", pprof::FILE, &pprof::STAGE),
+    Table::export("collapsed", collapsed::FILE, &collapsed::STAGE),
+    table!(nodes),
+    table!(edges),
+    table!(classes),
+    table!(chains),
+    table!(threads),
+    table!(findings),
+    table!(owners),
+    table!(duplicate_sets),
+    table!(duplicate_members),
+];

@@ -1,8 +1,5 @@
-//! Stage `lifetime_sites`: the table of that name.
+//! Stage `lifetime_sites`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.site`, names of types and functions.
-//! * Writes: `lifetime_sites.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,22 +7,26 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::lifetime_sites`].
 
-use crate::rows::{self, Job, Rows};
-use crate::text::Texts;
-use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
+use heaplake_lake::text::Texts;
 use heaplake_schemas::lifetime_sites::{FILE, schema};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{SITES, STRINGS, TYPE_NAMES};
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("lifetime_sites", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "lifetime_sites",
+    when: |setting| setting.traces(TraceTable::LifetimeSites),
+    reads: &[column(SITES), texts(TYPE_NAMES), texts(STRINGS)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let (names, strings) = (StringTable::open(job.scratch, TYPE_NAMES)?, StringTable::open(job.scratch, STRINGS)?);
     let generations = GENERATIONS.map(str::to_owned);
     let rows = Rows::of(job.scratch, SITES);
@@ -39,5 +40,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.u64s(|row| row.bytes)?,
         rows.u64s(|row| row.samples)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

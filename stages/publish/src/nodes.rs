@@ -1,8 +1,6 @@
 //! Stage `nodes`: the table of nodes.
 //!
 //! * Computes: totals over all nodes, on the way.
-//! * Reads: all `node.*` columns, `location.*`, `class.name`, strings.
-//! * Writes: `nodes.parquet`.
 //! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
@@ -10,57 +8,71 @@
 //! * Determinism: input order.
 //! * Reference: the contract of [`heaplake_schemas::nodes`].
 
-use crate::source::{Source, array, nullable, read};
-use crate::table::{Table, WRITER_BYTES};
-use crate::text::{NONE, Texts};
-use crate::totals::{Totals, detached, reachable, summed};
+use crate::totals::{self, detached, reachable, summed};
+use crate::writer::write;
 use arrow::array::{ArrayRef, BooleanArray, new_null_array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
-use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::{Source, array, nullable, read};
+use heaplake_lake::table::WRITER_BYTES;
+use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
-use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS};
-use std::path::Path;
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::run::Totals;
+use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS, documents};
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "nodes",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: WRITER_BYTES,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.has(TableName::Nodes),
+    reads: &[
+        document(documents::FACTS),
+        column(columns::NODE_ID),
+        column(columns::NODE_KIND),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_NAME),
+        column(columns::NODE_SELF),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_NATIVE).if_any(),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_RETAINED_NATIVE).if_any(),
+        column(columns::NODE_DISTANCE),
+        column(columns::NODE_DOMINATOR),
+        column(columns::NODE_PREORDER),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::NODE_RETAINER_COUNT),
+        column(columns::NODE_DETACHED).if_any(),
+        column(columns::NODE_TRACE).if_any(),
+        column(columns::LOCATION_NODE).if_any(),
+        column(columns::LOCATION_SCRIPT).if_any(),
+        column(columns::LOCATION_LINE).if_any(),
+        column(columns::LOCATION_COLUMN).if_any(),
+        column(columns::EQUAL_SET).if_any(),
+        column(columns::CLASS_NAME),
+        texts(STRINGS),
+    ],
+    writes: &[document(documents::TOTALS)],
+    fixed: WRITER_BYTES,
     passes: "node columns once",
+    run,
+    ..Stage::NEW
 };
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Totals, Stats), StageError> {
-    context.progress.begin(STAGE.name, facts.node_count);
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = job.facts()?;
     let _writer = context.budget.reserve("nodes: Parquet writer", WRITER_BYTES)?;
     let strings = StringTable::open(scratch, STRINGS)?;
-    let class_names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let class_names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let mut totals = Totals::default();
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
-    let sources = sources(facts, scratch, &strings, &class_names, &mut totals)?;
-    table.fill(sources, facts.node_count, context)?;
-    totals.all_reachable(facts);
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, totals, stats))
+    let sources = sources(&facts, scratch, &strings, &class_names, &mut totals)?;
+    let stats = write(job, STAGE.name, (FILE, schema()), sources, facts.node_count)?;
+    totals::keep(totals, &facts, scratch)?;
+    Ok(stats)
 }
 
 /// The columns of the schema, in order. Totals are complete when all rows are read.

@@ -1,8 +1,5 @@
-//! Stage `object_lifetimes`: the table of that name.
+//! Stage `object_lifetimes`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.lifetime`, names of types.
-//! * Writes: `object_lifetimes.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,21 +7,25 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::object_lifetimes`].
 
-use crate::rows::{self, Job, Rows};
-use crate::text::Texts;
-use heaplake_kit::{StageError, StageInfo, Stats, StringTable};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
+use heaplake_lake::text::Texts;
 use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{LIFETIMES, TYPE_NAMES};
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("object_lifetimes", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "object_lifetimes",
+    when: |setting| setting.traces(TraceTable::ObjectLifetimes),
+    reads: &[column(LIFETIMES), texts(TYPE_NAMES)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = StringTable::open(job.scratch, TYPE_NAMES)?;
     let generations = GENERATIONS.map(str::to_owned);
     let rows = Rows::of(job.scratch, LIFETIMES);
@@ -38,5 +39,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.u32s(|row| row.max_age_gcs)?,
         rows.fractions(|row| row.mean_age_seconds)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

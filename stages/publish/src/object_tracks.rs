@@ -1,8 +1,5 @@
-//! Stage `object_tracks`: the table of that name.
+//! Stage `object_tracks`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.track`.
-//! * Writes: `object_tracks.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,22 +7,26 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::object_tracks`].
 
-use crate::rows::{self, Job, Rows};
-use crate::text::Texts;
-use heaplake_kit::{StageError, StageInfo, Stats};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::column;
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_lake::text::Texts;
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::object_tracks::{FILE, schema};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::TRACKS;
-use heaplake_schemas::run::Table;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("object_tracks", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "object_tracks",
+    when: |setting| setting.traces(TraceTable::ObjectTracks),
+    reads: &[column(TRACKS)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let generations = GENERATIONS.map(str::to_owned);
     let rows = Rows::of(job.scratch, TRACKS);
     let sources = vec![
@@ -40,5 +41,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.optional_ids(|row| row.died_at_gc)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

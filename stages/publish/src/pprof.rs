@@ -1,8 +1,7 @@
 //! Stage `pprof`: allocations as a profile that `pprof` and its relatives read.
 //!
-//! * Computes: what each stack allocates itself, from the reverse call graphs: what a node has beyond its callers.
-//! * Reads: `replay.caller`, `replay.function`, names.
-//! * Writes: `allocations.pb.gz`: samples with stack, objects and bytes, and the type as a label.
+//! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a label. In
+//!   the reverse call graphs that is what a node has beyond its callers.
 //! * Resident memory: 16 bytes per function, the longest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear in the samples times the depth of their stacks.
@@ -10,22 +9,30 @@
 //! * Determinism: order of the rows; there is no time in it.
 //! * Reference: `profile.proto` of google/pprof.
 
-use crate::rows::{self, Job};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{ColumnReader, Context, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::replay::{CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES};
-use heaplake_schemas::run::Table;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.
 pub const FILE: &str = "allocations.pb.gz";
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("pprof", "callers once");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "pprof",
+    when: |setting| setting.replay(|options| options.recording.pprof),
+    reads: &[column(CALLERS), column(FUNCTIONS), texts(STRINGS), texts(TYPE_NAMES)],
+    fixed: 8 << 20,
+    passes: "callers once",
+    run,
+    ..Stage::NEW
+};
 
 /// Strings that come before names: their position is their number.
 const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
@@ -40,13 +47,9 @@ mod field {
     pub const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
-/// Writes the profile.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
-    let Job { scratch, folder, context, .. } = *job;
-    let path = folder.join(FILE);
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let path = job.table(FILE);
     let failed = |error: io::Error| StageError::io(&path, "write", error);
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
     let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
@@ -59,20 +62,12 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
 
     head(&mut out, &functions, name_at).map_err(failed)?;
     let rows = samples(&mut out, scratch, type_at, context, &failed)?;
-    for word in WORDS {
-        bytes(&mut out, field::STRING, word.as_bytes()).map_err(failed)?;
-    }
-    for at in 0..types.len() {
-        bytes(&mut out, field::STRING, types.text(at).as_bytes()).map_err(failed)?;
-    }
-    for at in 0..names.len() {
-        bytes(&mut out, field::STRING, names.text(at).as_bytes()).map_err(failed)?;
-    }
+    let words = WORDS.into_iter().map(Cow::Borrowed);
+    let texts = (0..types.len()).map(|at| types.text(at)).chain((0..names.len()).map(|at| names.text(at)));
+    words.chain(texts).try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes())).map_err(failed)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
-    let file = file.and_then(|file| file.sync_all().map(|()| file)).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let table = Table { file: FILE.to_owned(), rows, bytes: size };
-    Ok((table, Stats { rows, spilled_bytes: 0 }))
+    file.and_then(|file| file.sync_all()).map_err(failed)?;
+    Ok(Stats { rows, spilled_bytes: 0 })
 }
 
 /// Kinds of values, functions, and a location for each of them. What has a number has one more than in the tables, since

@@ -1,22 +1,18 @@
 //! Tables whose rows an earlier stage has made: columns from fields.
 
-use crate::source::{Source, array, nullable, read};
-use crate::table::Table;
-use crate::text::Texts;
-use arrow::array::{ArrayRef, BooleanArray};
+use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{ArrowPrimitiveType, Float64Type, SchemaRef, UInt32Type, UInt64Type};
+use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
 use bytemuck::Pod;
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::replay::{ABSENT, Facts};
-use heaplake_schemas::run;
+use heaplake_kit::{ColumnReader, Scratch, Stage, StageError};
+use heaplake_lake::source::{Source, array, nullable, read};
+use heaplake_lake::text::Texts;
+use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
-use std::path::Path;
-use std::sync::Arc;
 
 /// A scratch column of rows.
 #[derive(Clone, Copy)]
-pub struct Rows<'a, R> {
+pub(crate) struct Rows<'a, R> {
     scratch: &'a Scratch,
     column: Column<R>,
 }
@@ -24,7 +20,7 @@ pub struct Rows<'a, R> {
 impl<'a, R: Pod + Send> Rows<'a, R> {
     /// The rows of a column.
     #[must_use]
-    pub fn of(scratch: &'a Scratch, column: Column<R>) -> Self {
+    pub(crate) fn of(scratch: &'a Scratch, column: Column<R>) -> Self {
         Self { scratch, column }
     }
 
@@ -36,7 +32,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn count(self) -> Result<u64, StageError> {
+    pub(crate) fn count(self) -> Result<u64, StageError> {
         Ok(self.open()?.remaining())
     }
 
@@ -44,7 +40,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn arrays(self, of: impl Fn(&[R]) -> ArrayRef + Send + 'a) -> Result<Source<'a>, StageError> {
+    pub(crate) fn arrays(self, of: impl Fn(&[R]) -> ArrayRef + Send + 'a) -> Result<Source<'a>, StageError> {
         let mut rows = self.open()?;
         Ok(Source::values(move |count| Ok(of(&read(&mut rows, count)?))))
     }
@@ -53,7 +49,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn numbers<P: ArrowPrimitiveType>(self, of: fn(&R) -> P::Native) -> Result<Source<'a>, StageError>
+    pub(crate) fn numbers<P: ArrowPrimitiveType>(self, of: fn(&R) -> P::Native) -> Result<Source<'a>, StageError>
     where
         P::Native: Send,
     {
@@ -64,7 +60,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn u64s(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
+    pub(crate) fn u64s(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.numbers::<UInt64Type>(of)
     }
 
@@ -72,7 +68,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn u32s(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
+    pub(crate) fn u32s(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         self.numbers::<UInt32Type>(of)
     }
 
@@ -80,7 +76,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn optional(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
+    pub(crate) fn optional(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.some::<UInt64Type>(of, |&number| number != ABSENT)
     }
 
@@ -88,7 +84,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn optional_ids(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
+    pub(crate) fn optional_ids(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         self.some::<UInt32Type>(of, |&id| id != u32::MAX)
     }
 
@@ -96,7 +92,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn fractions(self, of: fn(&R) -> f64) -> Result<Source<'a>, StageError> {
+    pub(crate) fn fractions(self, of: fn(&R) -> f64) -> Result<Source<'a>, StageError> {
         self.some::<Float64Type>(of, |value| !value.is_nan())
     }
 
@@ -104,7 +100,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn some<P: ArrowPrimitiveType>(
+    pub(crate) fn some<P: ArrowPrimitiveType>(
         self,
         of: fn(&R) -> P::Native,
         valid: fn(&P::Native) -> bool,
@@ -119,61 +115,15 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         })
     }
 
-    /// Flags.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
-    pub fn flags(self, of: fn(&R) -> bool) -> Result<Source<'a>, StageError> {
-        self.arrays(move |rows| Arc::new(BooleanArray::from(rows.iter().map(of).collect::<Vec<_>>())))
-    }
-
     /// Texts by their positions, `u32::MAX` for none.
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub fn texts(self, texts: Texts<'a>, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
+    pub(crate) fn texts(self, texts: Texts<'a>, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
         let mut rows = self.open()?;
         Ok(Source::texts(texts, move |count| Ok(read(&mut rows, count)?.iter().map(of).collect())))
     }
 }
 
-/// What a stage that writes a table of a replay is given.
-#[derive(Clone, Copy)]
-pub struct Job<'a> {
-    /// What the trace holds.
-    pub facts: &'a Facts,
-    /// Where its rows are.
-    pub scratch: &'a Scratch,
-    /// Where its table goes.
-    pub folder: &'a Path,
-    /// Budget, progress, cancellation.
-    pub context: &'a Context<'a>,
-}
-
-impl Job<'_> {
-    /// Writes a whole table of columns.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Cancelled`].
-    pub fn write(
-        &self,
-        (file, schema): (&'static str, SchemaRef),
-        sources: Vec<Source<'_>>,
-        rows: u64,
-        stage: &StageInfo,
-    ) -> Result<(run::Table, Stats), StageError> {
-        self.context.progress.begin(stage.name, rows);
-        let mut table = Table::create(self.folder, file, schema, &self.facts.input_hash)?;
-        table.fill(sources, rows, self.context)?;
-        let table = table.finish()?;
-        self.context.progress.end();
-        let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-        Ok((table, stats))
-    }
-}
-
-/// What the plan knows of a stage that writes a table of a replay.
-#[must_use]
-pub const fn stage(name: &'static str, passes: &'static str) -> StageInfo {
-    StageInfo::streaming(name, 8 << 20, passes)
-}
+/// A stage whose table is such rows, to be filled in.
+pub(crate) const STAGE_OF_ROWS: Stage = Stage { fixed: 8 << 20, passes: "its rows once per column", ..Stage::NEW };

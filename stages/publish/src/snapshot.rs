@@ -1,7 +1,7 @@
-//! The table `snapshot`: one row that says what the run is. Written when everything else is.
+//! The table `snapshot`: one row that says what the run is.
+//!
+//! It holds what every stage took, so it is no stage: whoever commits the run writes it when everything else is written.
 
-use crate::table::Table;
-use crate::totals::Totals;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray,
     StringBuilder, StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,
@@ -9,8 +9,9 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::Field;
 use heaplake_kit::{StageError, Stats};
+use heaplake_lake::table::Table;
 use heaplake_schemas::HEAPLAKE_VERSION;
-use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::run::{self, Run, Totals};
 use heaplake_schemas::scratch::Facts;
 use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
 use std::path::Path;
@@ -31,7 +32,7 @@ pub struct StageTime {
 ///
 /// # Errors
 /// [`StageError::Io`].
-pub fn run(
+pub fn write(
     facts: &Facts,
     run: &Run,
     totals: &Totals,
@@ -80,7 +81,7 @@ pub fn run(
 fn labels(run: &Run) -> ArrayRef {
     let names = MapFieldNames { entry: "entries".to_owned(), key: "keys".to_owned(), value: "values".to_owned() };
     let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
-    for (key, value) in &run.options.labels {
+    for (key, value) in run.options.labels() {
         map.keys().append_value(key);
         map.values().append_value(value);
     }

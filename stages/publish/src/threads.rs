@@ -1,61 +1,56 @@
 //! Stage `threads`: the table of threads.
 //!
-//! * Computes: nothing.
-//! * Reads: `thread.*`, `node.{name,retained}` at random, strings.
-//! * Writes: `threads.parquet`.
-//! * Resident memory: the texts of [`FRAMES`] frames, or those of the longest stack.
+//! * Resident memory: the texts of `FRAMES` frames, or those of the longest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the nodes.
 //! * Reference: the contract of [`heaplake_schemas::threads`].
 
-use crate::source::array;
-use crate::table::Table;
+use crate::writer;
 use arrow::array::{ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{UInt32Type, UInt64Type};
-use heaplake_kit::{ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::array;
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::run;
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{self as columns, STRINGS};
 use heaplake_schemas::threads::{FILE, frame, schema};
-use std::path::Path;
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "threads",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.has(TableName::Threads),
+    reads: &[
+        column(columns::THREAD_NODE),
+        column(columns::THREAD_LOCALS),
+        column(columns::THREAD_FRAME_COUNT),
+        column(columns::THREAD_FRAME),
+        column(columns::NODE_NAME),
+        column(columns::NODE_RETAINED),
+        texts(STRINGS),
+    ],
+    fixed: 8 << 20,
     passes: "threads once",
+    run,
+    ..Stage::NEW
 };
 
 /// Frames after which a row group ends.
 const FRAMES: usize = 1 << 14;
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(
-    facts: &Facts,
-    scratch: &Scratch,
-    folder: &Path,
-    context: &Context<'_>,
-) -> Result<(run::Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut nodes = ColumnReader::open(scratch, columns::THREAD_NODE)?;
     context.progress.begin(STAGE.name, nodes.remaining());
     let mut locals = ColumnReader::open(scratch, columns::THREAD_LOCALS)?;
     let mut counts = ColumnReader::open(scratch, columns::THREAD_FRAME_COUNT)?;
     let mut frames = ColumnReader::open(scratch, columns::THREAD_FRAME)?;
     let texts = Texts::open(scratch)?;
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut table = writer::create(job, (FILE, schema()))?;
     let mut rows = Rows::default();
     while nodes.remaining() > 0 {
         let node = nodes.next()?;
@@ -68,10 +63,7 @@ pub fn run(
             table.write(&std::mem::take(&mut rows).finish())?;
         }
     }
-    let table = table.finish()?;
-    context.progress.end();
-    let stats = Stats { rows: table.rows, spilled_bytes: 0 };
-    Ok((table, stats))
+    writer::finish(job, table)
 }
 
 struct Texts {
@@ -84,8 +76,8 @@ impl Texts {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
-            names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-            retained: ColumnMap::open(scratch, columns::NODE_RETAINED, None)?,
+            names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
+            retained: ColumnMap::uncounted(scratch, columns::NODE_RETAINED)?,
         })
     }
 }

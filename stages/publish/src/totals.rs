@@ -1,8 +1,6 @@
 //! Stage `totals`: sums over all nodes, where no table of nodes is written.
 //!
 //! * Computes: numbers and sizes of all nodes, of reachable and of detached ones.
-//! * Reads: `node.{shallow,native,preorder,detached}`.
-//! * Writes: nothing; the sums are its result.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
 //! * Worst case: linear.
@@ -12,59 +10,52 @@
 //!
 //! The table of nodes has these columns and adds them up on the way, so the sums are made here by its sources.
 
-use crate::source::{Source, array, read};
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{UInt8Type, UInt64Type};
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use heaplake_kit::access::{column, document};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats};
+use heaplake_lake::source::{Source, array, read};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::run::Totals;
+use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 use std::sync::Arc;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "totals",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.analysis(|options| !options.tables.has(TableName::Nodes)),
+    reads: &[
+        document(documents::FACTS),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_NATIVE).if_any(),
+        column(columns::NODE_PREORDER),
+        column(columns::NODE_DETACHED).if_any(),
+    ],
+    writes: &[document(documents::TOTALS)],
+    fixed: 4 << 20,
     passes: "sizes once",
+    run,
+    ..Stage::NEW
 };
 
 /// Rows of a batch.
 const BATCH: u64 = 1 << 16;
 
-/// Sums over all nodes; sizes in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Shallow sizes of all nodes.
-    pub shallow_bytes: u64,
-    /// Native sizes of all nodes.
-    pub native_bytes: u64,
-    /// Reachable nodes.
-    pub reachable_count: u64,
-    /// Their shallow sizes.
-    pub reachable_bytes: u64,
-    /// Detached DOM nodes.
-    pub detached_count: u64,
-}
-
-impl Totals {
-    /// Where a format keeps no garbage, everything is reachable.
-    pub(crate) fn all_reachable(&mut self, facts: &Facts) {
-        if !facts.keeps_garbage {
-            (self.reachable_count, self.reachable_bytes) = (facts.node_count, self.shallow_bytes);
-        }
-    }
-}
-
-/// Adds up.
+/// Writes the document. Where a format keeps no garbage, everything is reachable.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<(Totals, Stats), StageError> {
+/// [`StageError::Io`].
+pub(crate) fn keep(mut totals: Totals, facts: &Facts, scratch: &Scratch) -> Result<(), StageError> {
+    if !facts.keeps_garbage {
+        (totals.reachable_count, totals.reachable_bytes) = (facts.node_count, totals.shallow_bytes);
+    }
+    scratch.write_document(documents::TOTALS, &totals)
+}
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = job.facts()?;
     context.progress.begin(STAGE.name, facts.node_count);
     let mut totals = Totals::default();
     let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = &mut totals;
@@ -90,9 +81,9 @@ pub fn run(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<(T
         context.step(rows)?;
     }
     drop(sources);
-    totals.all_reachable(facts);
+    keep(totals, &facts, scratch)?;
     context.progress.end();
-    Ok((totals, Stats { rows: facts.node_count, spilled_bytes: 0 }))
+    Ok(Stats { rows: facts.node_count, spilled_bytes: 0 })
 }
 
 /// Sizes, which are added up.

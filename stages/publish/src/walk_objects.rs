@@ -1,8 +1,5 @@
-//! Stage `walk_objects`: the table of that name.
+//! Stage `walk_objects`: the table of that name, from the rows that the replay made.
 //!
-//! * Computes: nothing.
-//! * Reads: `replay.walk_object`.
-//! * Writes: `walk_objects.parquet`.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
 //! * Worst case: linear.
@@ -10,20 +7,24 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::walk_objects`].
 
-use crate::rows::{self, Job, Rows};
-use heaplake_kit::{StageError, StageInfo, Stats};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::writer::write;
+use heaplake_kit::access::column;
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::WALK_OBJECTS;
-use heaplake_schemas::run::Table;
 use heaplake_schemas::walk_objects::{FILE, schema};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = rows::stage("walk_objects", "its rows once per column");
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "walk_objects",
+    when: |setting| setting.traces(TraceTable::WalkObjects),
+    reads: &[column(WALK_OBJECTS)],
+    run,
+    ..STAGE_OF_ROWS
+};
 
-/// Writes the table.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let rows = Rows::of(job.scratch, WALK_OBJECTS);
     let sources = vec![
         rows.u32s(|row| row.gc)?,
@@ -32,5 +33,5 @@ pub fn run(job: &Job<'_>) -> Result<(Table, Stats), StageError> {
         rows.optional_ids(|row| row.type_id)?,
         rows.optional(|row| row.bytes)?,
     ];
-    job.write((FILE, schema()), sources, rows.count()?, &STAGE)
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -1,6 +1,6 @@
 //! Who allocates: sampled objects by stack and type, and the call trees that follow from them.
 
-use crate::numbers::{Numbers, hash};
+use crate::index_table::{IndexTable, hash};
 use crate::sampling::scale;
 use crate::stacks::{EMPTY, Node};
 use heaplake_kit::{Budget, BudgetVec, StageError};
@@ -33,7 +33,7 @@ pub struct Cells {
     /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how many
     /// follows from the others.
     deaths: BudgetVec<Deaths>,
-    numbers: Numbers,
+    index: IndexTable,
 }
 
 impl Cells {
@@ -44,7 +44,7 @@ impl Cells {
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let who = "the allocating stacks of the trace";
         let (cells, deaths) = (budget.growing(who), budget.growing(who));
-        Ok(Self { cells, deaths, numbers: Numbers::new(budget, who)? })
+        Ok(Self { cells, deaths, index: IndexTable::new(budget, who)? })
     }
 
     /// Counts a sampled event that stands for `count` objects; the number of its cell.
@@ -58,7 +58,7 @@ impl Cells {
             let cell = &cells[number as usize];
             cell.stack == stack && cell.type_id == type_id
         };
-        let number = match self.numbers.find(hash(u64::from(stack), u64::from(type_id)), is) {
+        let number = match self.index.find(hash(u64::from(stack), u64::from(type_id)), is) {
             Some(number) => number,
             None => self.make(stack, type_id)?,
         };
@@ -75,7 +75,7 @@ impl Cells {
         self.cells.push(Cell { stack, type_id, samples: 0, count: 0, bytes: 0 })?;
         self.deaths.push(Deaths::default())?;
         let cells = &self.cells;
-        self.numbers.add(number, |number| {
+        self.index.add(number, |number| {
             let cell = &cells[number as usize];
             hash(u64::from(cell.stack), u64::from(cell.type_id))
         })?;
@@ -191,7 +191,7 @@ pub struct Place {
 /// A tree of calls, from the outermost functions down or from the allocating ones up.
 pub struct Tree {
     calls: BudgetVec<Call>,
-    children: Numbers,
+    children: IndexTable,
 }
 
 impl Tree {
@@ -204,7 +204,7 @@ impl Tree {
         let mut calls = budget.growing(who);
         let (exclusive, inclusive) = (Amount::default(), Amount::default());
         calls.push(Call { parent: EMPTY, function: NONE, newest: EMPTY, exclusive, inclusive })?;
-        Ok(Self { calls, children: Numbers::new(budget, who)? })
+        Ok(Self { calls, children: IndexTable::new(budget, who)? })
     }
 
     /// Forgets everything but the root, in a tree that was grown in order; memory is kept.

@@ -1,20 +1,23 @@
-//! A collection while its events come in.
+//! A garbage collection while its events come in.
+//!
+//! What it condemned, what survived and what a walk of the heap found is counted from the first event until the collection
+//! has been replayed.
 
 use crate::events::{CollectionStart, Range, Reason, Root};
 use crate::track::{Condemned, Survival};
-use heaplake_kit::StageError;
 use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::replay::ABSENT;
 use rustc_hash::FxHashSet;
 
-/// Bytes of a range, as it is held.
-const RANGE: u64 = 2 * size_of::<Survival>() as u64;
+/// Bytes of an entry of the table of addresses, also while it grows.
+const ENTRY: u64 = 32;
 
 /// Generations that every heap has, as bits.
 const YOUNG_AND_OLD: u32 = 0b111;
 
-/// A collection that has begun.
+/// A garbage collection that has begun.
 pub struct Open {
     /// What began.
     pub start: CollectionStart,
@@ -29,6 +32,7 @@ pub struct Open {
     surviving_ranges: u64,
     roots: Option<[u64; 4]>,
     walked: Option<Vec<u64>>,
+    charge: Charge,
 }
 
 /// What its events came to.
@@ -41,13 +45,17 @@ pub struct Closed {
     pub overlaps: u64,
     /// Addresses of a walk of the heap.
     pub walked: Option<Vec<u64>>,
+    /// The memory of all these.
+    _charge: Charge,
 }
 
 impl Open {
     /// Begins.
-    #[must_use]
-    pub fn new(start: CollectionStart, allocations: u64) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(start: CollectionStart, allocations: u64, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
             start,
             allocations,
             ranges: Vec::new(),
@@ -58,32 +66,39 @@ impl Open {
             surviving_ranges: 0,
             roots: None,
             walked: None,
-        }
+            charge: Charge::new(budget, "the ranges of a collection")?,
+        })
     }
 
     /// Addresses of a generation. They are reported at the beginning and once more at the end; only the former count.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn range(&mut self, range: Range, charge: &mut Charge) -> Result<(), StageError> {
+    pub fn range(&mut self, range: Range) -> Result<(), StageError> {
         // Where nothing survived, only an address that comes again tells the one from the other.
-        self.after |= range.used > 0 && !self.starts.insert(range.start);
+        if range.used > 0 {
+            let first = self.starts.insert(range.start);
+            self.after |= !first;
+            self.charge.add(if first { ENTRY } else { 0 })?;
+        }
         if self.after {
             return Ok(());
         }
+        self.charge.make_room(&mut self.ranges, 1)?;
         self.ranges.push(range);
-        charge.add(RANGE)
+        Ok(())
     }
 
     /// Objects that survive, moved or not.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn survives(&mut self, survival: Survival, moved: bool, charge: &mut Charge) -> Result<(), StageError> {
+    pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
         self.after = true;
         *(if moved { &mut self.moved_ranges } else { &mut self.surviving_ranges }) += 1;
+        self.charge.make_room(&mut self.survivals, 1)?;
         self.survivals.push(survival);
-        charge.add(RANGE)
+        Ok(())
     }
 
     /// A root.
@@ -101,63 +116,76 @@ impl Open {
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn walked(&mut self, address: u64, charge: &mut Charge) -> Result<(), StageError> {
-        self.walked.get_or_insert_default().push(address);
-        charge.add(2 * size_of::<u64>() as u64)
+    pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
+        let walked = self.walked.get_or_insert_default();
+        self.charge.make_room(walked, 1)?;
+        walked.push(address);
+        Ok(())
     }
 
-    /// What it condemned and what survived. Gives back what was counted.
-    pub fn close(&mut self, charge: &mut Charge) -> Closed {
+    /// What it condemned and what survived; and its row, without what the collection did.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn close(mut self) -> Result<(Closed, CollectionRow), StageError> {
+        let mut overlaps = 0;
+        let condemned = self.condemned(&mut overlaps)?;
+        let survivals = self.survivals(&mut overlaps)?;
+        let row = self.row();
+        Ok((Closed { condemned, survivals, overlaps, walked: self.walked, _charge: self.charge }, row))
+    }
+
+    /// The condemned ranges, in order; where two overlap, the one that begins later counts.
+    fn condemned(&mut self, overlaps: &mut u64) -> Result<Vec<Condemned>, StageError> {
         // Older runtimes have no pinned heap, and what is not there is not condemned.
         if !self.ranges.is_empty() {
             let there = self.ranges.iter().fold(YOUNG_AND_OLD, |mask, range| mask | 1 << range.generation.min(31));
             self.start.condemned &= there;
         }
-        charge.sub((self.ranges.len() + self.survivals.len()) as u64 * RANGE);
         let mask = self.start.condemned;
-        let mut condemned: Vec<Condemned> = std::mem::take(&mut self.ranges)
-            .iter()
-            .map(|range| Condemned {
-                start: range.start,
-                end: range.start.saturating_add(range.used),
-                generation: range.generation,
-            })
-            .filter(|range| range.start < range.end)
-            .collect();
-        let mut overlaps = 0;
-        condemned.sort_by_key(|range| range.start);
+        let mut condemned = Vec::new();
+        self.charge.make_room(&mut condemned, self.ranges.len())?;
+        let ranges = self.ranges.iter().map(|range| Condemned {
+            start: range.start,
+            end: range.start.saturating_add(range.used),
+            generation: range.generation,
+        });
+        condemned.extend(ranges.filter(|range| range.start < range.end));
+        self.charge.sort_by_key(&mut condemned, |range| range.start)?;
         for at in 1..condemned.len() {
             let start = condemned[at].start;
             if condemned[at - 1].end > start {
                 condemned[at - 1].end = start;
-                overlaps += 1;
+                *overlaps += 1;
             }
         }
         condemned.retain(|range| mask >> range.generation.min(31) & 1 == 1 && range.start < range.end);
+        Ok(condemned)
+    }
+
+    /// The ranges that survive, likewise.
+    fn survivals(&mut self, overlaps: &mut u64) -> Result<Vec<Survival>, StageError> {
         let mut survivals = std::mem::take(&mut self.survivals);
         survivals.retain(|range| range.length > 0);
         // What ends beyond the address space is cut: sums of addresses inside never overflow.
         for range in &mut survivals {
             range.length = range.length.min(u64::MAX - range.from).min(u64::MAX - range.to);
         }
-        survivals.sort_by_key(|range| range.from);
+        self.charge.sort_by_key(&mut survivals, |range| range.from)?;
         for at in 1..survivals.len() {
             let from = survivals[at].from;
             let before = &mut survivals[at - 1];
             if before.from + before.length > from {
                 before.length = from - before.from;
-                overlaps += 1;
+                *overlaps += 1;
             }
         }
         survivals.retain(|range| range.length > 0);
-        let walked = self.walked.take();
-        charge.sub(walked.as_ref().map_or(0, |walked| walked.len() as u64 * 2 * size_of::<u64>() as u64));
-        Closed { condemned, survivals, overlaps, walked }
+        Ok(survivals)
     }
 
     /// The row of the table, without what the collection did.
-    #[must_use]
-    pub fn row(&self) -> CollectionRow {
+    fn row(&self) -> CollectionRow {
         let (reason, profiler_reason) = match self.start.reason {
             Reason::Profiler(code) => (code, 1),
             Reason::Runtime(code) => (code, 0),

@@ -4,15 +4,20 @@
 //! (`selfSize`), and its callees (`children`). There are no types, no objects and no deaths in it; the bytes stand for all
 //! that was allocated there, so a node counts as one tick.
 
-use crate::blocks::Bytes;
-use crate::json::{Json, Token};
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
+use heaplake_input::json::Scanner;
 use heaplake_kit::{Budget, StageError};
 
 /// How a profile begins, spaces apart.
 pub const BEGINNING: &[u8] = b"{\"head\":";
+
+/// Longest text that makes sense, bytes.
+const MOST_TEXT: usize = 1 << 20;
+
+/// What an object begins with, in errors.
+const OBJECT: &str = "an object ({)";
 
 /// The artificial function around all others.
 const ROOT: &str = "(root)";
@@ -34,30 +39,29 @@ struct Open {
 ///
 /// # Errors
 /// [`StageError::Input`] for what is not of the format, and those of the replay.
-pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
-    let mut json = Json::new(bytes);
-    json.mark(b'{')?;
+    json.expect(b'{', OBJECT)?;
     let (mut first, mut found) = (true, false);
-    while let Some(key) = json.key(&mut first)? {
-        if key == "head" {
-            json.mark(b'{')?;
-            tree(&mut json, replay, budget)?;
+    while let Some(key) = json.next_key(&mut first, MOST_TEXT)? {
+        if key == b"head" {
+            json.expect(b'{', OBJECT)?;
+            tree(json, replay, budget)?;
             found = true;
         } else {
-            json.skip()?;
+            json.skip_value()?;
         }
     }
-    if found { Ok(None) } else { Err(json.error("the head of a profile", "none")) }
+    if found { Ok(None) } else { Err(json.error_at(json.offset(), "the head of a profile", "none".to_owned())) }
 }
 
 /// The tree, from within its first node.
-fn tree(json: &mut Json<'_, '_>, replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
+fn tree(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
     let mut open = budget.growing("the depth of a profile");
     open.push(Open { parent: EMPTY, node: None, bytes: 0, first: true })?;
     while let Some(top) = open.last_mut() {
-        match json.key(&mut top.first)?.as_deref() {
-            Some("callFrame") => {
+        match json.next_key(&mut top.first, MOST_TEXT)?.as_deref() {
+            Some(b"callFrame") => {
                 let function = function(json)?;
                 top.node = Some(if function.name == ROOT && top.parent == EMPTY {
                     EMPTY
@@ -66,17 +70,18 @@ fn tree(json: &mut Json<'_, '_>, replay: &mut Replay, budget: &Budget) -> Result
                     replay.stacks.callee(top.parent, frame)?
                 });
             }
-            Some("selfSize") => top.bytes = number(json)? as u64,
-            Some("children") => {
-                let Some(parent) = top.node else { return Err(json.error("the function before its callees", "none")) };
-                json.mark(b'[')?;
-                match json.token()? {
-                    Token::Mark(b']') => {}
-                    Token::Mark(b'{') => open.push(Open { parent, node: None, bytes: 0, first: true })?,
-                    other => return Err(json.error("a callee", format!("{other:?}"))),
+            Some(b"selfSize") => top.bytes = json.decimal()? as u64,
+            Some(b"children") => {
+                let Some(parent) = top.node else {
+                    return Err(json.error("the function before its callees"));
+                };
+                json.expect(b'[', "an array ([)")?;
+                if json.next_element(&mut true)? {
+                    json.expect(b'{', "a callee ({)")?;
+                    open.push(Open { parent, node: None, bytes: 0, first: true })?;
                 }
             }
-            Some(_) => json.skip()?,
+            Some(_) => json.skip_value()?,
             None => {
                 let (node, bytes, parent) = (top.node.unwrap_or(top.parent), top.bytes, top.parent);
                 if bytes > 0 {
@@ -86,13 +91,9 @@ fn tree(json: &mut Json<'_, '_>, replay: &mut Replay, budget: &Budget) -> Result
                 if open.is_empty() {
                     break;
                 }
-                match json.token()? {
-                    Token::Mark(b',') => {
-                        json.mark(b'{')?;
-                        open.push(Open { parent, node: None, bytes: 0, first: true })?;
-                    }
-                    Token::Mark(b']') => {}
-                    other => return Err(json.error("another callee or the end of them", format!("{other:?}"))),
+                if json.next_element(&mut false)? {
+                    json.expect(b'{', "a callee ({)")?;
+                    open.push(Open { parent, node: None, bytes: 0, first: true })?;
                 }
             }
         }
@@ -101,16 +102,16 @@ fn tree(json: &mut Json<'_, '_>, replay: &mut Replay, budget: &Budget) -> Result
 }
 
 /// A function; numbers in it count from 0.
-fn function(json: &mut Json<'_, '_>) -> Result<Function, StageError> {
-    json.mark(b'{')?;
+fn function(json: &mut Scanner<'_>) -> Result<Function, StageError> {
+    json.expect(b'{', OBJECT)?;
     let (mut function, mut first, mut column) = (Function::default(), true, 0.0);
-    while let Some(key) = json.key(&mut first)? {
-        match key.as_str() {
-            "functionName" => function.name = text(json)?,
-            "url" => function.file = text(json)?,
-            "lineNumber" => function.line = line(number(json)?),
-            "columnNumber" => column = number(json)?,
-            _ => json.skip()?,
+    while let Some(key) = json.next_key(&mut first, MOST_TEXT)? {
+        match &key[..] {
+            b"functionName" => function.name = json.short_text(MOST_TEXT)?,
+            b"url" => function.file = json.short_text(MOST_TEXT)?,
+            b"lineNumber" => function.line = line(json.decimal()?),
+            b"columnNumber" => column = json.decimal()?,
+            _ => json.skip_value()?,
         }
     }
     // What tells apart the functions of one line.
@@ -123,18 +124,4 @@ fn function(json: &mut Json<'_, '_>) -> Result<Function, StageError> {
 
 fn line(number: f64) -> Option<u32> {
     (number >= 0.0 && number < f64::from(u32::MAX - 1)).then(|| number as u32 + 1)
-}
-
-fn text(json: &mut Json<'_, '_>) -> Result<String, StageError> {
-    match json.token()? {
-        Token::Text(text) => Ok(text),
-        other => Err(json.error("a text", format!("{other:?}"))),
-    }
-}
-
-fn number(json: &mut Json<'_, '_>) -> Result<f64, StageError> {
-    match json.token()? {
-        Token::Number(number) => Ok(number),
-        other => Err(json.error("a number", format!("{other:?}"))),
-    }
 }

@@ -1,6 +1,7 @@
 //! How long objects live, by type and generation.
 
 use crate::track::Object;
+use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::object_lifetimes::{ALIVE, GENERATIONS, LifetimeRow};
 
 /// Objects of one type that were reclaimed in one generation.
@@ -16,9 +17,8 @@ struct Ages {
 }
 
 /// Lifetimes of all types.
-#[derive(Default)]
 pub struct Lifetimes {
-    types: Vec<[Ages; GENERATIONS.len()]>,
+    types: BudgetVec<[Ages; GENERATIONS.len()]>,
 }
 
 /// A moment in the trace.
@@ -31,12 +31,21 @@ pub struct Moment {
 }
 
 impl Lifetimes {
+    /// No object yet.
+    #[must_use]
+    pub fn new(budget: &Budget) -> Self {
+        Self { types: budget.growing("the lifetimes of objects") }
+    }
+
     /// Counts an object that was reclaimed in a generation, or is alive at the end ([`ALIVE`]).
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
     #[inline]
-    pub fn add(&mut self, object: &Object, generation: usize, at: Moment) {
+    pub fn add(&mut self, object: &Object, generation: usize, at: Moment) -> Result<(), StageError> {
         let index = object.type_id as usize;
-        if index >= self.types.len() {
-            self.types.resize(index + 1, Default::default());
+        while index >= self.types.len() {
+            self.types.push(Default::default())?;
         }
         let ages = &mut self.types[index][generation.min(ALIVE)];
         let age = at.gcs.saturating_sub(object.born);
@@ -45,6 +54,7 @@ impl Lifetimes {
         ages.gcs += u64::from(age);
         ages.most_gcs = ages.most_gcs.max(age);
         ages.ticks += u128::from(at.time.saturating_sub(object.born_at));
+        Ok(())
     }
 
     /// Objects of a type that are alive, and their bytes; counted at the end.

@@ -23,12 +23,12 @@
 //! that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is counted as an
 //! anomaly, but a last line without its end is refused: what is left of it may look like another one.
 
-use crate::blocks::Bytes;
 use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
 use crate::replay::Replay;
 use crate::stacks::{EMPTY, Frames, Stacks};
 use crate::symbols::Function;
 use crate::track::Survival;
+use heaplake_input::bytes::Bytes;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// How a log begins.
@@ -141,38 +141,60 @@ fn event(line: &[u8], replay: &mut Replay, stacks: &mut Known) -> Result<(), Fai
     let Some((&letter, rest)) = line.split_first() else { return Err("an event".into()) };
     let mut fields = Fields(rest);
     match letter {
-        b'A' => {
-            const LINE: Bad = "A thread address type size stack";
-            fields.hex(LINE)?;
-            let allocation = Allocation {
-                address: fields.hex(LINE)?,
-                type_handle: fields.decimal(LINE)?,
-                bytes: fields.decimal(LINE)?,
-                stack: fields.small(LINE)?,
-                count: 1,
-                time: 0,
-            };
-            fields.end(LINE)?;
-            replay.allocation(&allocation, stacks)?;
-        }
+        b'A' => allocation(&mut fields, replay, stacks),
         b'T' => {
             let id = fields.decimal("T type name")?;
-            replay.types.name(id, fields.rest("T type name")?)?;
+            Ok(replay.types.name(id, fields.rest("T type name")?)?)
         }
         b'F' => {
             let id = fields.decimal("F function name")?;
             let name = String::from_utf8_lossy(fields.rest("F function name")?).into_owned();
-            replay.symbols.define(id, Function { handle: id, name, ..Function::default() })?;
+            Ok(replay.symbols.define(id, Function { handle: id, name, ..Function::default() })?)
         }
-        b'S' => stack(&mut fields, replay, stacks)?,
-        b'G' => {
-            const LINE: Bad = "G number condemned reason";
-            let number = fields.small(LINE)?;
-            let condemned = fields.flags(LINE)?;
-            let reason = Reason::Profiler(fields.small(LINE)?);
-            fields.end(LINE)?;
-            replay.start(CollectionStart { number, condemned, reason, concurrent: false, time: 0 });
+        b'S' => stack(&mut fields, replay, stacks),
+        b'G' => start(&mut fields, replay),
+        b'B' | b'M' | b'V' => range(letter, &mut fields, replay),
+        b'R' => root(&mut fields, replay),
+        b'O' => Ok(replay.walked(fields.hex("O address type reference...")?)?),
+        b'E' => {
+            let number = fields.small("E number")?;
+            fields.end("E number")?;
+            Ok(replay.end(number, 0)?)
         }
+        b'Q' | b'H' | b'h' | b'#' => Ok(()),
+        _ => Err("an event of a profiler log (a line that begins with one of ABEFGHMOQRSTVh#)".into()),
+    }
+}
+
+#[inline]
+fn allocation(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) -> Result<(), Failure> {
+    const LINE: Bad = "A thread address type size stack";
+    fields.hex(LINE)?;
+    let allocation = Allocation {
+        address: fields.hex(LINE)?,
+        type_handle: fields.decimal(LINE)?,
+        bytes: fields.decimal(LINE)?,
+        stack: fields.small(LINE)?,
+        count: 1,
+        time: 0,
+    };
+    fields.end(LINE)?;
+    Ok(replay.allocation(&allocation, stacks)?)
+}
+
+/// A collection begins.
+fn start(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
+    const LINE: Bad = "G number condemned reason";
+    let number = fields.small(LINE)?;
+    let condemned = fields.flags(LINE)?;
+    let reason = Reason::Profiler(fields.small(LINE)?);
+    fields.end(LINE)?;
+    Ok(replay.start(CollectionStart { number, condemned, reason, concurrent: false, time: 0 })?)
+}
+
+/// Addresses: of a generation, or of objects that survive.
+fn range(letter: u8, fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
+    match letter {
         b'B' => {
             const LINE: Bad = "B generation start used reserved";
             let generation = fields.generation(LINE)?;
@@ -187,31 +209,25 @@ fn event(line: &[u8], replay: &mut Replay, stacks: &mut Known) -> Result<(), Fai
             fields.end(LINE)?;
             replay.survives(Survival { from, length, to }, true)?;
         }
-        b'V' => {
+        _ => {
             const LINE: Bad = "V start length";
             let (from, length) = (fields.hex(LINE)?, fields.hex(LINE)?);
             fields.end(LINE)?;
             replay.survives(Survival { from, length, to: from }, false)?;
         }
-        b'R' => {
-            const LINE: Bad = "R address kind flags id";
-            fields.hex(LINE)?;
-            replay.root(match fields.small(LINE)? {
-                1 => Root::Stack,
-                2 => Root::Finalizer,
-                3 => Root::Handle,
-                _ => Root::Other,
-            });
-        }
-        b'O' => replay.walked(fields.hex("O address type reference...")?)?,
-        b'E' => {
-            let number = fields.small("E number")?;
-            fields.end("E number")?;
-            replay.end(number, 0)?;
-        }
-        b'Q' | b'H' | b'h' | b'#' => {}
-        _ => return Err("an event of a profiler log (a line that begins with one of ABEFGHMOQRSTVh#)".into()),
     }
+    Ok(())
+}
+
+fn root(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
+    const LINE: Bad = "R address kind flags id";
+    fields.hex(LINE)?;
+    replay.root(match fields.small(LINE)? {
+        1 => Root::Stack,
+        2 => Root::Finalizer,
+        3 => Root::Handle,
+        _ => Root::Other,
+    });
     Ok(())
 }
 

@@ -7,18 +7,19 @@ use crate::replay::Replay;
 use crate::stacks::{self, EMPTY, Frames};
 use crate::symbols::Function;
 use crate::track::Survival;
+use heaplake_input::bytes::Bytes;
+use heaplake_input::nettrace::kinds::{RUNDOWN, RUNTIME};
+use heaplake_input::nettrace::{self, Around, Cursor, Events, Stacks, Trace, payload};
 use heaplake_kit::{Budget, StageError};
-use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
-use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace, payload};
 
-pub use heaplake_nettrace::MAGIC;
+pub use heaplake_input::nettrace::MAGIC;
 
 /// Reads a trace from its magic to its end; gives its version.
 ///
 /// # Errors
 /// [`StageError::Input`] for what is not of the format, and those of the replay.
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
-    let outcome = heaplake_nettrace::read(bytes, &mut Reader(replay), budget)?;
+    let outcome = nettrace::read(bytes, &mut Reader(replay), budget)?;
     replay.anomalies.unknown_stacks += outcome.unknown_stacks;
     replay.anomalies.lost_events += outcome.lost_events;
     Ok(Some(outcome.version.to_string()))
@@ -140,7 +141,7 @@ fn apply(
         }
         Kind::Start(version) => {
             let Some(start) = start(&mut fields, version, around.time) else { return Ok(false) };
-            replay.start(start);
+            replay.start(start)?;
         }
         Kind::End => {
             let Some(number) = fields.u32() else { return Ok(false) };

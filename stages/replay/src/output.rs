@@ -1,6 +1,7 @@
 //! From the counts at the end of a trace to the rows of the tables.
 
 use crate::calls::{self, Amount, Cell, NONE, Tree};
+use crate::index_table::{IndexTable, hash};
 use crate::replay::{Replay, TypeCounts};
 use crate::sampling::{Estimate, Sample, scale};
 use crate::stacks::EMPTY;
@@ -12,7 +13,6 @@ use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::lifetime_sites::SiteRow;
 use heaplake_schemas::replay::{self as columns, ABSENT, Coverage};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// What the tables take from a replay besides their rows.
@@ -24,6 +24,8 @@ pub struct Totals {
     pub stackless: u64,
     /// Frames of no known function.
     pub unresolved_frames: u64,
+    /// Bytes that were spilled.
+    pub spilled_bytes: u64,
 }
 
 /// Writes all rows.
@@ -34,7 +36,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     let budget = &context.budget;
     let tracks = replay.tracks.take();
     let replay = &*replay;
-    types(replay, scratch)?;
+    types(replay, scratch, budget)?;
     lifetimes(replay, scratch)?;
     let (functions, unresolved_frames) = resolve(replay, budget)?;
     context.check()?;
@@ -51,18 +53,24 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     }
     tree.sum();
     context.check()?;
-    let names = write_functions(&functions, &tree, scratch, budget)?;
+    let names = write_functions(replay, &functions.list, &tree, scratch, budget)?;
     context.check()?;
     let positions = callees(&tree, scratch, budget)?;
     context.check()?;
     callers(replay, &tree, &nodes, scratch, context)?;
-    sites(replay, &tree, &nodes, &names, scratch)?;
+    if replay.tracks() && replay.has_stacks {
+        sites(replay, &tree, &nodes, &names, scratch, budget)?;
+    }
     if let Some(tracks) = tracks {
+        if !replay.tracks() {
+            tracks.discard(scratch);
+            return Ok(totals);
+        }
         let stack = |cell: u32| {
             let cell = replay.cells.all().get(cell as usize)?;
             Some(positions[nodes[cell.stack as usize] as usize]).filter(|&position| position != NONE)
         };
-        tracks.finish(scratch, budget, stack)?;
+        totals.spilled_bytes = tracks.finish(scratch, budget, stack)?;
     }
     Ok(totals)
 }
@@ -80,7 +88,7 @@ fn amount(replay: &Replay, cell: &Cell) -> Amount {
     Amount::of(cell.samples, cell.count, cell.bytes, ratio(replay, &replay.counts[cell.type_id as usize]))
 }
 
-fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
+fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), StageError> {
     let mut names = StringWriter::create(scratch, columns::TYPE_NAMES)?;
     for type_id in 0..replay.types.len() as u32 {
         names.push(replay.types.text(type_id).as_bytes())?;
@@ -89,7 +97,7 @@ fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
     let exact = matches!(replay.coverage, Coverage::Every | Coverage::Sampled);
     let every = replay.coverage == Coverage::Every;
     let live = |of: u64| if replay.tracks() { of } else { ABSENT };
-    let mut rows = Vec::new();
+    let mut rows = budget.growing("the rows of types");
     for (counts, type_id) in replay.counts.iter().zip(0..) {
         let sample = counts.sample;
         if counts.allocated == 0 && sample.count == 0 {
@@ -110,9 +118,11 @@ fn types(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
             exact_bytes: if exact { counts.bytes } else { ABSENT },
             live_count: live(live_count),
             live_bytes: live(live_bytes),
-        });
+        })?;
     }
-    rows.sort_by_key(|row| (Reverse(if row.estimated_bytes == ABSENT { 0 } else { row.estimated_bytes }), row.type_id));
+    rows.sort_unstable_by_key(|row| {
+        (Reverse(if row.estimated_bytes == ABSENT { 0 } else { row.estimated_bytes }), row.type_id)
+    });
     let mut writer = ColumnWriter::create(scratch, columns::TYPES)?;
     writer.extend(&rows)?;
     writer.finish().map(drop)
@@ -123,12 +133,14 @@ fn whole(sample: &Sample, (total, represented): (u64, u64)) -> Option<Estimate> 
     (represented > 0).then(|| Estimate { bytes: scale(sample.bytes, total, represented), interval: None })
 }
 
+/// Where objects were followed to their deaths.
 fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
-    let mut writer = ColumnWriter::create(scratch, columns::LIFETIMES)?;
-    if replay.tracks() {
-        let frequency = Some(replay.clock.frequency).filter(|&frequency| frequency > 0.0);
-        replay.lifetimes.rows(frequency).try_for_each(|row| writer.push(row))?;
+    if !replay.tracks() {
+        return Ok(());
     }
+    let mut writer = ColumnWriter::create(scratch, columns::LIFETIMES)?;
+    let frequency = Some(replay.clock.frequency).filter(|&frequency| frequency > 0.0);
+    replay.lifetimes.rows(frequency).try_for_each(|row| writer.push(row))?;
     writer.finish().map(drop)
 }
 
@@ -136,43 +148,43 @@ fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
 struct Functions<'a> {
     /// The function of each node of the tree of frames, [`NONE`] where it is not known.
     of_frame: BudgetVec<u32>,
-    list: Vec<&'a Function>,
-    /// The module of each, where it has one.
-    modules: Vec<Option<&'a str>>,
+    list: BudgetVec<&'a Function>,
 }
 
 fn resolve<'a>(replay: &'a Replay, budget: &Budget) -> Result<(Functions<'a>, u64), StageError> {
-    let frames = replay.stacks.nodes();
-    let mut of_frame = budget.filled("the functions of all frames", frames.len(), NONE)?;
-    let mut numbers = FxHashMap::default();
-    let mut list = Vec::new();
+    const WHO: &str = "the functions of all frames";
+    let (frames, functions) = (replay.stacks.nodes(), replay.symbols.functions());
+    let mut of_frame = budget.filled(WHO, frames.len(), NONE)?;
+    let mut numbers = budget.filled(WHO, functions.len(), NONE)?;
+    let mut list = budget.growing(WHO);
     let mut unresolved = 0;
     for (frame, slot) in frames.iter().zip(of_frame.iter_mut()).skip(1) {
         let Some(function) = replay.symbols.resolve(frame.frame) else {
             unresolved += 1;
             continue;
         };
-        *slot = *numbers.entry(function).or_insert_with(|| {
-            list.push(&replay.symbols.functions()[function as usize]);
-            list.len() as u32 - 1
-        });
+        let number = &mut numbers[function as usize];
+        if *number == NONE {
+            *number = list.len() as u32;
+            list.push(&functions[function as usize])?;
+        }
+        *slot = *number;
     }
-    let modules = list.iter().map(|function| replay.symbols.module(function)).collect();
-    Ok((Functions { of_frame, list, modules }, unresolved))
+    Ok((Functions { of_frame, list }, unresolved))
 }
 
-/// Writes rows and texts of functions; gives the position of each one's name among the texts.
-fn write_functions(
-    functions: &Functions<'_>,
-    tree: &Tree,
-    scratch: &Scratch,
-    budget: &Budget,
-) -> Result<Vec<u32>, StageError> {
-    let count = functions.list.len();
-    let mut exclusive = vec![Amount::default(); count];
-    let mut inclusive = vec![Amount::default(); count];
+/// What each function allocated: on its own, and with all that it called.
+struct ByFunction {
+    exclusive: BudgetVec<Amount>,
+    inclusive: BudgetVec<Amount>,
+}
+
+fn by_function(count: usize, tree: &Tree, budget: &Budget) -> Result<ByFunction, StageError> {
+    const WHO: &str = "the functions of the call tree";
+    let mut exclusive = budget.filled(WHO, count, Amount::default())?;
+    let mut inclusive = budget.filled(WHO, count, Amount::default())?;
     // The node whose stack a function was last counted on: once for a recursive one.
-    let mut counted = budget.filled("the functions of a stack", count, 0_u32)?;
+    let mut counted = budget.filled(WHO, count, 0_u32)?;
     for (call, node) in tree.calls().iter().zip(0..).skip(1).filter(|(call, _)| call.exclusive.samples > 0) {
         exclusive[call.function as usize].add(&call.exclusive);
         let mut at: u32 = node;
@@ -184,17 +196,29 @@ fn write_functions(
             at = above.parent;
         }
     }
+    Ok(ByFunction { exclusive, inclusive })
+}
+
+/// Writes rows and texts of functions; gives the position of each one's name among the texts.
+fn write_functions(
+    replay: &Replay,
+    functions: &[&Function],
+    tree: &Tree,
+    scratch: &Scratch,
+    budget: &Budget,
+) -> Result<BudgetVec<u32>, StageError> {
+    let ByFunction { exclusive, inclusive } = by_function(functions.len(), tree, budget)?;
     let mut strings = StringWriter::create(scratch, columns::STRINGS)?;
-    let mut names = Vec::with_capacity(count);
-    let mut rows = Vec::with_capacity(count);
-    for (at, function) in functions.list.iter().enumerate() {
+    let mut names = budget.growing("the names of functions");
+    let mut rows = budget.growing("the rows of functions");
+    for (at, function) in functions.iter().enumerate() {
         let name = text(&mut strings, Some(&function.name))?;
-        names.push(name);
+        names.push(name)?;
         rows.push(FunctionRow {
             function_id: at as u32,
             name,
             signature: text(&mut strings, some(&function.signature))?,
-            module: text(&mut strings, functions.modules[at])?,
+            module: text(&mut strings, replay.symbols.module(function))?,
             file: text(&mut strings, some(&function.file))?,
             line: function.line.unwrap_or(NONE),
             inclusive_count: inclusive[at].count,
@@ -203,12 +227,12 @@ fn write_functions(
             exclusive_bytes: exclusive[at].bytes,
             inclusive_samples: inclusive[at].samples,
             exclusive_samples: exclusive[at].samples,
-        });
+        })?;
     }
     strings.finish()?;
     // What is only on stacks of other types' samples, or of none, has nothing to say.
-    rows.retain(|row| row.inclusive_samples > 0);
-    rows.sort_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
+    rows.retain_mut(|_, row| row.inclusive_samples > 0);
+    rows.sort_unstable_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
     let mut writer = ColumnWriter::create(scratch, columns::FUNCTIONS)?;
     writer.extend(&rows)?;
     writer.finish()?;
@@ -310,39 +334,77 @@ fn callers(
     writer.finish().map(drop)
 }
 
-fn sites(replay: &Replay, tree: &Tree, nodes: &[u32], names: &[u32], scratch: &Scratch) -> Result<(), StageError> {
-    let mut sites: FxHashMap<(u32, u32, u32), Amount> = FxHashMap::default();
-    if replay.tracks() {
-        for (number, cell) in replay.cells.all().iter().enumerate() {
-            let function = tree.calls()[nodes[cell.stack as usize] as usize].function;
-            if function == NONE {
-                continue;
-            }
-            let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
-            for (&(count, bytes), generation) in
-                replay.cells.deaths(number).iter().zip(0..).filter(|((count, _), _)| *count > 0)
-            {
-                sites
-                    .entry((function, cell.type_id, generation))
-                    .or_default()
-                    .add(&Amount::of(count, count, bytes, ratio));
-            }
+/// Where objects of each allocating function and type died.
+fn sites(
+    replay: &Replay,
+    tree: &Tree,
+    nodes: &[u32],
+    names: &[u32],
+    scratch: &Scratch,
+    budget: &Budget,
+) -> Result<(), StageError> {
+    let mut sites = Sites::new(budget)?;
+    for (number, cell) in replay.cells.all().iter().enumerate() {
+        let function_id = tree.calls()[nodes[cell.stack as usize] as usize].function;
+        if function_id == NONE {
+            continue;
+        }
+        let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
+        let deaths = replay.cells.deaths(number);
+        for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
+            let function = names[function_id as usize];
+            let amount = Amount::of(count, count, bytes, ratio);
+            sites.add([function_id, cell.type_id, generation], function, &amount)?;
         }
     }
-    let mut rows: Vec<SiteRow> = sites
-        .into_iter()
-        .map(|((function_id, type_id, generation), amount)| SiteRow {
-            function_id,
-            type_id,
-            generation,
-            function: names[function_id as usize],
-            count: amount.count,
-            bytes: amount.bytes,
-            samples: amount.samples,
-        })
-        .collect();
+    let mut rows = sites.rows;
     rows.sort_unstable_by_key(|row| (Reverse(row.bytes), row.function_id, row.type_id, row.generation));
     let mut writer = ColumnWriter::create(scratch, columns::SITES)?;
     writer.extend(&rows)?;
     writer.finish().map(drop)
+}
+
+/// Rows by function, type and generation.
+struct Sites {
+    rows: BudgetVec<SiteRow>,
+    index: IndexTable,
+}
+
+impl Sites {
+    fn new(budget: &Budget) -> Result<Self, StageError> {
+        const WHO: &str = "the functions whose objects died";
+        Ok(Self { rows: budget.growing(WHO), index: IndexTable::new(budget, WHO)? })
+    }
+
+    fn add(&mut self, key: [u32; 3], function: u32, amount: &Amount) -> Result<(), StageError> {
+        let key_of = |row: &SiteRow| [row.function_id, row.type_id, row.generation];
+        let hash_of = |[function_id, type_id, generation]: [u32; 3]| {
+            hash(u64::from(function_id) << 32 | u64::from(type_id), u64::from(generation))
+        };
+        let rows = &self.rows;
+        let at = match self.index.find(hash_of(key), |row| key_of(&rows[row as usize]) == key) {
+            Some(at) => at,
+            None => {
+                let at = u32::try_from(rows.len()).map_err(|_| StageError::Overflow("the number of sites"))?;
+                let [function_id, type_id, generation] = key;
+                self.rows.push(SiteRow {
+                    function_id,
+                    type_id,
+                    generation,
+                    function,
+                    count: 0,
+                    bytes: 0,
+                    samples: 0,
+                })?;
+                let rows = &self.rows;
+                self.index.add(at, |row| hash_of(key_of(&rows[row as usize])))?;
+                at
+            }
+        };
+        let row = &mut self.rows[at as usize];
+        row.count = row.count.saturating_add(amount.count);
+        row.bytes = row.bytes.saturating_add(amount.bytes);
+        row.samples = row.samples.saturating_add(amount.samples);
+        Ok(())
+    }
 }

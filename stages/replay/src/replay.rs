@@ -10,8 +10,7 @@ use crate::symbols::Symbols;
 use crate::track::{Collected, Object, Objects, Survival};
 use crate::tracks::Tracks;
 use crate::types::Types;
-use heaplake_kit::charge::Charge;
-use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
 use heaplake_schemas::replay::{self as columns, Coverage};
@@ -94,7 +93,7 @@ pub struct Replay {
     /// How times are to be read.
     pub clock: Clock,
     /// Counts by type.
-    pub counts: Vec<TypeCounts>,
+    pub counts: BudgetVec<TypeCounts>,
     /// Counts by stack and type.
     pub cells: Cells,
     /// The same of ticks, until there are allocations.
@@ -114,7 +113,7 @@ pub struct Replay {
     /// Each object's way, if it is to be recorded.
     pub tracks: Option<Tracks>,
     open: Vec<Open>,
-    ranges: Charge,
+    budget: Budget,
     rows: ColumnWriter<CollectionRow>,
     /// Collections that have ended.
     pub ended: u32,
@@ -135,18 +134,18 @@ impl Replay {
             stacks: Stacks::new(budget)?,
             symbols: Symbols::new(budget)?,
             clock: Clock::default(),
-            counts: Vec::new(),
+            counts: budget.growing("the counts of types"),
             cells: Cells::new(budget)?,
             ticks: Cells::new(budget)?,
-            lifetimes: Lifetimes::default(),
+            lifetimes: Lifetimes::new(budget),
             anomalies: Anomalies::default(),
             coverage: Coverage::None,
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
-            tracks: if options.tracks { Some(Tracks::new(scratch)?) } else { None },
+            tracks: if options.tracks { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
-            ranges: Charge::new(budget, "the ranges of a collection")?,
+            budget: budget.clone(),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
             ended: 0,
             allocations: 0,
@@ -161,7 +160,7 @@ impl Replay {
     pub fn allocation(&mut self, event: &Allocation, frames: &mut impl Frames) -> Result<(), StageError> {
         let type_id = self.types.number(event.type_handle)?;
         let sampler = self.sampler;
-        let counts = counts(&mut self.counts, type_id, &sampler);
+        let counts = counts(&mut self.counts, type_id, &sampler)?;
         counts.allocated = counts.allocated.saturating_add(event.count);
         counts.bytes = counts.bytes.saturating_add(event.bytes);
         if event.count == 1 {
@@ -219,7 +218,7 @@ impl Replay {
         }
         let type_id = self.types.number(type_handle)?;
         let sampler = self.sampler;
-        counts(&mut self.counts, type_id, &sampler).ticks.add(bytes);
+        counts(&mut self.counts, type_id, &sampler)?.ticks.add(bytes);
         let stack = self.stack(stack, frames)?;
         self.ticks.add(stack, type_id, 1, bytes)?;
         Ok(())
@@ -238,7 +237,7 @@ impl Replay {
         self.sampler = Sampler::new(1, self.options.seed);
         self.coverage = Coverage::Every;
         let type_id = self.types.number(type_handle)?;
-        let counts = counts(&mut self.counts, type_id, &self.sampler);
+        let counts = counts(&mut self.counts, type_id, &self.sampler)?;
         for (sum, more) in [
             (&mut counts.allocated, count),
             (&mut counts.bytes, bytes),
@@ -259,21 +258,25 @@ impl Replay {
     }
 
     /// A collection begins.
-    pub fn start(&mut self, start: CollectionStart) {
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn start(&mut self, start: CollectionStart) -> Result<(), StageError> {
         if self.open.len() == MOST_OPEN {
             self.open.remove(0);
             self.anomalies.starts_without_end += 1;
         }
         self.last_time = self.last_time.max(start.time);
-        self.open.push(Open::new(start, self.allocations));
+        self.open.push(Open::new(start, self.allocations, &self.budget)?);
+        Ok(())
     }
 
-    fn current(&mut self) -> Option<(&mut Open, &mut Charge)> {
+    fn current(&mut self) -> Option<&mut Open> {
         let open = self.open.last_mut();
         if open.is_none() {
             self.anomalies.outside_collections += 1;
         }
-        open.map(|open| (open, &mut self.ranges))
+        open
     }
 
     /// Addresses of a generation.
@@ -281,7 +284,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn range(&mut self, range: Range) -> Result<(), StageError> {
-        self.current().map_or(Ok(()), |(open, charge)| open.range(range, charge))
+        self.current().map_or(Ok(()), |open| open.range(range))
     }
 
     /// Objects survive, moved or not.
@@ -290,12 +293,12 @@ impl Replay {
     /// [`StageError::Budget`].
     pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
         self.has_moves = true;
-        self.current().map_or(Ok(()), |(open, charge)| open.survives(survival, moved, charge))
+        self.current().map_or(Ok(()), |open| open.survives(survival, moved))
     }
 
     /// Something keeps an object alive.
     pub fn root(&mut self, root: Root) {
-        if let Some((open, _)) = self.current() {
+        if let Some(open) = self.current() {
             open.root(root);
         }
     }
@@ -305,7 +308,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
-        self.current().map_or(Ok(()), |(open, charge)| open.walked(address, charge))
+        self.current().map_or(Ok(()), |open| open.walked(address))
     }
 
     /// A collection ends: what it condemned and did not report dies.
@@ -317,18 +320,18 @@ impl Replay {
             self.anomalies.ends_without_start += 1;
             return Ok(());
         };
-        let mut open = self.open.remove(at);
+        let open = self.open.remove(at);
+        let (start, allocations) = (open.start, open.allocations);
         self.last_time = self.last_time.max(time);
-        let closed = open.close(&mut self.ranges);
+        let (mut closed, mut row) = open.close()?;
         self.anomalies.overlapping_ranges += closed.overlaps;
         self.ended += 1;
-        let mut row = open.row();
         if self.options.mode == Mode::CreationAndCollection {
             let now = Moment { gcs: self.ended, time };
             let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
-            let before = if open.start.concurrent { open.allocations } else { u64::MAX };
+            let before = if start.concurrent { allocations } else { u64::MAX };
             let done = self.objects.collect(&closed.condemned, &closed.survivals, before, |object, generation| {
-                lifetimes.add(object, usize::from(generation), now);
+                lifetimes.add(object, usize::from(generation), now)?;
                 cells.died(object.cell, usize::from(generation), object.bytes);
                 tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, now.gcs, generation))
             })?;
@@ -337,26 +340,26 @@ impl Replay {
             }
             self.anomalies.overrun_objects += done.overrun;
             record(&mut row, &done, self.objects.alive());
-            if let Some(walked) = closed.walked {
+            if let Some(walked) = &mut closed.walked {
                 self.compare(&mut row, walked)?;
             }
         }
-        if let Some(started) = self.clock.absolute_us(open.start.time) {
+        if let Some(started) = self.clock.absolute_us(start.time) {
             row.started_at_us = started;
         }
-        if let Some(pause) = self.clock.seconds(open.start.time, time) {
+        if let Some(pause) = self.clock.seconds(start.time, time) {
             row.pause_seconds = pause;
         }
         self.rows.push(row)
     }
 
     /// Compares the objects held alive with those that a walk of the heap found.
-    fn compare(&mut self, row: &mut CollectionRow, mut walked: Vec<u64>) -> Result<(), StageError> {
+    fn compare(&mut self, row: &mut CollectionRow, walked: &mut Vec<u64>) -> Result<(), StageError> {
         walked.sort_unstable();
         walked.dedup();
         let mut both = 0;
         let mut objects = self.objects.iter().peekable();
-        for &address in &walked {
+        for &address in &*walked {
             while objects.next_if(|object| object.address < address).is_some() {}
             let object = objects.next_if(|object| object.address == address);
             both += u64::from(object.is_some());
@@ -388,7 +391,7 @@ impl Replay {
         }
         let now = Moment { gcs: self.ended, time: self.last_time };
         for object in self.objects.iter() {
-            self.lifetimes.add(object, ALIVE, now);
+            self.lifetimes.add(object, ALIVE, now)?;
             self.cells.died(object.cell, ALIVE, object.bytes);
             if let Some(tracks) = &mut self.tracks {
                 tracks.lives(object)?;
@@ -419,14 +422,18 @@ impl Replay {
     }
 }
 
-fn counts<'a>(counts: &'a mut Vec<TypeCounts>, type_id: u32, sampler: &Sampler) -> &'a mut TypeCounts {
+fn counts<'a>(
+    counts: &'a mut BudgetVec<TypeCounts>,
+    type_id: u32,
+    sampler: &Sampler,
+) -> Result<&'a mut TypeCounts, StageError> {
     let index = type_id as usize;
     while counts.len() <= index {
         let counter = sampler.counter(counts.len() as u32);
         let (sample, ticks) = (Sample::default(), Sample::default());
-        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks });
+        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks })?;
     }
-    &mut counts[index]
+    Ok(&mut counts[index])
 }
 
 fn record(row: &mut CollectionRow, done: &Collected, (live, live_bytes): (u64, u64)) {

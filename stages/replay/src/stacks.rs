@@ -4,7 +4,7 @@
 //! that they have in common from the outermost one on, so that the tree is as large as the program's calls are various,
 //! not as the trace is long.
 
-use crate::numbers::{Numbers, hash};
+use crate::index_table::{IndexTable, hash};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// The empty stack, and the parent of outermost frames.
@@ -25,10 +25,10 @@ pub struct Node {
 /// The tree.
 pub struct Stacks {
     nodes: BudgetVec<Node>,
-    children: Numbers,
+    children: IndexTable,
     /// Stacks that were asked for as a whole: a hash of their frames, and the node.
     wholes: BudgetVec<(u64, u32)>,
-    whole_numbers: Numbers,
+    whole_index: IndexTable,
     /// The frames of the one that is being looked for.
     frames: BudgetVec<u64>,
 }
@@ -59,9 +59,9 @@ impl Stacks {
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let mut nodes = budget.growing(WHO);
         nodes.push(Node { parent: EMPTY, frame: 0 })?;
-        let numbers = || Numbers::new(budget, WHO);
+        let table = || IndexTable::new(budget, WHO);
         let (wholes, frames) = (budget.growing(WHO), budget.growing(WHO));
-        Ok(Self { nodes, children: numbers()?, wholes, whole_numbers: numbers()?, frames })
+        Ok(Self { nodes, children: table()?, wholes, whole_index: table()?, frames })
     }
 
     /// The frame that is called from a node.
@@ -105,7 +105,7 @@ impl Stacks {
             let (other, node) = wholes[number as usize];
             other == sum && is_stack(nodes, node, frames)
         };
-        if let Some(number) = self.whole_numbers.find(sum, is) {
+        if let Some(number) = self.whole_index.find(sum, is) {
             return Ok(self.wholes[number as usize].1);
         }
         let mut node = EMPTY;
@@ -115,7 +115,7 @@ impl Stacks {
         let number = u32::try_from(self.wholes.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
         self.wholes.push((sum, node))?;
         let wholes = &self.wholes;
-        self.whole_numbers.add(number, |number| wholes[number as usize].0)?;
+        self.whole_index.add(number, |number| wholes[number as usize].0)?;
         Ok(node)
     }
 

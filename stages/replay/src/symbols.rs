@@ -4,13 +4,18 @@
 //! ranges of their code, often only at the end of the trace. Where code was thrown away and its addresses used again,
 //! the range that was reported last counts.
 
+use crate::index_table::IndexTable;
 use heaplake_kit::charge::Charge;
-use heaplake_kit::{Budget, StageError};
-use rustc_hash::FxHashMap;
+use heaplake_kit::{Budget, BudgetVec, StageError};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 
-/// Bytes of an entry besides its texts.
-const ENTRY: u64 = 256;
+/// Who asks for memory.
+const WHO: &str = "the functions of the trace";
+
+/// Bytes of an entry of a map, besides its text, also while the map grows.
+const ENTRY: u64 = 96;
 
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,8 +36,8 @@ pub struct Function {
 
 /// All functions of a trace.
 pub struct Symbols {
-    functions: Vec<Function>,
-    numbers: FxHashMap<Function, u32>,
+    functions: BudgetVec<Function>,
+    index: IndexTable,
     frames: FxHashMap<u64, u32>,
     /// Start of a range of code: its end and function.
     ranges: BTreeMap<u64, (u64, u32)>,
@@ -47,26 +52,44 @@ impl Symbols {
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
-            functions: Vec::new(),
-            numbers: FxHashMap::default(),
+            functions: budget.growing(WHO),
+            index: IndexTable::new(budget, WHO)?,
             frames: FxHashMap::default(),
             ranges: BTreeMap::new(),
             modules: FxHashMap::default(),
-            charge: Charge::new(budget, "the functions of the trace")?,
+            charge: Charge::new(budget, WHO)?,
         })
     }
 
     fn number(&mut self, function: Function) -> Result<u32, StageError> {
-        if let Some(&number) = self.numbers.get(&function) {
+        // The table takes the upper bits of a hash.
+        let hash = |function: &Function| FxBuildHasher.hash_one(function).rotate_right(26);
+        let functions = &self.functions;
+        if let Some(number) = self.index.find(hash(&function), |number| functions[number as usize] == function) {
             return Ok(number);
         }
         let Function { name, signature, file, .. } = &function;
-        // Each text is held twice, in the list and in the table.
-        self.charge.add(ENTRY + 2 * (name.len() + signature.len() + file.len()) as u64)?;
-        let number = self.functions.len() as u32;
-        self.functions.push(function.clone());
-        self.numbers.insert(function, number);
+        self.charge.add((name.capacity() + signature.capacity() + file.capacity()) as u64)?;
+        let number =
+            u32::try_from(self.functions.len()).map_err(|_| StageError::Overflow("the number of functions"))?;
+        self.functions.push(function)?;
+        let functions = &self.functions;
+        self.index.add(number, |number| hash(&functions[number as usize]))?;
         Ok(number)
+    }
+
+    fn set_frame(&mut self, frame: u64, number: u32) -> Result<(), StageError> {
+        if self.frames.insert(frame, number).is_none() {
+            self.charge.add(ENTRY)?;
+        }
+        Ok(())
+    }
+
+    fn set_range(&mut self, start: u64, range: (u64, u32)) -> Result<(), StageError> {
+        if self.ranges.insert(start, range).is_none() {
+            self.charge.add(ENTRY)?;
+        }
+        Ok(())
     }
 
     /// A function that frames name by a number of their own.
@@ -75,8 +98,7 @@ impl Symbols {
     /// [`StageError::Budget`].
     pub fn define(&mut self, frame: u64, function: Function) -> Result<(), StageError> {
         let number = self.number(function)?;
-        self.frames.insert(frame, number);
-        Ok(())
+        self.set_frame(frame, number)
     }
 
     /// The frame of a function that has no other number.
@@ -85,7 +107,7 @@ impl Symbols {
     /// [`StageError::Budget`].
     pub fn frame(&mut self, function: Function) -> Result<u64, StageError> {
         let number = self.number(function)?;
-        self.frames.insert(u64::from(number), number);
+        self.set_frame(u64::from(number), number)?;
         Ok(u64::from(number))
     }
 
@@ -106,20 +128,19 @@ impl Symbols {
         if let Some((at, (old_end, old))) = before
             && old_end > start
         {
-            self.ranges.insert(at, (start, old));
+            self.set_range(at, (start, old))?;
             if old_end > end {
-                self.ranges.insert(end, (old_end, old));
+                self.set_range(end, (old_end, old))?;
             }
         }
         while let Some((&at, &(old_end, old))) = self.ranges.range(start..end).next() {
             self.ranges.remove(&at);
+            self.charge.sub(ENTRY);
             if old_end > end {
-                self.ranges.insert(end, (old_end, old));
+                self.set_range(end, (old_end, old))?;
             }
         }
-        self.charge.add(ENTRY)?;
-        self.ranges.insert(start, (end, number));
-        Ok(())
+        self.set_range(start, (end, number))
     }
 
     /// Names a module, by the path of its file.
@@ -127,8 +148,8 @@ impl Symbols {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn name_module(&mut self, handle: u64, path: &str) -> Result<(), StageError> {
-        self.charge.add(ENTRY + path.len() as u64)?;
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        self.charge.add(ENTRY + name.len() as u64)?;
         self.modules.insert(handle, name.to_owned());
         Ok(())
     }

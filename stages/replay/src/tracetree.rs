@@ -5,11 +5,11 @@
 //! types, no objects and no deaths in them. Functions stand before the tree, their names behind it, so functions are
 //! numbered first and named at the end. Nodes and edges of the snapshot are passed over.
 
-use crate::blocks::Bytes;
-use crate::json::{Json, Token};
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
+use heaplake_input::json::{Scanner, StringSink, readable};
+use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, InputError, StageError};
 use rustc_hash::FxHashMap;
 
@@ -21,6 +21,20 @@ const ANY: u64 = 0;
 
 /// What errors about snapshots without such a tree advise.
 const HINT: &str = "take the snapshot while allocations are tracked, or give it to heaplake analyze";
+
+/// Longest key and name of a field that make sense, bytes.
+const MOST_KEY: usize = 1 << 20;
+
+/// Names of functions and scripts are cut where they are longer, bytes.
+const MOST_NAME: usize = 1 << 20;
+
+/// Bytes of an entry of the table of names besides its text, also while it grows.
+const ENTRY: u64 = 96;
+
+/// What an object or an array begins with, in errors.
+const OBJECT: &str = "an object ({)";
+/// See [`OBJECT`].
+const ARRAY: &str = "an array ([)";
 
 /// Fields of a function that are taken, in this order.
 const FUNCTION_FIELDS: [&str; 4] = ["name", "script_name", "line", "column"];
@@ -47,55 +61,51 @@ struct Fields<const N: usize> {
 ///
 /// # Errors
 /// [`StageError::Input`] for what is not of the format or has no such tree, and those of the replay.
-pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
+pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     replay.types.name(ANY, b"(any)")?;
-    let start = bytes.error(0, "a snapshot with an allocation tree", "none");
-    let mut json = Json::new(bytes);
-    json.mark(b'{')?;
+    json.expect(b'{', OBJECT)?;
     let mut fields = None;
     let mut functions = budget.growing("functions of the allocation tree");
     let (mut first, mut nodes) = (true, 0);
-    while let Some(key) = json.key(&mut first)? {
-        match (key.as_str(), &fields) {
-            ("snapshot", _) => fields = meta(&mut json)?,
-            ("trace_function_infos", Some((of_function, _))) => infos(&mut json, of_function, &mut functions)?,
-            ("trace_tree", Some((_, of_node))) => nodes = tree(&mut json, of_node, &functions, replay, budget)?,
-            ("strings", _) => name(&mut json, &functions, replay)?,
-            _ => json.skip()?,
+    while let Some(key) = json.next_key(&mut first, MOST_KEY)? {
+        match (&key[..], &fields) {
+            (b"snapshot", _) => fields = meta(json)?,
+            (b"trace_function_infos", Some((of_function, _))) => infos(json, of_function, &mut functions)?,
+            (b"trace_tree", Some((_, of_node))) => nodes = tree(json, of_node, &functions, replay, budget)?,
+            (b"strings", _) => name(json, &functions, replay, budget)?,
+            _ => json.skip_value()?,
         }
     }
     if nodes > 0 {
         return Ok(None);
     }
-    Err(match start {
-        StageError::Input(error) => InputError { hint: HINT, ..*error }.into(),
-        other => other,
-    })
+    let (file, expected) = (json.name().to_owned(), "a snapshot with an allocation tree".to_owned());
+    Err(InputError { file, offset: 0, expected, found: "none".to_owned(), hint: HINT }.into())
 }
 
 type Meta = (Fields<4>, Fields<3>);
 
 /// The description of the fields, from within the value of `snapshot`; nothing where it has none of allocations.
-fn meta(json: &mut Json<'_, '_>) -> Result<Option<Meta>, StageError> {
+fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
     let (mut of_function, mut of_node) = (None, None);
-    json.mark(b'{')?;
+    json.expect(b'{', OBJECT)?;
     let mut first = true;
-    while let Some(key) = json.key(&mut first)? {
-        if key != "meta" {
-            json.skip()?;
+    while let Some(key) = json.next_key(&mut first, MOST_KEY)? {
+        if key != b"meta" {
+            json.skip_value()?;
             continue;
         }
-        json.mark(b'{')?;
+        json.expect(b'{', OBJECT)?;
         let mut first = true;
-        while let Some(key) = json.key(&mut first)? {
-            match key.as_str() {
-                "trace_function_info_fields" => of_function = positions(json, FUNCTION_FIELDS)?,
+        while let Some(key) = json.next_key(&mut first, MOST_KEY)? {
+            match &key[..] {
+                b"trace_function_info_fields" => of_function = positions(json, FUNCTION_FIELDS)?,
                 // The children, which are not taken, come last.
-                "trace_node_fields" => {
+                b"trace_node_fields" => {
                     of_node = positions(json, NODE_FIELDS)?
                         .filter(|fields: &Fields<3>| fields.at.iter().all(|&at| at + 1 < fields.count));
                 }
-                _ => json.skip()?,
+                _ => json.skip_value()?,
             }
         }
     }
@@ -103,31 +113,31 @@ fn meta(json: &mut Json<'_, '_>) -> Result<Option<Meta>, StageError> {
 }
 
 /// Where these fields are among those of a list of names; nothing where one is not.
-fn positions<const N: usize>(json: &mut Json<'_, '_>, wanted: [&str; N]) -> Result<Option<Fields<N>>, StageError> {
+fn positions<const N: usize>(json: &mut Scanner<'_>, wanted: [&str; N]) -> Result<Option<Fields<N>>, StageError> {
     const MOST: usize = 64;
     let mut names = Vec::new();
-    json.mark(b'[')?;
+    json.expect(b'[', ARRAY)?;
     let mut first = true;
-    while let Some(token) = json.element(&mut first)? {
-        match token {
-            Token::Text(name) if names.len() < MOST => names.push(name),
-            other => return Err(json.error("the name of a field", format!("{other:?}"))),
+    while json.next_element(&mut first)? {
+        if names.len() == MOST {
+            return Err(json.error(&format!("at most {MOST} fields")));
         }
+        names.push(json.short_string(MOST_KEY)?);
     }
     let mut at = [0; N];
     for (slot, wanted) in at.iter_mut().zip(wanted) {
-        let Some(position) = names.iter().position(|name| name == wanted) else { return Ok(None) };
+        let Some(position) = names.iter().position(|name| name == wanted.as_bytes()) else { return Ok(None) };
         *slot = position;
     }
     Ok(Some(Fields { at, count: names.len() }))
 }
 
-fn infos(json: &mut Json<'_, '_>, fields: &Fields<4>, functions: &mut BudgetVec<Info>) -> Result<(), StageError> {
+fn infos(json: &mut Scanner<'_>, fields: &Fields<4>, functions: &mut BudgetVec<Info>) -> Result<(), StageError> {
     let mut row = Vec::with_capacity(fields.count);
-    json.mark(b'[')?;
+    json.expect(b'[', ARRAY)?;
     let mut first = true;
-    while let Some(token) = json.element(&mut first)? {
-        row.push(whole(json, &token)? as u32);
+    while json.next_element(&mut first)? {
+        row.push(json.number()? as u32);
         if row.len() == fields.count {
             let [name, script, line, column] = fields.at.map(|at| row[at]);
             functions.push(Info { texts: [name, script], place: [line, column] })?;
@@ -139,7 +149,7 @@ fn infos(json: &mut Json<'_, '_>, fields: &Fields<4>, functions: &mut BudgetVec<
 
 /// The tree, in a stack of four bytes a level: a node's list of children is what stands open. Gives the number of nodes.
 fn tree(
-    json: &mut Json<'_, '_>,
+    json: &mut Scanner<'_>,
     fields: &Fields<3>,
     functions: &[Info],
     replay: &mut Replay,
@@ -148,27 +158,24 @@ fn tree(
     let mut open = budget.growing::<u32>("the depth of the allocation tree");
     let mut row = vec![0; fields.count - 1];
     let mut nodes = 0;
-    json.mark(b'[')?;
+    json.expect(b'[', ARRAY)?;
     open.push(EMPTY)?;
     let mut first = true;
     while let Some(&caller) = open.last() {
-        let Some(token) = json.element(&mut first)? else {
+        if !json.next_element(&mut first)? {
             open.pop();
             first = false;
             continue;
-        };
-        row[0] = whole(json, &token)?;
-        for value in &mut row[1..] {
-            json.mark(b',')?;
-            let token = json.token()?;
-            *value = whole(json, &token)?;
         }
-        json.mark(b',')?;
-        json.mark(b'[')?;
+        for value in &mut row {
+            *value = json.number()?;
+            json.expect(b',', "a comma")?;
+        }
+        json.expect(b'[', "the children ([)")?;
         let [function, count, bytes] = fields.at.map(|at| row[at]);
         if function >= functions.len() as u64 {
             let expected = format!("one of {} functions", functions.len());
-            return Err(json.error(&expected, format!("number {function}")));
+            return Err(json.error_at(json.offset(), &expected, format!("number {function}")));
         }
         // The outermost node is the root, which is no function.
         let node = if open.len() == 1 { EMPTY } else { replay.stacks.callee(caller, function)? };
@@ -182,23 +189,44 @@ fn tree(
     Ok(nodes)
 }
 
-/// Names the functions by the strings, of which they need few.
-fn name(json: &mut Json<'_, '_>, functions: &[Info], replay: &mut Replay) -> Result<(), StageError> {
-    let mut texts: FxHashMap<u32, String> = FxHashMap::default();
-    for info in functions {
-        texts.extend(info.texts.map(|text| (text, String::new())));
-    }
-    json.mark(b'[')?;
-    let (mut first, mut number) = (true, 0u32);
-    while let Some(token) = json.element(&mut first)? {
-        let Token::Text(text) = token else { return Err(json.error("a text", format!("{token:?}"))) };
-        if let Some(slot) = texts.get_mut(&number) {
-            *slot = text;
+/// Keeps the strings that functions need.
+struct Names {
+    /// By position among the strings.
+    texts: FxHashMap<u32, Vec<u8>>,
+    charge: Charge,
+    /// Position of the string that comes.
+    number: u32,
+}
+
+impl StringSink for Names {
+    fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
+        if let Some(text) = self.texts.get_mut(&self.number) {
+            let piece = &bytes[..bytes.len().min(MOST_NAME - text.len())];
+            self.charge.make_room(text, piece.len())?;
+            text.extend_from_slice(piece);
         }
-        number = number.saturating_add(1);
+        Ok(())
     }
+
+    fn end(&mut self) -> Result<(), StageError> {
+        self.number = self.number.saturating_add(1);
+        Ok(())
+    }
+}
+
+/// Names the functions by the strings, of which they need few.
+fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
+    let charge = Charge::new(budget, "the names of the allocation tree")?;
+    let mut names = Names { texts: FxHashMap::default(), charge, number: 0 };
+    for text in functions.iter().flat_map(|info| info.texts) {
+        if names.texts.insert(text, Vec::new()).is_none() {
+            names.charge.add(ENTRY)?;
+        }
+    }
+    json.string_array(&mut names)?;
+    let text = |number| names.texts.get(&number).map(|text| readable(text)).unwrap_or_default();
     for (info, number) in functions.iter().zip(0..) {
-        let [name, file] = info.texts.map(|text| texts.get(&text).cloned().unwrap_or_default());
+        let [name, file] = info.texts.map(text);
         let name = if name.is_empty() { "(anonymous)".to_owned() } else { name };
         let [line, column] = info.place;
         let line = (line > 0).then_some(line);
@@ -207,14 +235,4 @@ fn name(json: &mut Json<'_, '_>, functions: &[Info], replay: &mut Replay) -> Res
         replay.symbols.define(number, function)?;
     }
     Ok(())
-}
-
-/// A number that is not negative and has no fraction.
-fn whole(json: &mut Json<'_, '_>, token: &Token) -> Result<u64, StageError> {
-    match token {
-        Token::Number(number) if *number >= 0.0 && number.fract() == 0.0 && *number < 2f64.powi(53) => {
-            Ok(*number as u64)
-        }
-        other => Err(json.error("a whole number", format!("{other:?}"))),
-    }
 }

@@ -7,12 +7,14 @@
 //! what was condemned (and the sorting of what moved), whatever the size of the heap.
 //!
 //! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists have
-//! just grown, and as much again for the objects that one collection moves.
+//! just grown, and as much again for the objects that one collection moves, and half of that where these must be sorted.
+//! All of it is counted before it is allocated.
 
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::mem;
 
 /// Bits of an address inside a page.
@@ -155,11 +157,10 @@ impl Objects {
     pub fn settle(&mut self) -> Result<(), StageError> {
         let mut waiting = mem::take(&mut self.waiting);
         // Stable: of two objects at one address, the one allocated later is the later one.
-        waiting.sort_by_key(|object| object.address);
-        let result = self.insert(&waiting);
+        self.charge.sort_by_key(&mut waiting, |object| object.address)?;
+        self.replaced += self.insert(&waiting)?;
         waiting.clear();
         self.waiting = waiting;
-        self.replaced += result?;
         Ok(())
     }
 
@@ -167,47 +168,46 @@ impl Objects {
     fn insert(&mut self, objects: &[Object]) -> Result<u64, StageError> {
         let mut replaced = 0;
         for part in objects.chunk_by(|a, b| a.address >> PAGE == b.address >> PAGE) {
-            let mut grown = 0;
-            let page = self.pages.entry(part[0].address >> PAGE).or_insert_with(|| {
-                grown = ENTRY;
-                self.spare.pop().unwrap_or_default()
-            });
-            let before = page.capacity();
-            let in_order = page.last().is_none_or(|last| last.address < part[0].address);
-            page.extend_from_slice(part);
-            grown += (page.capacity() - before) as u64 * OBJECT;
-            if !in_order {
-                page.sort_by_key(|object| object.address);
-            }
-            let mut lost_bytes = 0;
-            let length = page.len();
-            if !in_order || !part.is_sorted_by(|a, b| a.address < b.address) {
-                // Of equal ones, keep the last.
-                let mut next = page.iter().skip(1).map(|object| object.address).collect::<Vec<_>>().into_iter();
-                page.retain(|object| {
-                    let keep = next.next() != Some(object.address);
-                    if !keep {
-                        lost_bytes = object.bytes.wrapping_add(lost_bytes);
-                        let lost = self.lost.entry(object.cell).or_insert_with(|| {
-                            grown += ENTRY;
-                            (0, 0)
-                        });
-                        *lost = (lost.0 + 1, lost.1.saturating_add(object.bytes));
-                    }
-                    keep
-                });
-            }
-            let lost = (length - page.len()) as u64;
-            replaced += lost;
-            self.count -= lost;
-            self.bytes = self.bytes.wrapping_sub(lost_bytes);
-            self.charge.add(grown)?;
+            replaced += self.insert_into_page(part)?;
         }
         Ok(replaced)
     }
 
-    /// Runs a collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each object that
-    /// dies, with its generation. Objects whose number is `before` or greater are left alone: they are younger than a
+    /// The same for objects of one page.
+    fn insert_into_page(&mut self, part: &[Object]) -> Result<u64, StageError> {
+        let page = match self.pages.entry(part[0].address >> PAGE) {
+            Entry::Occupied(page) => page.into_mut(),
+            Entry::Vacant(place) => {
+                self.charge.add(ENTRY)?;
+                place.insert(self.spare.pop().unwrap_or_default())
+            }
+        };
+        let in_order = page.last().is_none_or(|last| last.address < part[0].address);
+        self.charge.make_room(page, part.len())?;
+        page.extend_from_slice(part);
+        if in_order && part.is_sorted_by(|a, b| a.address < b.address) {
+            return Ok(0);
+        }
+        self.charge.sort_by_key(page, |object| object.address)?;
+        let cells = self.lost.len();
+        let mut replaced = Lost { by_cell: &mut self.lost, objects: 0, bytes: 0 };
+        page.dedup_by(|later, kept| {
+            let same = later.address == kept.address;
+            if same {
+                replaced.add(kept);
+                *kept = *later;
+            }
+            same
+        });
+        let Lost { objects, bytes, .. } = replaced;
+        self.count -= objects;
+        self.bytes = self.bytes.wrapping_sub(bytes);
+        self.charge.add((self.lost.len() - cells) as u64 * ENTRY)?;
+        Ok(objects)
+    }
+
+    /// Runs a garbage collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each object
+    /// that dies, with its generation. Objects whose number is `before` or greater are left alone: they are younger than a
     /// collection that runs beside the program.
     ///
     /// # Errors
@@ -220,71 +220,34 @@ impl Objects {
         mut died: impl FnMut(&Object, u8) -> Result<(), StageError>,
     ) -> Result<Collected, StageError> {
         self.settle()?;
-        let mut done = Collected::default();
-        let (mut range, mut survival) = (0, 0);
         let mut arrivals = mem::take(&mut self.arrivals);
-        let keys = self.condemned_pages(condemned);
-        let mut result = Ok(());
-        for key in keys {
-            let Some(page) = self.pages.get_mut(&key) else { continue };
-            let capacity = arrivals.capacity();
-            page.retain_mut(|object| {
-                while condemned.get(range).is_some_and(|range| range.end <= object.address) {
-                    range += 1;
-                }
-                let condemned =
-                    condemned.get(range).filter(|range| range.start <= object.address && object.serial < before);
-                let Some(place) = condemned else {
-                    return true;
-                };
-                while survivals.get(survival).is_some_and(|range| range.from + range.length <= object.address) {
-                    survival += 1;
-                }
-                let Some(found) = survivals.get(survival).filter(|range| range.from <= object.address) else {
-                    done.dead += 1;
-                    done.dead_bytes = done.dead_bytes.wrapping_add(object.bytes);
-                    if result.is_ok() {
-                        result = died(object, place.generation);
-                    }
-                    return false;
-                };
-                done.survived += 1;
-                if found.from == found.to {
-                    return true;
-                }
-                done.moved += 1;
-                done.moved_bytes = done.moved_bytes.wrapping_add(object.bytes);
-                let address = found.to + (object.address - found.from);
-                arrivals.push(Object { address, moves: object.moves.saturating_add(1), ..*object });
-                false
-            });
-            self.charge.add((arrivals.capacity() - capacity) as u64 * OBJECT)?;
-            if page.is_empty()
-                && let Some(page) = self.pages.remove(&key)
+        let mut sweep = Sweep { condemned, survivals, before, done: Collected::default() };
+        // Pages below this one are done.
+        let mut next = 0;
+        for range in condemned.iter().filter(|range| range.start < range.end) {
+            next = next.max(range.start >> PAGE);
+            let last = (range.end - 1) >> PAGE;
+            while next <= last
+                && let Some((&key, page)) = self.pages.range_mut(next..=last).next()
             {
-                self.set_aside(page);
+                self.charge.make_room(&mut arrivals, page.len())?;
+                sweep.page(page, &mut arrivals, &mut died)?;
+                if page.is_empty()
+                    && let Some(page) = self.pages.remove(&key)
+                {
+                    self.set_aside(page);
+                }
+                next = key + 1;
             }
         }
-        result?;
+        let mut done = sweep.done;
         self.count -= done.dead;
         self.bytes = self.bytes.wrapping_sub(done.dead_bytes);
-        arrivals.sort_by_key(|object| object.address);
+        self.charge.sort_by_key(&mut arrivals, |object| object.address)?;
         done.overrun = self.insert(&arrivals)?;
         arrivals.clear();
         self.arrivals = arrivals;
         Ok(done)
-    }
-
-    /// Pages that hold addresses of the ranges, in order.
-    fn condemned_pages(&self, condemned: &[Condemned]) -> Vec<u64> {
-        let mut keys: Vec<u64> = Vec::new();
-        for range in condemned.iter().filter(|range| range.start < range.end) {
-            let pages = self.pages.range(range.start >> PAGE..=(range.end - 1) >> PAGE);
-            // The page in which the range before ended.
-            let last = keys.last().copied();
-            keys.extend(pages.map(|(&key, _)| key).filter(|&key| Some(key) != last));
-        }
-        keys
     }
 
     fn set_aside(&mut self, mut page: Vec<Object>) {
@@ -300,5 +263,95 @@ impl Objects {
     /// All objects that have their places, in order of address; [`Self::settle`] first.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
         self.pages.values().flatten()
+    }
+}
+
+/// Objects that others took the place of.
+struct Lost<'a> {
+    by_cell: &'a mut FxHashMap<u32, (u64, u64)>,
+    objects: u64,
+    bytes: u64,
+}
+
+impl Lost<'_> {
+    fn add(&mut self, object: &Object) {
+        self.objects += 1;
+        self.bytes = self.bytes.wrapping_add(object.bytes);
+        let (count, bytes) = self.by_cell.entry(object.cell).or_default();
+        *count += 1;
+        *bytes = bytes.saturating_add(object.bytes);
+    }
+}
+
+/// A garbage collection on its way through the pages, in order of address.
+struct Sweep<'a> {
+    /// Ranges that do not end before the objects that come.
+    condemned: &'a [Condemned],
+    survivals: &'a [Survival],
+    before: u64,
+    done: Collected,
+}
+
+/// What becomes of an object.
+enum Fate {
+    Stays,
+    Moves(u64),
+    /// With the generation that it was in.
+    Dies(u8),
+}
+
+impl Sweep<'_> {
+    /// Takes out of a page what dies and what moves; the latter goes to `arrivals`, in which there is room.
+    fn page(
+        &mut self,
+        page: &mut Vec<Object>,
+        arrivals: &mut Vec<Object>,
+        died: &mut impl FnMut(&Object, u8) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let mut result = Ok(());
+        page.retain_mut(|object| match self.fate(object) {
+            Fate::Stays => true,
+            Fate::Moves(address) => {
+                arrivals.push(Object { address, moves: object.moves.saturating_add(1), ..*object });
+                false
+            }
+            Fate::Dies(generation) => {
+                if result.is_ok() {
+                    result = died(object, generation);
+                }
+                false
+            }
+        });
+        result
+    }
+
+    #[inline]
+    fn fate(&mut self, object: &Object) -> Fate {
+        let &Object { address, bytes, serial, .. } = object;
+        while let [range, rest @ ..] = self.condemned
+            && range.end <= address
+        {
+            self.condemned = rest;
+        }
+        let Some(place) = self.condemned.first().filter(|range| range.start <= address && serial < self.before) else {
+            return Fate::Stays;
+        };
+        while let [range, rest @ ..] = self.survivals
+            && range.from + range.length <= address
+        {
+            self.survivals = rest;
+        }
+        let Some(found) = self.survivals.first().filter(|range| range.from <= address) else {
+            self.done.dead += 1;
+            self.done.dead_bytes = self.done.dead_bytes.wrapping_add(bytes);
+            return Fate::Dies(place.generation);
+        };
+        self.done.survived += 1;
+        if found.from == found.to {
+            return Fate::Stays;
+        }
+        self.done.moved += 1;
+        self.done.moved_bytes = self.done.moved_bytes.wrapping_add(bytes);
+        Fate::Moves(found.to + (address - found.from))
     }
 }

@@ -6,7 +6,8 @@
 
 use crate::track::{Object, Survival};
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{ArrayPlan, Budget, ColumnReader, ColumnWriter, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{ArrayPlan, Budget, BudgetVec, ColumnReader, ColumnWriter, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::moved_ranges::MoveRow;
 use heaplake_schemas::object_tracks::TrackRow;
 use heaplake_schemas::replay::{ABSENT, MOVES, TRACKS, WALK_OBJECTS};
@@ -59,7 +60,7 @@ pub struct Tracks {
     moves: ColumnWriter<MoveRow>,
     walks: ColumnWriter<WalkRow>,
     /// Numbers of collections, in the order in which they ended.
-    gcs: Vec<u32>,
+    gcs: BudgetVec<u32>,
 }
 
 impl Tracks {
@@ -67,13 +68,13 @@ impl Tracks {
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn new(scratch: &Scratch) -> Result<Self, StageError> {
+    pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             births: ColumnWriter::create(scratch, BIRTHS)?,
             deaths: ColumnWriter::create(scratch, DEATHS)?,
             moves: ColumnWriter::create(scratch, MOVES)?,
             walks: ColumnWriter::create(scratch, WALK_OBJECTS)?,
-            gcs: Vec::new(),
+            gcs: budget.growing("the numbers of collections"),
         })
     }
 
@@ -123,16 +124,25 @@ impl Tracks {
     /// A collection ends.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// [`StageError::Budget`], [`StageError::Io`].
     pub fn collected(&mut self, gc: u32, survivals: &[Survival]) -> Result<(), StageError> {
-        self.gcs.push(gc);
+        self.gcs.push(gc)?;
         let moved = survivals.iter().filter(|range| range.from != range.to);
         moved
             .map(|range| MoveRow { gc, padding: 0, from: range.from, to: range.to, bytes: range.length })
             .try_for_each(|row| self.moves.push(row))
     }
 
-    /// Joins births and deaths. `stack` tells the node of the call tree for a cell.
+    /// Forgets everything: the trace does not tell what became of objects.
+    pub fn discard(self, scratch: &Scratch) {
+        scratch.discard(BIRTHS);
+        scratch.discard(DEATHS);
+        scratch.discard(MOVES);
+        scratch.discard(WALK_OBJECTS);
+    }
+
+    /// Joins births and deaths; gives the bytes that were spilled for it. `stack` tells the node of the call tree for a
+    /// cell.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
@@ -141,19 +151,20 @@ impl Tracks {
         scratch: &Scratch,
         budget: &Budget,
         stack: impl Fn(u32) -> Option<u32>,
-    ) -> Result<(), StageError> {
+    ) -> Result<u64, StageError> {
         self.moves.finish()?;
         self.walks.finish()?;
         self.deaths.finish()?;
         let count = self.births.finish()?;
-        let mut room = ArrayPlan::plan(budget, scratch, "object_tracks", &[count * size_of::<End>() as u64]);
-        let mut ends = room.array(count as usize, LOST)?;
+        let mut plan = ArrayPlan::new(budget, scratch, "object_tracks");
+        let mut ends = plan.one(filled(count as usize, LOST))?;
         let mut deaths = ColumnReader::open(scratch, DEATHS)?;
         while deaths.remaining() > 0 {
             let Death { object, end } = deaths.next()?;
             ends.set(object as usize, end)?;
         }
-        let gc = |gcs: u32| if gcs == 0 { 0 } else { self.gcs.get(gcs as usize - 1).copied().unwrap_or(NONE) };
+        let numbers: &[u32] = &self.gcs;
+        let gc = |gcs: u32| if gcs == 0 { 0 } else { numbers.get(gcs as usize - 1).copied().unwrap_or(NONE) };
         let mut births = ColumnReader::open(scratch, BIRTHS)?;
         let mut rows = ColumnWriter::create(scratch, TRACKS)?;
         for object in 0..count as u32 {
@@ -175,6 +186,6 @@ impl Tracks {
         rows.finish()?;
         scratch.discard(BIRTHS);
         scratch.discard(DEATHS);
-        Ok(())
+        Ok(plan.spilled_bytes())
     }
 }

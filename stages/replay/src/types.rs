@@ -4,8 +4,8 @@ use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
-/// Bytes of an entry besides its name: of the table, and of what other tables keep per type.
-const ENTRY: u64 = 2048;
+/// Bytes of an entry besides its name, also while lists grow.
+const ENTRY: u64 = 128;
 
 /// What a type without a name is called.
 const UNNAMED: &str = "[type without a name]";

@@ -1,11 +1,10 @@
 //! What a replay says of allocations: types with their lifetimes, functions, call trees, collections.
 
 use crate::calls;
-use crate::read::{Reader, value};
 use crate::tables::{Shown, shown};
 use crate::texts::Texts;
-use arrow::datatypes::{Float64Type, UInt8Type, UInt32Type, UInt64Type};
 use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::{allocation_functions, allocation_types, collections, object_lifetimes};
 use rustc_hash::FxHashMap;
@@ -77,8 +76,8 @@ fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageE
     ];
     let ends = ends(folder)?;
     shown(folder, allocation_types::FILE, &columns, TYPES, |rows, at| {
-        let id = rows.numbers::<UInt32Type>("type_id")?.value(at);
-        let number = |name: &str| rows.numbers::<UInt64Type>(name).map(|column| value(column, at));
+        let id = rows.u32s("type_id")?.value(at);
+        let number = |name: &str| rows.u64s(name).map(|column| value(column, at));
         Ok(Type {
             id,
             name: texts.add(rows.texts("type")?.value(at)),
@@ -97,15 +96,15 @@ type Ends = FxHashMap<u32, [(u64, u64); GENERATIONS.len()]>;
 
 /// Where objects of each type died.
 fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
-    let Some(reader) = Reader::open(folder, object_lifetimes::FILE)? else { return Ok(None) };
-    let mut batches = reader.all(&["type_id", "generation", "count", "bytes"])?;
+    let Some(reader) = Reader::open_if_present(&folder.join(object_lifetimes::FILE))? else { return Ok(None) };
+    let mut batches = reader.columns(&["type_id", "generation", "count", "bytes"])?;
     let mut ends = Ends::default();
     while let Some(rows) = batches.batch()? {
         let generations = rows.texts("generation")?;
         for at in 0..rows.len() {
             let Some(generation) = GENERATIONS.iter().position(|&name| name == generations.value(at)) else { continue };
-            let of_type = ends.entry(rows.numbers::<UInt32Type>("type_id")?.value(at)).or_default();
-            let (bytes, count) = (rows.numbers::<UInt64Type>("bytes")?, rows.numbers::<UInt64Type>("count")?);
+            let of_type = ends.entry(rows.u32s("type_id")?.value(at)).or_default();
+            let (bytes, count) = (rows.u64s("bytes")?, rows.u64s("count")?);
             of_type[generation] = (bytes.value(at), count.value(at));
         }
     }
@@ -135,11 +134,11 @@ fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>
         "exclusive_count",
     ];
     shown(folder, allocation_functions::FILE, &columns, FUNCTIONS, |rows, at| {
-        let number = |name: &str| rows.numbers::<UInt64Type>(name).map(|column| column.value(at));
+        let number = |name: &str| rows.u64s(name).map(|column| column.value(at));
         Ok(Function {
-            id: rows.numbers::<UInt32Type>("function_id")?.value(at),
+            id: rows.u32s("function_id")?.value(at),
             name: texts.add(rows.texts("function")?.value(at)),
-            module: crate::read::text(rows.texts("module")?, at).map(|module| texts.add(module)),
+            module: value(rows.texts("module")?, at).map(|module| texts.add(module)),
             bytes: number("inclusive_bytes")?,
             count: number("inclusive_count")?,
             own_bytes: number("exclusive_bytes")?,
@@ -163,28 +162,28 @@ struct Bar {
 }
 
 fn bars(folder: &Path) -> Result<Option<Shown<Bar>>, StageError> {
-    let Some(reader) = Reader::open(folder, collections::FILE)? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(collections::FILE))? else { return Ok(None) };
     let of = reader.rows();
     let together = of.div_ceil(BARS).max(1);
     let columns = ["gc", "generation", "dead_bytes", "moved_bytes", "live_bytes", "pause_seconds"];
-    let mut batches = reader.all(&columns)?;
+    let mut batches = reader.columns(&columns)?;
     let mut bars: Vec<Bar> = Vec::new();
     let mut seen = 0_u64;
     while let Some(rows) = batches.batch()? {
-        let number = |name: &str, at| rows.numbers::<UInt64Type>(name).map(|column| value(column, at));
+        let number = |name: &str, at| rows.u64s(name).map(|column| value(column, at));
         for at in 0..rows.len() {
-            let gc = rows.numbers::<UInt32Type>("gc")?.value(at);
+            let gc = rows.u32s("gc")?.value(at);
             if seen.is_multiple_of(together) {
                 bars.push(Bar { first: gc, ..Bar::default() });
             }
             seen += 1;
             let Some(bar) = bars.last_mut() else { continue };
             bar.last = gc;
-            bar.generation = bar.generation.max(rows.numbers::<UInt8Type>("generation")?.value(at));
+            bar.generation = bar.generation.max(rows.u8s("generation")?.value(at));
             bar.dead = plus(bar.dead, number("dead_bytes", at)?);
             bar.moved = plus(bar.moved, number("moved_bytes", at)?);
             bar.live = number("live_bytes", at)?;
-            let pause = value(rows.numbers::<Float64Type>("pause_seconds")?, at);
+            let pause = value(rows.f64s("pause_seconds")?, at);
             bar.pause = pause.map_or(bar.pause, |pause| Some(bar.pause.unwrap_or(0.0) + pause));
         }
     }

@@ -4,11 +4,10 @@
 //! has at least as much, so a shown node's caller is shown, too. The page knows what a node has in itself and below, so
 //! what was left out below it is what is missing there; nothing is lost.
 
-use crate::read::{Reader, damaged, value};
 use crate::tables::Shown;
 use crate::texts::Texts;
-use arrow::datatypes::{UInt32Type, UInt64Type};
 use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, damaged, value};
 use heaplake_schemas::{allocation_callees, allocation_callers, allocation_functions, allocation_types};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -74,7 +73,7 @@ struct Row {
 
 impl Form {
     fn read(&self, folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Call>>, StageError> {
-        let Some(reader) = Reader::open(folder, self.file)? else { return Ok(None) };
+        let Some(reader) = Reader::open_if_present(&folder.join(self.file))? else { return Ok(None) };
         let of = reader.rows();
         let Some(kept) = self.largest(folder)? else { return Ok(None) };
         let rows = self.rows(reader, &kept)?;
@@ -95,7 +94,7 @@ impl Form {
                 None => top.map(|(_, place)| place),
                 Some(parent) => Some(places.get(&parent).copied().ok_or_else(|| {
                     let problem = format!("expected that node {parent} has more than node {} below it", row.node);
-                    damaged(&folder.join(self.file), &problem)
+                    damaged(&folder.join(self.file), problem)
                 })?),
             };
             if let (None, Some((_, place))) = (row.parent, top) {
@@ -113,17 +112,17 @@ impl Form {
     fn largest(&self, folder: &Path) -> Result<Option<Vec<u32>>, StageError> {
         let mut totals = [0_u64; 2];
         let columns = [self.inclusive[0], self.inclusive[1], "depth"];
-        let open = || Reader::open(folder, self.file);
+        let open = || Reader::open_if_present(&folder.join(self.file));
         if open()?.is_none_or(|reader| columns.iter().any(|column| !reader.has(column))) {
             return Ok(None);
         }
         let each = |visit: &mut dyn FnMut(u32, [u64; 2], u32)| -> Result<(), StageError> {
             let Some(reader) = open()? else { return Ok(()) };
-            let mut batches = reader.all(&columns)?;
+            let mut batches = reader.columns(&columns)?;
             let mut node = 0;
             while let Some(rows) = batches.batch()? {
-                let [bytes, count] = [columns[0], columns[1]].map(|name| rows.numbers::<UInt64Type>(name));
-                let (bytes, count, depth) = (bytes?, count?, rows.numbers::<UInt32Type>("depth")?);
+                let [bytes, count] = [columns[0], columns[1]].map(|name| rows.u64s(name));
+                let (bytes, count, depth) = (bytes?, count?, rows.u32s("depth")?);
                 for at in 0..rows.len() {
                     visit(node, [bytes.value(at), count.value(at)], depth.value(at));
                     node += 1;
@@ -155,14 +154,14 @@ impl Form {
         let mut columns = vec!["node", "parent", "function_id", self.inclusive[0], self.inclusive[1]];
         columns.extend(self.exclusive.into_iter().flatten());
         columns.extend(self.typed.then_some("type_id"));
-        let mut batches = reader.some(&columns, kept)?;
+        let mut batches = reader.only(kept)?.columns(&columns)?;
         let mut rows = Vec::with_capacity(kept.len());
         while let Some(batch) = batches.batch()? {
             let numbers = |names: [&str; 2], at: usize| -> Result<[u64; 2], StageError> {
-                let [bytes, count] = names.map(|name| batch.numbers::<UInt64Type>(name));
+                let [bytes, count] = names.map(|name| batch.u64s(name));
                 Ok([bytes?.value(at), count?.value(at)])
             };
-            let id = |name: &str, at: usize| batch.numbers::<UInt32Type>(name).map(|column| value(column, at));
+            let id = |name: &str, at: usize| batch.u32s(name).map(|column| value(column, at));
             for at in 0..batch.len() {
                 rows.push(Row {
                     node: id("node", at)?.unwrap_or(u32::MAX),
@@ -192,21 +191,23 @@ fn names(
 ) -> Result<FxHashMap<u32, u32>, StageError> {
     let wanted: FxHashSet<u32> = wanted.iter().copied().collect();
     let mut names = FxHashMap::default();
-    let (Some(ids), Some(reader)) = (Reader::open(folder, file)?, Reader::open(folder, file)?) else {
+    let (Some(ids), Some(reader)) =
+        (Reader::open_if_present(&folder.join(file))?, Reader::open_if_present(&folder.join(file))?)
+    else {
         return Ok(names);
     };
-    let (mut batches, mut rows, mut row) = (ids.all(&[id])?, Vec::new(), 0);
+    let (mut batches, mut rows, mut row) = (ids.columns(&[id])?, Vec::new(), 0);
     while let Some(batch) = batches.batch()? {
-        for &id in batch.numbers::<UInt32Type>(id)?.values() {
+        for &id in batch.u32s(id)?.values() {
             rows.extend(wanted.contains(&id).then_some(row));
             row += 1;
         }
     }
-    let mut batches = reader.some(&[id, name], &rows)?;
+    let mut batches = reader.only(&rows)?.columns(&[id, name])?;
     while let Some(batch) = batches.batch()? {
         for at in 0..batch.len() {
             let text = texts.add(batch.texts(name)?.value(at));
-            names.insert(batch.numbers::<UInt32Type>(id)?.value(at), text);
+            names.insert(batch.u32s(id)?.value(at), text);
         }
     }
     Ok(names)

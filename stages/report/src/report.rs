@@ -1,231 +1,83 @@
-//! Stage `report`: a run as one HTML page.
+//! A run as one HTML page.
 //!
 //! * Computes: the dominator tree folded into groups ([`crate::tree`]), call trees folded to their largest nodes
 //!   ([`crate::calls`]); all else is in the tables.
-//! * Reads: `run.json` and the tables of a run, those that are there.
-//! * Writes: the page, in one step.
 //! * Resident memory: 12 bytes per node, which page where they do not fit; groups, 64 B each, at most 2^18 and as many
 //!   of others; the rows that are shown.
+//! * Scratch: 8 bytes per node, in a hidden folder beside the page.
 //! * Passes over disk: numeric columns of the nodes three times, those of call trees twice; of other tables the first rows.
 //! * Worst case: linear.
 //! * Fails when: a table is damaged, the disk is full.
 //! * Determinism: same run, same bytes.
 //! * Reference: none needed.
 
-use crate::allocations::{self, Allocations};
+use crate::document::Document;
 use crate::page;
-use crate::tables::{self, Chain, Class, Finding, Node, Owner, Set, Shown, Stage};
-use crate::texts::Texts;
-use crate::tree::{self, Group, NONE, OTHERS};
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::replay::Facts;
-use heaplake_schemas::run::{LargeObject, Run};
-use rustc_hash::FxHashMap;
-use serde::Serialize;
-use std::fs::{self, File};
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, Context, Scratch, StageError};
+use heaplake_lake::reader::damaged;
+use heaplake_schemas::run::Run;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "report",
-    version: 1,
-    bytes_per_node: 12,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 56 << 20,
-    scratch_per_node: 8,
-    scratch_per_edge: 0,
-    passes: "numeric columns of the nodes three times",
-};
+/// File name of the page inside a run, unless the user gives another.
+pub const FILE: &str = "report.html";
 
-/// Bytes of groups and of what finds them, at most.
-const GROUPS: u64 = 48 << 20;
-/// Groups that are shown.
-const SHOWN: usize = 3000;
+/// Bytes of memory with which the page of any run can be made.
+pub const LEAST_MEMORY: u64 = (56 << 20) + FIXED_OVERHEAD;
 
-/// All that the page shows.
-#[derive(Serialize)]
-struct Document {
-    run: Brief,
-    texts: Vec<String>,
-    stages: Option<Vec<Stage>>,
-    /// From the root down.
-    groups: Option<Shown<Row>>,
-    nodes: FxMap,
-    classes: Option<Shown<Class>>,
-    chains: Option<Shown<Chain>>,
-    owners: Option<Shown<Owner>>,
-    duplicates: Option<Shown<Set>>,
-    findings: Option<Shown<Finding>>,
-    objects: Vec<Object>,
-    /// What a replayed trace can tell; a page without it is that of a snapshot.
-    trace: Option<Facts>,
-    allocations: Option<Allocations>,
-}
-
-type FxMap = std::collections::BTreeMap<u32, Node>;
-
-/// What `run.json` says, without what the page shows elsewhere.
-#[derive(Serialize)]
-struct Brief {
-    snapshot: u32,
-    release: u32,
-    source: u32,
-    format: u32,
-    version: u32,
-    labels: Vec<(u32, u32)>,
-    partial: Option<u32>,
-    input_bytes: u64,
-    nodes: u64,
-    edges: u64,
-    classes: u64,
-    strings: u64,
-    shallow: u64,
-    native: Option<u64>,
-    unreachable: u64,
-    unreachable_bytes: u64,
-    detached: u64,
-    seconds: f64,
-    peak: Option<u64>,
-    tables: Vec<(u32, u64, u64)>,
-}
-
-/// A group: position of the one above, class (null for others), objects, bytes, total, example.
-type Row = (u32, Option<u32>, u64, u64, u64, Option<u32>);
-
-/// A large object and its dominators from the root down.
-#[derive(Serialize)]
-struct Object {
-    node: u32,
-    id: String,
-    class: u32,
-    name: u32,
-    shallow: u64,
-    retained: u64,
-    left_out: u64,
-    path: Vec<u32>,
-}
-
-/// Makes the page of the run in `folder`. Scratch is used while this works, and is empty after.
+/// Makes the page of the run in the folder `place`, with so many bytes of memory. What it needs is `run.json` and the tables
+/// that the run has.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
-pub fn run(
-    run: &Run,
-    folder: &Path,
-    page: &Path,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<Stats, StageError> {
-    context.progress.begin(STAGE.name, 2 * run.summary.node_count);
-    let mut texts = Texts::default();
-    // Those that are read first get the longest texts.
-    let brief = brief(run, &mut texts);
-    let findings = tables::findings(folder, &mut texts)?;
-    let stages = tables::stages(folder, &mut texts)?;
-    let allocations = allocations::read(folder, &mut texts)?;
-    let groups = groups(folder, scratch, context)?;
-    let examples = groups.iter().flat_map(|groups| &groups.rows).filter_map(|group| group.5);
-    let mut wanted: Vec<u32> = examples.collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let nodes = tables::some_nodes(folder, &wanted, &mut texts)?;
-    let objects = run.summary.objects.iter().map(|object| describe(object, &mut texts)).collect();
-    let document = Document {
-        run: brief,
-        stages,
-        groups: groups.map(|groups| named(groups, &nodes)),
-        nodes: nodes.into_iter().collect(),
-        classes: tables::classes(folder, &mut texts)?,
-        chains: tables::chains(folder, &mut texts)?,
-        owners: tables::owners(folder, &mut texts)?,
-        duplicates: tables::duplicates(folder, &mut texts)?,
-        findings,
-        objects,
-        trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
-        allocations,
-        texts: texts.into_list(),
-    };
-    let rows = document.groups.as_ref().map_or(0, |groups| groups.rows.len() as u64);
-    let json = serde_json::to_string(&document).map_err(|error| crate::read::damaged(folder, &error))?;
-    let title = document.texts.get(document.run.snapshot as usize).map_or("", String::as_str);
-    write(page, page::html(title, &json, document.groups.is_some()).as_bytes())?;
-    context.progress.end();
-    Ok(Stats { rows, spilled_bytes: 0 })
+/// [`StageError::Plan`] when the memory is below [`LEAST_MEMORY`], [`StageError::Io`], [`StageError::Table`],
+/// [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+pub fn make(run: &Run, place: &Path, page: &Path, memory: u64, cancel: &AtomicBool) -> Result<(), StageError> {
+    if memory < LEAST_MEMORY {
+        return Err(StageError::Plan { stage: "report", limit: memory, suffices: LEAST_MEMORY });
+    }
+    let budget = Budget::new(memory - FIXED_OVERHEAD);
+    let context = Context { budget, threads: 1, progress: &Silent, cancel };
+    let scratch = Beside::create(page)?;
+    let document = Document::read(run, place, &scratch.0, &context)?;
+    let json = serde_json::to_string(&document).map_err(|error| damaged(place, error))?;
+    write(page, page::html(document.title(), &json, document.has_tree()).as_bytes())
 }
 
 /// Puts the page in its place in one step.
 fn write(page: &Path, html: &[u8]) -> Result<(), StageError> {
     let name = page.file_name().unwrap_or_default().to_string_lossy();
-    let beside = page.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = File::create(&beside).and_then(|mut file| file.write_all(html).and_then(|()| file.sync_all()));
-    written.and_then(|()| fs::rename(&beside, page)).map_err(|error| {
-        // What could not be written is of no use.
-        let _ = fs::remove_file(&beside);
-        StageError::io(page, "write", error)
-    })
+    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let written = tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        // As for any new file: the umask takes away what others may not.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        .and_then(|mut file| {
+            file.write_all(html)?;
+            file.as_file().sync_all()?;
+            file.persist(page).map_err(|error| error.error)
+        });
+    written.map(drop).map_err(|error| StageError::io(page, "write", error))
 }
 
-fn brief(run: &Run, texts: &mut Texts) -> Brief {
-    let summary = &run.summary;
-    Brief {
-        snapshot: texts.add(&run.snapshot),
-        release: texts.add(&run.release),
-        source: texts.add(&run.source),
-        format: texts.add(&summary.format),
-        version: texts.add(&run.heaplake_version),
-        labels: run.options.labels.iter().map(|(key, value)| (texts.add(key), texts.add(value))).collect(),
-        partial: summary.partial.as_ref().map(|partial| texts.add_within(partial, 1000)),
-        input_bytes: run.input_bytes,
-        nodes: summary.node_count,
-        edges: summary.edge_count,
-        classes: summary.class_count,
-        strings: summary.string_count,
-        shallow: summary.shallow_bytes,
-        native: summary.native_bytes,
-        unreachable: summary.unreachable_count,
-        unreachable_bytes: summary.unreachable_bytes,
-        detached: summary.detached_count,
-        seconds: summary.wall_seconds,
-        peak: summary.peak_rss_bytes,
-        tables: run.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
+/// Scratch beside a page, gone when dropped.
+struct Beside(Scratch);
+
+impl Beside {
+    fn create(page: &Path) -> Result<Self, StageError> {
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        Scratch::create(&page.with_file_name(format!(".{name}.{}.scratch", std::process::id()))).map(Self)
     }
 }
 
-/// The folded dominator tree, with class ids for classes.
-fn groups(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Shown<Row>>, StageError> {
-    let _reserved = context.budget.reserve("groups of the dominator tree", GROUPS)?;
-    let Some(all) = tree::fold(folder, scratch, context)? else { return Ok(None) };
-    let row = |group: &Group| {
-        let class = (group.class != OTHERS).then_some(group.class);
-        let example = (group.example != NONE).then_some(group.example);
-        (group.parent, class, group.count, group.bytes, group.total, example)
-    };
-    Ok(Some(Shown { of: all.len() as u64, rows: tree::prune(&all, SHOWN).iter().map(row).collect() }))
-}
-
-/// The same with the names of classes, as their examples have them.
-fn named(mut groups: Shown<Row>, nodes: &FxHashMap<u32, Node>) -> Shown<Row> {
-    for group in &mut groups.rows {
-        let class = group.5.and_then(|example| nodes.get(&example)).map(Node::class);
-        group.1 = group.1.and(class);
-    }
-    groups
-}
-
-fn describe(object: &LargeObject, texts: &mut Texts) -> Object {
-    let step = &object.object;
-    let shorter =
-        |step: &heaplake_schemas::run::Step| if step.name.is_empty() { step.class.clone() } else { step.name.clone() };
-    Object {
-        node: step.node,
-        id: step.id.to_string(),
-        class: texts.add(&step.class),
-        name: texts.add(&step.name),
-        shallow: step.shallow_bytes,
-        retained: step.retained_bytes,
-        left_out: object.path_left_out,
-        path: object.path.iter().map(|step| texts.add_within(&shorter(step), 60)).collect(),
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // What cannot be removed is only space.
+        let _ = fs::remove_dir_all(self.0.folder());
     }
 }

@@ -1,10 +1,8 @@
 //! The rows of each table that the page shows. Texts are positions in [`Texts`]; what is left out is counted.
 
-use crate::read::{Reader, Rows, damaged, text, value};
 use crate::texts::Texts;
-use arrow::array::{Array, AsArray, ListArray, StructArray};
-use arrow::datatypes::{DataType, Float64Type, Int32Type, UInt32Type, UInt64Type};
 use heaplake_kit::StageError;
+use heaplake_lake::reader::{Batch, Reader, value};
 use heaplake_schemas::{classes, owners, snapshot};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -41,11 +39,11 @@ pub fn shown<T>(
     file: &str,
     columns: &[&str],
     most: u64,
-    mut row: impl FnMut(&Rows, usize) -> Result<T, StageError>,
+    mut row: impl FnMut(&Batch, usize) -> Result<T, StageError>,
 ) -> Result<Option<Shown<T>>, StageError> {
-    let Some(reader) = Reader::open(folder, file)? else { return Ok(None) };
+    let Some(reader) = Reader::open_if_present(&folder.join(file))? else { return Ok(None) };
     let of = reader.rows();
-    let mut batches = reader.first(columns, most)?;
+    let mut batches = reader.first(most).columns(columns)?;
     let mut rows = Vec::new();
     while let Some(batch) = batches.batch()? {
         for at in 0..batch.len() {
@@ -91,16 +89,16 @@ pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>,
     shown(folder, classes::FILE, &columns, CLASSES, |rows, at| {
         let (name, key) = (rows.texts("class")?.value(at), rows.texts("class_key")?.value(at));
         Ok(Class {
-            id: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            id: rows.u32s("class_id")?.value(at),
             name: texts.add(name),
             key: (key != name).then(|| texts.add(key)),
-            count: rows.numbers::<UInt64Type>("count")?.value(at),
-            shallow: rows.numbers::<UInt64Type>("shallow_bytes")?.value(at),
-            retained: rows.numbers::<UInt64Type>("retained_bytes")?.value(at),
-            largest: rows.numbers::<UInt64Type>("max_retained_bytes")?.value(at),
-            distance: value(rows.numbers::<Int32Type>("distance")?, at),
-            duplicates: value(rows.numbers::<UInt64Type>("duplicate_bytes")?, at),
-            big: rows.flags("big")?.is_valid(at).then(|| rows.flags("big").is_ok_and(|big| big.value(at))),
+            count: rows.u64s("count")?.value(at),
+            shallow: rows.u64s("shallow_bytes")?.value(at),
+            retained: rows.u64s("retained_bytes")?.value(at),
+            largest: rows.u64s("max_retained_bytes")?.value(at),
+            distance: value(rows.i32s("distance")?, at),
+            duplicates: value(rows.u64s("duplicate_bytes")?, at),
+            big: value(rows.flags("big")?, at),
         })
     })
 }
@@ -123,7 +121,7 @@ pub struct Owner {
 pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, StageError> {
     let columns = ["owner", "count", "shallow_bytes", "retained_bytes", "freed_bytes", "allocated_bytes"];
     shown(folder, owners::FILE, &columns, OWNERS, |rows, at| {
-        let number = |column| Ok::<_, StageError>(value(rows.numbers::<UInt64Type>(column)?, at));
+        let number = |column| Ok::<_, StageError>(value(rows.u64s(column)?, at));
         Ok(Owner {
             name: texts.add(rows.texts("owner")?.value(at)),
             count: number("count")?.unwrap_or(0),
@@ -158,7 +156,7 @@ pub struct Chain {
 pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, StageError> {
     const FILE: &str = heaplake_schemas::chains::FILE;
     let mut columns = vec!["class_id", "class", "path", "count", "shallow_bytes", "retained_bytes", "example_node"];
-    let has_kind = Reader::open(folder, FILE)?.is_some_and(|reader| reader.has("kind"));
+    let has_kind = Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("kind"));
     if has_kind {
         columns.push("kind");
     }
@@ -166,24 +164,21 @@ pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, 
         let kind = if has_kind { rows.texts("kind")?.value(at) } else { "reference" };
         Ok(Chain {
             kind: texts.add(kind),
-            class: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            class: rows.u32s("class_id")?.value(at),
             name: texts.add(rows.texts("class")?.value(at)),
-            count: rows.numbers::<UInt64Type>("count")?.value(at),
-            shallow: rows.numbers::<UInt64Type>("shallow_bytes")?.value(at),
-            retained: rows.numbers::<UInt64Type>("retained_bytes")?.value(at),
-            example: rows.numbers::<UInt32Type>("example_node")?.value(at),
+            count: rows.u64s("count")?.value(at),
+            shallow: rows.u64s("shallow_bytes")?.value(at),
+            retained: rows.u64s("retained_bytes")?.value(at),
+            example: rows.u32s("example_node")?.value(at),
             path: path(rows, at, texts)?,
         })
     })
 }
 
-fn path(rows: &Rows, at: usize, texts: &mut Texts) -> Result<Vec<Element>, StageError> {
-    let elements = element_of(rows, "path", at)?;
-    let text_of = |name: &str| elements.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-    let repeats = elements.column_by_name("repeats").and_then(|column| column.as_boolean_opt());
-    let (Some(edges), Some(classes), Some(repeats)) = (text_of("edge"), text_of("class"), repeats) else {
-        return Err(rows.mistyped("path", &DataType::Utf8, rows.column("path")?));
-    };
+fn path(rows: &Batch, at: usize, texts: &mut Texts) -> Result<Vec<Element>, StageError> {
+    let elements = rows.elements("path", at)?;
+    let (edges, classes) = (elements.texts("edge")?, elements.texts("class")?);
+    let repeats = elements.flags("repeats")?;
     let mut path = Vec::new();
     for element in 0..elements.len() {
         if element == PATH_ENDS && elements.len() > 2 * PATH_ENDS {
@@ -192,19 +187,10 @@ fn path(rows: &Rows, at: usize, texts: &mut Texts) -> Result<Vec<Element>, Stage
         if (PATH_ENDS..elements.len().saturating_sub(PATH_ENDS)).contains(&element) {
             continue;
         }
-        let edge = text(edges, element).map(|edge| texts.add(edge));
+        let edge = value(edges, element).map(|edge| texts.add(edge));
         path.push((edge, Some(texts.add(classes.value(element))), repeats.value(element)));
     }
     Ok(path)
-}
-
-/// An element of a column of lists of structs.
-fn element_of(rows: &Rows, name: &str, at: usize) -> Result<StructArray, StageError> {
-    let column = rows.column(name)?;
-    let list: Option<&ListArray> = column.as_list_opt::<i32>();
-    let element = list.map(|list| list.value(at));
-    let fields = element.as_ref().and_then(|element| element.as_struct_opt());
-    fields.cloned().ok_or_else(|| rows.mistyped(name, &DataType::Utf8, column))
 }
 
 /// A set of duplicates.
@@ -247,19 +233,19 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
     ];
     shown(folder, heaplake_schemas::duplicate_sets::FILE, &columns, SETS, |rows, at| {
         Ok(Set {
-            set: rows.numbers::<UInt32Type>("set")?.value(at),
-            class: rows.numbers::<UInt32Type>("class_id")?.value(at),
+            set: rows.u32s("set")?.value(at),
+            class: rows.u32s("class_id")?.value(at),
             name: texts.add(rows.texts("class")?.value(at)),
             status: texts.add(rows.texts("status")?.value(at)),
-            reason: text(rows.texts("reason")?, at).map(|reason| texts.add_within(reason, PREVIEW)),
+            reason: value(rows.texts("reason")?, at).map(|reason| texts.add_within(reason, PREVIEW)),
             trivial: rows.flags("trivial")?.value(at),
-            members: rows.numbers::<UInt64Type>("members")?.value(at),
-            instance: rows.numbers::<UInt64Type>("instance_bytes")?.value(at),
-            additional: rows.numbers::<UInt64Type>("additional_bytes")?.value(at),
+            members: rows.u64s("members")?.value(at),
+            instance: rows.u64s("instance_bytes")?.value(at),
+            additional: rows.u64s("additional_bytes")?.value(at),
             exact: rows.flags("additional_exact")?.value(at),
-            holder: value(rows.numbers::<UInt32Type>("held_by")?, at),
-            example: rows.numbers::<UInt32Type>("example_node")?.value(at),
-            preview: text(rows.texts("preview")?, at).map(|preview| texts.add_within(preview, PREVIEW)),
+            holder: value(rows.u32s("held_by")?, at),
+            example: rows.u32s("example_node")?.value(at),
+            preview: value(rows.texts("preview")?, at).map(|preview| texts.add_within(preview, PREVIEW)),
         })
     })
 }
@@ -291,12 +277,12 @@ pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding
     let mut columns =
         vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
     // Tables of older runs have no such columns.
-    let has_types = Reader::open(folder, FILE)?.is_some_and(|reader| reader.has("type_id"));
+    let has_types = Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("type_id"));
     if has_types {
         columns.extend(["type_id", "function_id"]);
     }
-    let of_trace = |rows: &Rows, name: &str, at: usize| match has_types {
-        true => rows.numbers::<UInt32Type>(name).map(|column| value(column, at)),
+    let of_trace = |rows: &Batch, name: &str, at: usize| match has_types {
+        true => rows.u32s(name).map(|column| value(column, at)),
         false => Ok(None),
     };
     shown(folder, FILE, &columns, FINDINGS, |rows, at| {
@@ -304,13 +290,13 @@ pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding
             rule: texts.add(rows.texts("rule")?.value(at)),
             severity: texts.add(rows.texts("severity")?.value(at)),
             subject: texts.add(rows.texts("subject")?.value(at)),
-            class: value(rows.numbers::<UInt32Type>("class_id")?, at),
-            set: value(rows.numbers::<UInt32Type>("set")?, at),
-            node: value(rows.numbers::<UInt32Type>("node")?, at),
+            class: value(rows.u32s("class_id")?, at),
+            set: value(rows.u32s("set")?, at),
+            node: value(rows.u32s("node")?, at),
             type_id: of_trace(rows, "type_id", at)?,
             function: of_trace(rows, "function_id", at)?,
-            count: rows.numbers::<UInt64Type>("count")?.value(at),
-            bytes: rows.numbers::<UInt64Type>("bytes")?.value(at),
+            count: rows.u64s("count")?.value(at),
+            bytes: rows.u64s("bytes")?.value(at),
             message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
             next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
         })
@@ -332,15 +318,9 @@ pub struct Stage {
 /// As [`Reader`].
 pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, StageError> {
     let rows = shown(folder, snapshot::FILE, &["stages"], 1, |rows, at| {
-        let stages = element_of(rows, "stages", at)?;
-        let names = stages.column_by_name("name").and_then(|column| column.as_string_opt::<i32>());
-        let seconds = stages.column_by_name("seconds").and_then(|column| column.as_primitive_opt::<Float64Type>());
-        let counts = |name| stages.column_by_name(name).and_then(|column| column.as_primitive_opt::<UInt64Type>());
-        let (Some(names), Some(seconds), Some(done), Some(spilled)) =
-            (names, seconds, counts("rows"), counts("spilled_bytes"))
-        else {
-            return Err(rows.mistyped("stages", &DataType::Utf8, rows.column("stages")?));
-        };
+        let stages = rows.elements("stages", at)?;
+        let (names, seconds) = (stages.texts("name")?, stages.f64s("seconds")?);
+        let (done, spilled) = (stages.u64s("rows")?, stages.u64s("spilled_bytes")?);
         let stage = |at: usize| Stage {
             name: texts.add(names.value(at)),
             seconds: seconds.value(at),
@@ -374,21 +354,18 @@ impl Node {
 /// # Errors
 /// As [`Reader`].
 pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxHashMap<u32, Node>, StageError> {
-    let file = heaplake_schemas::nodes::FILE;
-    let Some(reader) = Reader::open(folder, file)? else { return Ok(FxHashMap::default()) };
-    let rows_there = reader.rows();
-    if let Some(beyond) = nodes.iter().find(|&&node| u64::from(node) >= rows_there) {
-        return Err(damaged(&folder.join(file), &format!("expected a node {beyond}, found {rows_there} rows")));
-    }
-    let mut batches = reader.some(&["node", "id", "class", "name"], nodes)?;
+    let Some(reader) = Reader::open_if_present(&folder.join(heaplake_schemas::nodes::FILE))? else {
+        return Ok(FxHashMap::default());
+    };
+    let mut batches = reader.only(nodes)?.columns(&["node", "id", "class", "name"])?;
     let mut found = FxHashMap::default();
     while let Some(rows) = batches.batch()? {
         let (classes, names) = (rows.texts("class")?, rows.texts("name")?);
         for at in 0..rows.len() {
             let class = texts.add(classes.value(at));
-            let name = text(names, at).map(|name| texts.add_within(name, 80)).filter(|&name| name != class);
-            let id = rows.numbers::<UInt64Type>("id")?.value(at).to_string();
-            found.insert(rows.numbers::<UInt32Type>("node")?.value(at), Node { id, class, name });
+            let name = value(names, at).map(|name| texts.add_within(name, 80)).filter(|&name| name != class);
+            let id = rows.u64s("id")?.value(at).to_string();
+            found.insert(rows.u32s("node")?.value(at), Node { id, class, name });
         }
     }
     Ok(found)

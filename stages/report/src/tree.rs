@@ -7,9 +7,9 @@
 //! Groups are opened by the objects that retain much first, as long as there is room for more; what comes later goes to a
 //! group of others beside them. Nothing is lost, but a group of others says only how much it is.
 
-use crate::read::Reader;
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{Array, ArrayPlan, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack, StageError, WriteAt};
+use heaplake_lake::reader::Reader;
 use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
@@ -57,12 +57,11 @@ pub struct Group {
 /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
 pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Vec<Group>>, StageError> {
     let Some(heap) = copy_columns(folder, scratch, context)? else { return Ok(None) };
-    let sizes = [4 * heap.nodes; 3];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, "report", &sizes);
-    let group_of = room.array(heap.nodes as usize, NONE)?;
-    let (dominator, class) = (room.lookup(DOMINATOR)?, room.lookup(CLASS)?);
-    let way = Stack::new(&context.budget, scratch, "report.way")?;
-    let mut fold = Fold { folder, groups: Groups::new(heap.root_class), group_of, dominator, class, way };
+    let mut plan = ArrayPlan::new(&context.budget, scratch, "report");
+    let arrays = (filled(heap.nodes as usize, NONE), lookup(DOMINATOR), lookup(CLASS));
+    let (group_of, dominator, class) = plan.make(arrays)?;
+    let path = Stack::new(&context.budget, scratch, "report.path")?;
+    let mut fold = Fold { folder, groups: Groups::new(heap.root_class), group_of, dominator, class, path };
     fold.group_of.set(heap.root as usize, 0)?;
     let least = heap.bytes / LARGE_PART;
     each_node(folder, context, |node, _, retained| {
@@ -89,18 +88,18 @@ struct Heap {
 
 /// Copies what is looked up at random.
 fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Heap>, StageError> {
-    let Some(reader) = Reader::open(folder, nodes::FILE)? else { return Ok(None) };
-    let mut batches = reader.all(&["class_id", "dominator", "retained_bytes"])?;
+    let Some(reader) = Reader::open_if_present(&folder.join(nodes::FILE))? else { return Ok(None) };
+    let mut batches = reader.columns(&["class_id", "dominator", "retained_bytes"])?;
     let mut class = ColumnWriter::create(scratch, CLASS)?;
     let mut dominator = ColumnWriter::create(scratch, DOMINATOR)?;
     let (mut root, mut most) = (None, 0);
     while let Some(rows) = batches.batch()? {
-        let dominators = rows.numbers::<UInt32Type>("dominator")?.values();
-        let classes = rows.numbers::<UInt32Type>("class_id")?.values();
+        let dominators = rows.u32s("dominator")?.values();
+        let classes = rows.u32s("class_id")?.values();
         if root.is_none() {
             // Only the root is its own dominator.
             let own = dominators.iter().zip(class.len()..).position(|(&above, node)| u64::from(above) == node);
-            let retained = rows.numbers::<UInt64Type>("retained_bytes")?;
+            let retained = rows.u64s("retained_bytes")?;
             root = own.map(|at| (class.len() as u32 + at as u32, classes[at], retained.value(at)));
         }
         class.extend(classes)?;
@@ -111,7 +110,7 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
     let nodes = class.finish()?;
     dominator.finish()?;
     if u64::from(most) >= nodes && nodes > 0 {
-        return Err(ring(folder, format!("expected dominators below {nodes}, found {most}")));
+        return Err(damaged(folder, format!("expected dominators below {nodes}, found {most}")));
     }
     Ok(root.map(|(root, root_class, bytes)| Heap { nodes, root, root_class, bytes }))
 }
@@ -122,12 +121,12 @@ fn each_node(
     context: &Context<'_>,
     mut each: impl FnMut(u32, u64, u64) -> Result<(), StageError>,
 ) -> Result<(), StageError> {
-    let Some(reader) = Reader::open(folder, nodes::FILE)? else { return Ok(()) };
-    let mut batches = reader.all(&["shallow_bytes", "retained_bytes", "reachable"])?;
+    let Some(reader) = Reader::open_if_present(&folder.join(nodes::FILE))? else { return Ok(()) };
+    let mut batches = reader.columns(&["shallow_bytes", "retained_bytes", "reachable"])?;
     let mut node = 0;
     while let Some(rows) = batches.batch()? {
-        let shallow = rows.numbers::<UInt64Type>("shallow_bytes")?;
-        let retained = rows.numbers::<UInt64Type>("retained_bytes")?;
+        let shallow = rows.u64s("shallow_bytes")?;
+        let retained = rows.u64s("retained_bytes")?;
         let reachable = rows.flags("reachable")?;
         for row in 0..rows.len() {
             if reachable.value(row) {
@@ -140,7 +139,7 @@ fn each_node(
     Ok(())
 }
 
-fn ring(folder: &Path, problem: String) -> StageError {
+fn damaged(folder: &Path, problem: String) -> StageError {
     StageError::Table { path: folder.join(nodes::FILE), problem }
 }
 
@@ -150,7 +149,8 @@ struct Fold<'a> {
     group_of: Array<u32>,
     dominator: Lookup<u32>,
     class: Lookup<u32>,
-    way: Stack<u32>,
+    /// Nodes whose groups are not known, each dominated by the next.
+    path: Stack<u32>,
 }
 
 impl Fold<'_> {
@@ -163,16 +163,16 @@ impl Fold<'_> {
             steps += 1;
             if steps > self.group_of.count() {
                 // Only a table that heaplake did not write has such.
-                return Err(ring(
+                return Err(damaged(
                     self.folder,
                     format!("expected a way from node {node} to the root, found a ring of dominators"),
                 ));
             }
-            self.way.push(at)?;
+            self.path.push(at)?;
             at = self.dominator.get(at as usize)?;
             group = self.group_of.get(at as usize)?;
         }
-        while let Some(below) = self.way.pop()? {
+        while let Some(below) = self.path.pop()? {
             group = self.groups.below(group, self.class.get(below as usize)?);
             self.group_of.set(below as usize, group)?;
         }

@@ -4,8 +4,6 @@
 //!   least one instance of a kind that is no part of the runtime, and, where the user gave patterns of names, fits one
 //!   of them. By default the thresholds are 1 % of the heap and of its nodes, as the class rows count them, but at least
 //!   [`LEAST_RETAINED`] and [`LEAST_COUNT`].
-//! * Reads: the options, `class.{row,name}`, strings, `node.{class,kind}`.
-//! * Writes: `class.big`.
 //! * Resident memory: a byte per class.
 //! * Passes over disk: one over the nodes.
 //! * Worst case: linear.
@@ -14,38 +12,41 @@
 //! * Reference: none needed.
 
 use glob::Pattern;
+use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{
-    ColumnMap, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringTable,
+    ColumnMap, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
 };
-use heaplake_schemas::run::{LEAST_COUNT, LEAST_RETAINED, Options};
+use heaplake_schemas::classes::ClassRow;
+use heaplake_schemas::options::{AnalysisOptions, LEAST_COUNT, LEAST_RETAINED};
 use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "big classes",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    reads: &[
+        document(documents::FACTS),
+        texts(STRINGS),
+        column(columns::CLASS_ROW),
+        column(columns::CLASS_NAME),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_KIND),
+    ],
+    writes: &[column(columns::CLASS_BIG)],
+    fixed: 4 << 20,
     passes: "classes and kinds of nodes once",
+    run,
+    ..Stage::NEW
 };
 
 /// A class that is big if it has an instance of the right kind.
 const CANDIDATE: u8 = 2;
 
-/// Judges.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts: &Facts = &scratch.read_document(documents::FACTS)?;
-    let options: Options = scratch.read_document(documents::OPTIONS)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
     context.progress.begin(STAGE.name, facts.node_count);
-    let mut big = context.budget.zeroed::<u8>(STAGE.name, facts.class_count as usize)?;
-    let candidates = candidates(&options, &mut big, scratch)?;
+    let mut big = context.budget.zeroed::<u8>(STAGE.name, job.class_count()?)?;
+    let candidates = candidates(job.analysis(), &mut big, scratch)?;
     if candidates > 0 {
         confirm(facts, &mut big, scratch, context)?;
     }
@@ -57,15 +58,15 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
 }
 
 /// Marks the classes whose numbers and names qualify; how many.
-fn candidates(options: &Options, big: &mut [u8], scratch: &Scratch) -> Result<u64, StageError> {
-    let rows = ColumnMap::open(scratch, columns::CLASS_ROW, None)?;
-    let all = |of: fn(&heaplake_schemas::classes::ClassRow) -> u64| rows.iter().map(of).fold(0, u64::saturating_add);
+fn candidates(options: &AnalysisOptions, big: &mut [u8], scratch: &Scratch) -> Result<u64, StageError> {
+    let rows = ColumnMap::uncounted(scratch, columns::CLASS_ROW)?;
+    let all = |of: fn(&ClassRow) -> u64| rows.iter().map(of).fold(0, u64::saturating_add);
     let least = &options.big;
     let min_retained = least.min_retained.unwrap_or_else(|| (all(|row| row.shallow_bytes) / 100).max(LEAST_RETAINED));
     let min_count = least.min_count.unwrap_or_else(|| (all(|row| row.count) / 100).max(LEAST_COUNT));
     // A pattern that is none fits nothing; the command line refuses it.
     let patterns: Vec<Pattern> = least.classes.iter().filter_map(|text| Pattern::new(text).ok()).collect();
-    let names = ColumnMap::open(scratch, columns::CLASS_NAME, None)?;
+    let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut count = 0;
     for row in rows.iter().filter(|row| row.retained_bytes >= min_retained || row.count >= min_count) {

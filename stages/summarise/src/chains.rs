@@ -4,40 +4,51 @@
 //!   instance of a big class, interned and folded as [`trie`](crate::trie) and [`fold`](crate::fold) say; for each of those paths the number of
 //!   instances, their shallow size, their retained size with nothing counted twice (as in the class rows), and the
 //!   instance that retains most, the first of equals. So the chains of a class sum to its row.
-//! * Reads: `class.{big,row}`, `node.{class,shallow,retained,outermost,dominator}`, `path.{parent,label}`; `node.preorder` where
-//!   the input has garbage.
-//! * Writes: `chain.{row,element}`, rows in the order of the table.
 //! * Resident memory: 16 bytes per node (element, parent, class, label) where the budget allows, paged where not; 1 MiB of
 //!   stack; some 200 bytes per element of paths, of which there are not many more than 2^17.
 //! * Passes over disk: for each tree one over the node columns in order, and their ancestors at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
-//! * Determinism: one thread; elements are made in the order of nodes.
+//! * Determinism: one thread; elements are made in the order of nodes, rows are in that of the table.
 //! * Reference: counts and sizes equal those of an enumeration, in tests.
 
-use crate::classes::counts;
+use crate::class_rows::counts;
 use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
+use heaplake_kit::access::{column, document, per_node};
+use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    Array, ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack,
-    StageError, StageInfo, Stats, WriteAt,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stack, Stage, StageError, Stats,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
-use heaplake_schemas::ids::{ClassId, NodeId};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 use std::cmp::Reverse;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "chains",
-    version: 1,
-    bytes_per_node: 16,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 40 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.chains(),
+    reads: &[
+        document(documents::FACTS),
+        column(columns::CLASS_BIG),
+        column(columns::CLASS_ROW),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_OUTERMOST),
+        column(columns::NODE_DOMINATOR),
+        column(columns::NODE_PREORDER),
+        column(columns::PATH_PARENT),
+        column(columns::PATH_LABEL),
+    ],
+    writes: &[column(columns::CHAIN_ROW), column(columns::CHAIN_ELEMENT)],
+    arrays: &[&[per_node::<u32>(), per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u32>()]],
+    fixed: 40 << 20,
     passes: "node columns twice, and the trees",
+    run,
+    ..Stage::NEW
 };
 
 /// One part in so many of the heap is light: names of edges do not matter where no chain of such a size is behind them.
@@ -78,16 +89,13 @@ fn sum(a: u64, b: u64) -> Result<u64, StageError> {
 
 /// Bytes of all instances of all classes.
 fn heap_bytes(scratch: &Scratch) -> Result<u64, StageError> {
-    let rows = ColumnMap::open(scratch, columns::CLASS_ROW, None)?;
+    let rows = ColumnMap::uncounted(scratch, columns::CLASS_ROW)?;
     Ok(rows.iter().map(|row| row.shallow_bytes).fold(0, u64::saturating_add))
 }
 
-/// Finds the chains.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts: &Facts = &scratch.read_document(documents::FACTS)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let mut elements = ColumnWriter::create(scratch, columns::CHAIN_ELEMENT)?;
     let mut rows = context.budget.growing("chains: rows");
@@ -95,7 +103,7 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     // Chains that weigh less keep no names of edges.
     let least = heap_bytes(scratch)? / LIGHT;
     for (kind, parents) in [columns::PATH_PARENT, columns::NODE_DOMINATOR].into_iter().enumerate() {
-        let (trie, tallies, spilled) = walk(facts, parents, scratch, context)?;
+        let (trie, tallies, spilled) = walk(facts, parents, job)?;
         spilled_bytes += spilled;
         let (folded, tallies) = fold(trie.elements(), &tallies, least, &context.budget)?;
         let first = elements.len() as u32;
@@ -130,41 +138,39 @@ fn row(kind: usize, element: u32, of: &Element, tally: &Tally) -> ChainRow {
 }
 
 /// The paths in one tree, what the instances at each of their elements sum to, and the bytes that were spilled.
-fn walk(
-    facts: &Facts,
-    parents: Column<NodeId>,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
-    let nodes = facts.node_count;
-    let stack = Stack::new(&context.budget, scratch, "chains.stack")?;
-    let mut paths = Paths { root: facts.root, stack, trie: Trie::new(&context.budget)? };
+fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
+    let budget = &job.context.budget;
+    let stack = Stack::new(budget, job.scratch, "chains.stack")?;
+    let mut paths = Paths { root: facts.root, stack, trie: Trie::new(budget)? };
     // Elements come as the nodes are looked at; what they need at most is kept free of the arrays.
-    let kept = context.budget.reserve("chains: elements", 32 << 20)?;
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4; 4]);
-    let mut element = room.array(nodes as usize, NONE)?;
-    let parent = room.lookup(parents)?;
-    let class = room.lookup(columns::NODE_CLASS)?;
+    let kept = budget.reserve("chains: elements", 32 << 20)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
     // Dominators hold through no edge in particular.
     let named = parents.name == columns::PATH_PARENT.name;
-    let label = if named { Some(room.lookup(columns::PATH_LABEL)?) } else { None };
+    let (mut element, mut parent, mut class, label) = plan.make((
+        filled(facts.node_count as usize, NONE),
+        lookup(parents),
+        lookup(columns::NODE_CLASS),
+        named.then(|| lookup(columns::PATH_LABEL)),
+    ))?;
     drop(kept);
-    let mut tallies = context.budget.growing("chains: tallies");
-    match (&mut element, parent, class, label) {
-        (Array::Resident(element), Lookup::Mapped(parent), Lookup::Mapped(class), Some(Lookup::Mapped(label))) => {
-            add_up(facts, &mut paths, &mut tallies, (element, parent, class, label), scratch, context)?;
-        }
-        (Array::Resident(element), Lookup::Mapped(parent), Lookup::Mapped(class), None) => {
-            add_up(facts, &mut paths, &mut tallies, (element, parent, class, NoLabels), scratch, context)?;
-        }
-        (element, parent, class, Some(label)) => {
-            add_up(facts, &mut paths, &mut tallies, (element, parent, class, label), scratch, context)?;
-        }
-        (element, parent, class, None) => {
-            add_up(facts, &mut paths, &mut tallies, (element, parent, class, NoLabels), scratch, context)?;
-        }
-    }
-    Ok((paths.trie, tallies, room.spilled_bytes()))
+    let tallies = match label {
+        Some(mut label) => on_resident!(element, parent, class, label => {
+            add_up(facts, &mut paths, Tree { element, parent, class, label }, job)
+        })?,
+        None => on_resident!(element, parent, class => {
+            add_up(facts, &mut paths, Tree { element, parent, class, label: NoLabels }, job)
+        })?,
+    };
+    Ok((paths.trie, tallies, plan.spilled_bytes()))
+}
+
+/// A tree of nodes, and the element of each that has one.
+struct Tree<E, P, C, L> {
+    element: E,
+    parent: P,
+    class: C,
+    label: L,
 }
 
 /// Labels where there are none.
@@ -181,28 +187,31 @@ impl ReadAt<u32> for NoLabels {
     }
 }
 
-/// Sums over all instances of big classes.
-fn add_up<E: WriteAt<u32>>(
+/// Sums over all instances of big classes, by element.
+fn add_up<E, P, C, L>(
     facts: &Facts,
     paths: &mut Paths,
-    tallies: &mut BudgetVec<Tally>,
-    mut tree: (&mut E, impl ReadAt<NodeId>, impl ReadAt<ClassId>, impl ReadAt<u32>),
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<(), StageError> {
-    let big = ColumnMap::open(scratch, columns::CLASS_BIG, None)?;
+    mut tree: Tree<E, P, C, L>,
+    job: &Job<'_>,
+) -> Result<BudgetVec<Tally>, StageError>
+where
+    E: WriteAt<u32>,
+    P: ReadAt<NodeId>,
+    C: ReadAt<ClassId>,
+    L: ReadAt<u32>,
+{
+    let Job { scratch, context, .. } = *job;
+    let mut tallies = context.budget.growing("chains: tallies");
+    let big = ColumnMap::uncounted(scratch, columns::CLASS_BIG)?;
     let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
     let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
-    let mut numbers =
-        if facts.keeps_garbage { Some(ColumnReader::open(scratch, columns::NODE_PREORDER)?) } else { None };
+    let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
+    let mut preorder = preorder.transpose()?;
     for node in 0..facts.node_count as u32 {
         let (class, size, held, outermost) = (class.next()?, shallow.next()?, retained.next()?, outermost.next()?);
-        let garbage = match &mut numbers {
-            Some(numbers) => numbers.next()?.is_none(),
-            None => false,
-        };
+        let garbage = preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
         if node.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
         }
@@ -218,7 +227,7 @@ fn add_up<E: WriteAt<u32>>(
     while tallies.len() < paths.trie.elements().len() {
         tallies.push(Tally::NOTHING)?;
     }
-    Ok(())
+    Ok(tallies)
 }
 
 impl Tally {
@@ -237,12 +246,14 @@ struct Paths {
 
 impl Paths {
     /// The element of a node. Climbs to the nearest ancestor that has one, and comes back placing those in between.
-    fn resolve<E: WriteAt<u32>>(
-        &mut self,
-        node: NodeId,
-        (element, parent, class, label): &mut (&mut E, impl ReadAt<NodeId>, impl ReadAt<ClassId>, impl ReadAt<u32>),
-    ) -> Result<u32, StageError> {
-        let known = element.get(node.index())?;
+    fn resolve<E, P, C, L>(&mut self, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
+    where
+        E: WriteAt<u32>,
+        P: ReadAt<NodeId>,
+        C: ReadAt<ClassId>,
+        L: ReadAt<u32>,
+    {
+        let known = tree.element.get(node.index())?;
         if known != NONE {
             return Ok(known);
         }
@@ -250,19 +261,19 @@ impl Paths {
         let mut place = loop {
             self.stack.push(at)?;
             // The root is no element of paths; alone it may be one.
-            let above = if at == self.root { NodeId::NONE } else { parent.get(at.index())? };
+            let above = if at == self.root { NodeId::NONE } else { tree.parent.get(at.index())? };
             if above.is_none() || above == self.root {
                 break NONE;
             }
-            let known = element.get(above.index())?;
+            let known = tree.element.get(above.index())?;
             if known != NONE {
                 break known;
             }
             at = above;
         };
         while let Some(node) = self.stack.pop()? {
-            place = self.trie.place(place, label.get(node.index())?, class.get(node.index())?.0)?;
-            element.set(node.index(), place)?;
+            place = self.trie.place(place, tree.label.get(node.index())?, tree.class.get(node.index())?.0)?;
+            tree.element.set(node.index(), place)?;
         }
         Ok(place)
     }

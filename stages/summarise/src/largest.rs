@@ -2,9 +2,7 @@
 //!
 //! * Computes: the [`COUNT`] nodes of largest retained size, the runtime's own synthetic nodes left out, each with its
 //!   dominators from the root down.
-//! * Reads: `node.{retained,kind}` in order; for the few winners and their dominators other columns at random.
-//! * Writes: the document of largest objects.
-//! * Resident memory: none that grows with the input.
+//! * Resident memory: 4 bytes per node (dominators) where the budget allows, paged where not.
 //! * Passes over disk: one over the retained sizes.
 //! * Worst case: linear; a path through a long list is walked node by node.
 //! * Fails when: scratch cannot be read or written.
@@ -12,41 +10,81 @@
 //! * Reference: none needed.
 
 use crate::nodes::Nodes;
-use heaplake_kit::{ColumnReader, Context, Scratch, StageError, StageInfo, Stats};
+use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{ArrayPlan, ColumnReader, Context, Job, ReadAt, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::run::LargeObject;
-use heaplake_schemas::scratch::{self as columns, Facts, documents};
+use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL};
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "largest",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    reads: &[
+        document(documents::FACTS),
+        texts(STRINGS),
+        column(columns::CLASS_NAME),
+        column(columns::NODE_ID),
+        column(columns::NODE_KIND),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_NAME),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_DOMINATOR),
+    ],
+    writes: &[document(documents::LARGEST)],
+    arrays: &[&[per_node::<NodeId>()]],
+    fixed: 4 << 20,
     passes: "retained sizes once",
+    run,
+    ..Stage::NEW
 };
 
 /// Objects that are kept.
 pub const COUNT: usize = 10;
 
-/// Finds the largest objects.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts = &scratch.read_document::<Facts>(documents::FACTS)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
     context.progress.begin(STAGE.name, facts.node_count);
     let largest = winners(facts, scratch, context)?;
     let nodes = Nodes::open(scratch)?;
-    let objects: Vec<LargeObject> = largest.into_iter().map(|node| nodes.describe(node, facts.root)).collect();
+    let mut dominator = ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_DOMINATOR))?;
+    let objects = largest.into_iter().map(|node| describe(node, facts.root, &nodes, &mut dominator));
+    let objects = objects.collect::<Result<Vec<LargeObject>, StageError>>()?;
     scratch.write_document(documents::LARGEST, &objects)?;
     context.progress.end();
     Ok(Stats { rows: objects.len() as u64, spilled_bytes: 0 })
+}
+
+/// A node with the dominators above it.
+fn describe(
+    node: NodeId,
+    root: NodeId,
+    nodes: &Nodes,
+    dominator: &mut impl ReadAt<NodeId>,
+) -> Result<LargeObject, StageError> {
+    // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
+    let mut near: Vec<NodeId> = Vec::new();
+    let mut far: VecDeque<NodeId> = VecDeque::new();
+    let mut left_out = 0;
+    let mut at = node;
+    while at != root {
+        at = dominator.get(at.index())?;
+        if near.len() < PATH_TAIL {
+            near.push(at);
+        } else {
+            far.push_back(at);
+            if far.len() > PATH_HEAD {
+                far.pop_front();
+                left_out += 1;
+            }
+        }
+    }
+    let path = far.into_iter().rev().chain(near.into_iter().rev()).map(|node| nodes.step(node)).collect();
+    Ok(LargeObject { object: nodes.step(node), path, path_left_out: left_out })
 }
 
 fn winners(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<NodeId>, StageError> {

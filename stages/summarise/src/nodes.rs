@@ -1,8 +1,8 @@
-//! Single nodes, looked up in scratch columns.
+//! Single nodes, looked up in scratch columns: a few of them, or those of a path.
 
 use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL, Step};
+use heaplake_schemas::run::Step;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 
 /// Characters of a name that are kept.
@@ -10,7 +10,8 @@ const MOST_NAME: usize = 80;
 /// Characters of a name beside a class.
 const MOST_LABEL: usize = 40;
 
-/// Columns of nodes that are asked for a few of them.
+/// Columns of nodes that are asked for a few of them; their pages are not counted. Whoever asks for many takes a lookup of
+/// an array plan.
 pub struct Nodes {
     /// The format's own id.
     pub id: ColumnMap<u64>,
@@ -36,14 +37,14 @@ impl Nodes {
     /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            id: ColumnMap::open(scratch, columns::NODE_ID, None)?,
-            kind: ColumnMap::open(scratch, columns::NODE_KIND, None)?,
-            class: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
-            class_name: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            name: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-            shallow: ColumnMap::open(scratch, columns::NODE_SHALLOW, None)?,
-            retained: ColumnMap::open(scratch, columns::NODE_RETAINED, None)?,
-            dominator: ColumnMap::open(scratch, columns::NODE_DOMINATOR, None)?,
+            id: ColumnMap::uncounted(scratch, columns::NODE_ID)?,
+            kind: ColumnMap::uncounted(scratch, columns::NODE_KIND)?,
+            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
+            class_name: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
+            name: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
+            shallow: ColumnMap::uncounted(scratch, columns::NODE_SHALLOW)?,
+            retained: ColumnMap::uncounted(scratch, columns::NODE_RETAINED)?,
+            dominator: ColumnMap::uncounted(scratch, columns::NODE_DOMINATOR)?,
             strings: StringTable::open(scratch, STRINGS)?,
         })
     }
@@ -58,31 +59,9 @@ impl Nodes {
         self.strings.release();
     }
 
-    /// A node with the dominators above it.
+    /// A node as a step of a path.
     #[must_use]
-    pub fn describe(&self, node: NodeId, root: NodeId) -> LargeObject {
-        // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
-        let mut near: Vec<NodeId> = Vec::new();
-        let mut far: std::collections::VecDeque<NodeId> = std::collections::VecDeque::new();
-        let mut left_out = 0;
-        let mut at = node;
-        while at != root {
-            at = self.dominator[at.index()];
-            if near.len() < PATH_TAIL {
-                near.push(at);
-            } else {
-                far.push_back(at);
-                if far.len() > PATH_HEAD {
-                    far.pop_front();
-                    left_out += 1;
-                }
-            }
-        }
-        let path = far.into_iter().rev().chain(near.into_iter().rev()).map(|node| self.step(node)).collect();
-        LargeObject { object: self.step(node), path, path_left_out: left_out }
-    }
-
-    fn step(&self, node: NodeId) -> Step {
+    pub fn step(&self, node: NodeId) -> Step {
         Step {
             node: node.0,
             id: self.id[node.index()],

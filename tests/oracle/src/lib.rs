@@ -9,7 +9,7 @@
 //! * [`mod@truth`]: what Chrome DevTools would say about it, node for node and class for class.
 //! * [`jvm`]: heap dumps of Java virtual machines, their files, and what Eclipse MAT would say.
 //! * [`dotnet`]: walks of .NET heaps, their traces, and what the tables must say.
-//! * [`duplicates`]: sets of duplicate instances, what they cost and which set holds which, pair by pair.
+//! * [`duplicates`]: sets of duplicate instances, what they cost and which set dominates which, pair by pair.
 //! * [`graph`]: the same questions for plain directed graphs.
 //! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that
 //!   failures shrink.

@@ -101,7 +101,7 @@ pub struct Location {
     pub column: u64,
 }
 
-/// What an edge is called.
+/// The label of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label<'a> {
     /// A name.

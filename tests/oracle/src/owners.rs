@@ -1,4 +1,4 @@
-//! To whom memory belongs, straight from the definitions: a search from the root for each owner.
+//! Owners, straight from the definitions: a search from the root for each owner.
 
 use crate::graph::{Arc, successors};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct Claim {
 
 /// A graph whose nodes have owners.
 pub struct Owned<'a> {
-    /// The edges that hold. What nothing holds is held by the root already.
+    /// The essential edges. A node that none of them enters has one from the root already.
     pub edges: &'a [Arc],
     /// The root.
     pub root: u32,
@@ -33,9 +33,9 @@ pub struct Owned<'a> {
 pub struct Share {
     /// Sizes of its own nodes.
     pub shallow: u64,
-    /// Sizes of all that counts for it.
+    /// Sum of the retained sizes that count for it.
     pub retained: u64,
-    /// Sizes of all that would go without its nodes.
+    /// Sizes of all that would be unreachable without its nodes.
     pub freed: u64,
 }
 
@@ -59,7 +59,7 @@ pub fn shares(graph: &Owned<'_>) -> BTreeMap<String, Share> {
     shares
 }
 
-/// For whom a node counts: climbs to the root and takes the strongest claim on the way, of equal ones the nearest.
+/// The owner that a node counts for: the strongest claim among its dominators; of equally strong ones the nearest.
 fn holder<'a>(graph: &Owned<'a>, node: usize) -> &'a str {
     let mut best: Option<&Claim> = None;
     let mut at = node;

@@ -2,7 +2,7 @@
 //! consistent with the definitions.
 
 #[path = "../examples/check_golden/read.rs"]
-#[allow(dead_code, reason = "the example uses more of it")]
+#[expect(dead_code, reason = "the example uses more of it")]
 mod read;
 
 use heaplake_oracle::{Layout, Shape, Snapshot, strategies, truth};

@@ -1,12 +1,13 @@
 //! The stages from essential edges to dominators, on a random graph that is harder on the cache than a heap is.
 
-use super::{Bench, Options, Timed, clock};
+use super::bench::{Bench, Options, Timed, clock};
 use crate::contest::median;
 use anyhow::Result;
 use heaplake_generator::rng::mix;
 use heaplake_graph::{dominators, preorder, retainers};
-use heaplake_kit::ColumnWriter;
+use heaplake_kit::{ColumnWriter, Job};
 use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::options::{AnalysisOptions, Options as AnyOptions};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
 const NODES: usize = 5_000_000;
@@ -20,17 +21,19 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
     bench.scratch.write_document(documents::FACTS, &Facts { root: NodeId(0), ..Facts::default() })?;
     let names = ["all three", "stage preorder", "stage retainers", "stage dominators"];
     let mut times: [Vec<f64>; 4] = Default::default();
+    let analysis = AnyOptions::Analysis(AnalysisOptions::default());
     options.seconds(|| {
         let context = bench.context();
-        let (first, done) = clock(|| preorder::run(&bench.scratch, &context));
-        done?;
-        let (second, done) = clock(|| retainers::run(&bench.scratch, &context));
-        done?;
-        let (third, done) = clock(|| dominators::run(&bench.scratch, &context));
-        done?;
-        let all = first + second + third;
-        times.iter_mut().zip([all, first, second, third]).for_each(|(times, seconds)| times.push(seconds));
-        Ok(all)
+        let job = Job::on(&bench.scratch, &context, &analysis);
+        let mut seconds = [0.0; 4];
+        for (stage, seconds) in [preorder::STAGE, retainers::STAGE, dominators::STAGE].iter().zip(&mut seconds[1..]) {
+            let (taken, done) = clock(|| (stage.run)(&job));
+            done?;
+            *seconds = taken;
+        }
+        seconds[0] = seconds[1..].iter().sum();
+        times.iter_mut().zip(seconds).for_each(|(times, seconds)| times.push(seconds));
+        Ok(seconds[0])
     })?;
     let line = |(name, times): (_, Vec<f64>)| {
         // The first run only warms up.

@@ -1,6 +1,6 @@
 //! Grouping pairs by key: the engine's spill to disk against the same in memory.
 
-use super::{Bench, Options, Timed, clock};
+use super::bench::{Bench, Options, Timed, clock};
 use anyhow::Result;
 use heaplake_generator::rng::mix;
 use heaplake_kit::Context;

@@ -3,73 +3,19 @@
 //! A kernel is a plain loop: one run to warm up, then the median of several. They run one after the other in one process
 //! on one thread, and what a kernel is compared with runs right beside it.
 
+mod bench;
 mod graph;
 mod grouping;
 mod parquet;
 mod tokenise;
 
-use crate::contest::median;
 use crate::files;
 use crate::machine;
 use crate::report::{Section, number, ratio};
 use anyhow::Result;
-use clap::Args;
-use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, Context, Scratch};
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-use tempfile::TempDir;
+use bench::Timed;
 
-/// Options of `kernels`.
-#[derive(Args)]
-#[command(after_help = "Examples:
-  heaplake-bench kernels --save
-  heaplake-bench kernels --shrink 20   (a twentieth of the work, to see that it runs)")]
-pub struct Options {
-    /// How often each kernel runs after the first time
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
-    runs: u16,
-    /// Divide the work by this
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    shrink: u32,
-    /// The engine's binary, for its version
-    #[arg(long, value_name = "PATH", default_value = "target/release/heaplake")]
-    heaplake: PathBuf,
-    /// Put the result into benches/RESULTS.md
-    #[arg(long)]
-    save: bool,
-}
-
-impl Options {
-    /// An amount of work, divided as asked.
-    fn amount(&self, full: usize) -> usize {
-        full / self.shrink as usize
-    }
-
-    /// Median seconds of some work that says itself how long the part that counts took.
-    fn seconds(&self, mut work: impl FnMut() -> Result<f64>) -> Result<f64> {
-        work()?;
-        Ok(median((0..self.runs).map(|_| work()).collect::<Result<_>>()?))
-    }
-}
-
-/// One line of the report.
-struct Timed {
-    name: &'static str,
-    /// How much work there was, in millionths of the unit of the kernel.
-    amount: f64,
-    seconds: f64,
-    /// Seconds that heaplake takes for the same work, for what is held against it.
-    own: Option<f64>,
-}
-
-/// Times a piece of work.
-fn clock<T>(work: impl FnOnce() -> T) -> (f64, T) {
-    let start = Instant::now();
-    let done = work();
-    (start.elapsed().as_secs_f64(), done)
-}
+pub use bench::Options;
 
 /// Measures, and reports.
 ///
@@ -101,25 +47,4 @@ fn report(section: &mut Section, title: &str, unit: &str, lines: &[Timed]) {
         .collect();
     section.say(&format!("### {title}"));
     section.table(["", "s", unit, "times heaplake's"], &rows);
-}
-
-/// A place for columns, and what stages are given.
-struct Bench {
-    folder: TempDir,
-    scratch: Scratch,
-    budget: Budget,
-    cancel: AtomicBool,
-}
-
-impl Bench {
-    /// With this much memory.
-    fn new(memory: u64) -> Result<Self> {
-        let folder = tempfile::tempdir_in(files::work()?)?;
-        let scratch = Scratch::create(&folder.path().join("scratch"))?;
-        Ok(Self { folder, scratch, budget: Budget::new(memory), cancel: AtomicBool::new(false) })
-    }
-
-    fn context(&self) -> Context<'_> {
-        Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
-    }
 }

@@ -1,12 +1,12 @@
 //! Columns to a file: the engine's Parquet settings against the same bytes as they are.
 
-use super::{Bench, Options, Timed, clock};
+use super::bench::{Bench, Options, Timed, clock};
 use anyhow::Result;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type, UInt64Type};
 use heaplake_generator::rng::mix;
-use heaplake_publish::source::{Source, array};
-use heaplake_publish::table::Table;
-use heaplake_publish::text::Texts;
+use heaplake_lake::source::{Source, array};
+use heaplake_lake::table::Table;
+use heaplake_lake::text::Texts;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Numbers from text: the engine's tokeniser against a JSON parser, copying, and counting lines.
 
-use super::{Options, Timed, clock};
+use super::bench::{Options, Timed, clock};
 use anyhow::{Context, Result, anyhow, ensure};
 use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
-use heaplake_ingest::numbers;
+use heaplake_input::numbers;
 use std::hint::black_box;
 
 /// Bytes of text.
@@ -16,30 +16,8 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
     let text = text(options.amount(TEXT))?;
     let amount = text.len() as f64;
     let blocks = blocks(&text);
-    let mut numbers = Vec::new();
-    let own = options.seconds(|| {
-        let (seconds, done) = clock(|| {
-            blocks.iter().try_for_each(|block| {
-                numbers.clear();
-                let done = numbers::tokenize(block, &mut numbers);
-                black_box(&numbers);
-                done
-            })
-        });
-        done.map_err(|bad| anyhow!("byte {}: expected {}", bad.at, bad.expected))?;
-        Ok(seconds)
-    })?;
-    // A parser of documents takes blocks too, but each must be an array.
-    let arrays: Vec<Vec<u8>> = blocks.iter().map(|block| [b"[", *block, b"]"].concat()).collect();
-    let parser = options.seconds(|| {
-        let (seconds, done) = clock(|| {
-            arrays
-                .iter()
-                .try_for_each(|array| serde_json::from_slice::<Vec<u64>>(array).map(|all| drop(black_box(all))))
-        });
-        done?;
-        Ok(seconds)
-    })?;
+    let own = tokeniser(options, &blocks)?;
+    let parser = parser(options, &blocks)?;
     let mut copy = vec![0; text.len()];
     let copying = options.seconds(|| {
         let (seconds, ()) = clock(|| copy.copy_from_slice(&text));
@@ -53,6 +31,36 @@ pub fn run(options: &Options) -> Result<Vec<Timed>> {
         Timed { name: "floor: copying", amount, seconds: copying, own: Some(own) },
         Timed { name: "floor: counting lines", amount, seconds: lines, own: Some(own) },
     ])
+}
+
+fn tokeniser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
+    let mut numbers = Vec::new();
+    options.seconds(|| {
+        let (seconds, done) = clock(|| {
+            blocks.iter().try_for_each(|block| {
+                numbers.clear();
+                let done = numbers::tokenize(block, &mut numbers);
+                black_box(&numbers);
+                done
+            })
+        });
+        done.map_err(|bad| anyhow!("byte {}: expected {}", bad.at, bad.expected))?;
+        Ok(seconds)
+    })
+}
+
+/// A parser of documents takes blocks too, but each must be an array.
+fn parser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
+    let arrays: Vec<Vec<u8>> = blocks.iter().map(|block| [b"[", *block, b"]"].concat()).collect();
+    options.seconds(|| {
+        let (seconds, done) = clock(|| {
+            arrays
+                .iter()
+                .try_for_each(|array| serde_json::from_slice::<Vec<u64>>(array).map(|all| drop(black_box(all))))
+        });
+        done?;
+        Ok(seconds)
+    })
 }
 
 /// Rows of nodes and of edges of a generated snapshot, half of each, as they stand in the file.

@@ -1,9 +1,7 @@
 //! Arrays of objects: the hidden elements array belongs to the array object and hands its bytes over.
 
-use super::{
-    HEAD_DISTANCE, NUMBER_SIZE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size,
-    number,
-};
+use super::parts::{NUMBER_SIZE, js_array, js_array_edges, js_array_elements, js_array_size, number};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

@@ -1,6 +1,6 @@
 //! Doubly linked lists with both ends known: no node holds another, and the middle is farthest.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

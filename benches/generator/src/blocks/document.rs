@@ -4,7 +4,7 @@
 //! dominates each child, and the middle child is farthest. Only the topmost node says whether it is attached; readers
 //! must carry that down through native nodes.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::shared::{DOCUMENT_TREES, class, instance_of};

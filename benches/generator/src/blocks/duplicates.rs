@@ -5,10 +5,8 @@
 //! block's *leaf* or another text that is unique to the block. Only the flags have nothing but their class: they are one
 //! set over the whole file. Pointers back to the owner (or parent) rule out that two places of one copy are identical.
 
-use super::{
-    HEAD_DISTANCE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size, string,
-    string_size,
-};
+use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Duplicates, Fact};
 use crate::names as n;
 use crate::shared::{class, instance_of};

@@ -1,6 +1,7 @@
 //! Hash maps: `Map -> table -> keys and entries`, each entry also knowing its key.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure, string, string_size};
+use super::parts::{string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

@@ -1,6 +1,7 @@
 //! Singly linked lists: thousands of nodes deep in the dominator tree, where recursion breaks.
 
-use super::{HEAD_DISTANCE, NUMBER_SIZE, Place, Size, Structure, number};
+use super::parts::{NUMBER_SIZE, number};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

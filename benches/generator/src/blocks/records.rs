@@ -1,9 +1,7 @@
 //! Plain objects, as JSON makes them: readers must infer their classes from the lists of their properties.
 
-use super::{
-    HEAD_DISTANCE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size, string,
-    string_size,
-};
+use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, ClassRow, Fact};
 use crate::names as n;
 use crate::rng::mix;

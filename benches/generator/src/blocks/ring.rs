@@ -1,6 +1,6 @@
 //! Rings: cycles of one direction (a chain of dominators) and of both (one node holds all others).
 
-use super::{HEAD_DISTANCE, Place, Size, Structure};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

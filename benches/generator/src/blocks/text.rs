@@ -1,7 +1,7 @@
 //! Strings: many short ones, some of kilobytes, and in big files a few of megabytes; one has its bytes outside the heap.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size};
-use super::{string, string_size};
+use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size, string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

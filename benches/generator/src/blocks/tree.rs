@@ -1,6 +1,7 @@
 //! Complete binary trees whose nodes know their parents and have a key of their own.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure, string, string_size};
+use super::parts::{string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::shared::{class, instance_of};

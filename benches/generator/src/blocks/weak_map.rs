@@ -3,7 +3,8 @@
 //! V8 writes each entry twice, as an edge of the table and as an edge of the key, with the same text after a leading
 //! number. For dominators the table's edge does not count; for distances the edge that is met first does not.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure, js_array_elements, string, string_size};
+use super::parts::{js_array_elements, string, string_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

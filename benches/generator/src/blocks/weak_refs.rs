@@ -1,6 +1,7 @@
 //! WeakRefs, and what happens to targets that nothing else holds.
 
-use super::{HEAD_DISTANCE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size};
+use super::parts::{js_array, js_array_edges, js_array_elements, js_array_size};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::shared::{ROOT, class, instance_of};

@@ -1,10 +1,8 @@
 //! Objects with hidden parts: property arrays that belong to their objects, accessor pairs that two objects share, and
 //! one each of the rarer node types.
 
-use super::{
-    HEAD_DISTANCE, NUMBER_SIZE, Place, Size, Structure, js_array, js_array_edges, js_array_elements, js_array_size,
-    number,
-};
+use super::parts::{NUMBER_SIZE, js_array, js_array_edges, js_array_elements, js_array_size, number};
+use super::structure::{HEAD_DISTANCE, Place, Size, Structure};
 use crate::answers::{Answers, Fact};
 use crate::names as n;
 use crate::rng::mix;

@@ -1,20 +1,23 @@
 //! How large the walks of a trace are, without taking them.
 
+use super::document::FIRST;
 use super::events::{Kind, Series, Walker};
-use crate::source::{Feed, Source};
+use crate::format::Estimate;
+use heaplake_input::bytes::Bytes;
+use heaplake_input::nettrace::{self, Around, Cursor, Events, Stacks, Trace, payload};
+use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
-use heaplake_nettrace::{Around, Bytes, Cursor, Events, Stacks, Trace, payload};
 
-/// Nodes and edges of the largest walk of a trace; reads it to its end.
+/// How large the largest walk of a trace is; reads it to its end.
 ///
 /// # Errors
 /// [`StageError::Input`] where the trace is damaged; [`StageError::Io`], [`StageError::Budget`].
-pub fn count(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageError> {
-    let mut feed = Feed::new(source, context);
+pub fn estimate(source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
     let mut census = Census::default();
-    heaplake_nettrace::read(&mut Bytes::new(&mut feed), &mut census, &context.budget)?;
+    nettrace::read(&mut Bytes::new(source, context), &mut census, &context.budget)?;
     census.end();
-    Ok((census.most.0 + u64::from(super::FIRST), census.most.1))
+    let (objects, edges) = census.most;
+    Ok(Estimate { nodes: objects + u64::from(FIRST), edges, exact: true })
 }
 
 #[derive(Default)]

@@ -1,18 +1,18 @@
 //! Walks of the heap among the events of a trace.
 //!
-//! The runtime walks the heap at the end of a full collection. Between the collection's beginning and end come its roots,
+//! The runtime walks the heap at the end of a full garbage collection. Between its beginning and end come its roots,
 //! objects and references, each kind in events of many entries, which are numbered from 0 so that a lost one shows. The
 //! references of all objects are one sequence: an object says how many are its own. Types may be defined before, between
 //! and after, modules even at the end of the trace.
 
+use super::document::{FIRST, ROOT, TRACE, Walk};
 use super::recorder::{Dependent, Recorder, Root, root_kind};
 use super::types::Types;
-use super::{FIRST, Walk};
 use crate::names::Names;
+use heaplake_input::bytes::HINT;
+use heaplake_input::nettrace::kinds::{RUNDOWN, RUNTIME};
+use heaplake_input::nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, payload};
 use heaplake_kit::{Context, InputError, Scratch, StageError};
-use heaplake_nettrace::blocks::HINT;
-use heaplake_nettrace::kinds::{RUNDOWN, RUNTIME};
-use heaplake_nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, payload};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Facts;
 
@@ -23,7 +23,7 @@ const CHOOSE: &str = "give another number to --walk, or last";
 /// An event that means something to a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A collection begins.
+    /// A garbage collection begins.
     Start,
     /// It ends.
     End,
@@ -171,22 +171,9 @@ impl<'a> Walker<'a> {
     ///
     /// # Errors
     /// [`StageError::Input`] where that walk is not there or not whole; [`StageError::Io`], [`StageError::Budget`].
-    pub fn finish(mut self, outcome: &Outcome, end: u64) -> Result<Walk, StageError> {
+    pub fn finish(mut self, outcome: &Outcome, end: u64) -> Result<(Walk, Facts), StageError> {
         self.end()?;
-        let Some(taken) = self.taken.take() else {
-            let (file, offset) = (self.name, end);
-            return Err(match (self.walks, self.wanted) {
-                (0, _) => {
-                    let (expected, found) = ("a walk of the heap in the trace".to_owned(), "none".to_owned());
-                    InputError { file, offset, expected, found, hint: RECORD }.into()
-                }
-                (walks, wanted) => {
-                    let expected = format!("walk {} of the heap", wanted.unwrap_or_default());
-                    let found = format!("{walks} in the trace");
-                    InputError { file, offset, expected, found, hint: CHOOSE }.into()
-                }
-            });
-        };
+        let Some(taken) = self.taken.take() else { return Err(self.missing(end)) };
         if let Some((offset, expected, found)) = taken.defect {
             let (number, walks) = (taken.number, self.walks);
             return Err(self.error(offset, expected, format!("{found} (walk {number} of {walks})")));
@@ -204,19 +191,30 @@ impl<'a> Walker<'a> {
             remarks.push(format!("the recorder had no room for {} events, none of this walk", outcome.lost_events));
         }
         let facts = Facts {
-            format: super::TRACE.to_owned(),
+            format: TRACE.to_owned(),
             format_version: Some(outcome.version.to_string()),
             node_count: taken.objects + u64::from(FIRST),
-            class_count: u64::from(self.types.count()) + 1,
-            root: NodeId(super::ROOT),
+            root: NodeId(ROOT),
             counts_empty: true,
             follows_essential: true,
             captured_at_us: self.trace.and_then(|trace| when(&trace, taken.time)),
-            remarks,
             ..Facts::default()
         };
         let (offset, unit) = (taken.offset, taken.unit);
-        Ok(Walk { name: self.name, offset, unit, by_address: true, nodes: false, edges: false, ways: false, facts })
+        let class_count = u64::from(self.types.count()) + 1;
+        Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, facts))
+    }
+
+    /// That the walk which is wanted is not there, in a trace that ends here.
+    fn missing(&self, end: u64) -> StageError {
+        let (expected, found, hint) = match (self.walks, self.wanted) {
+            (0, _) => ("a walk of the heap in the trace".to_owned(), "none".to_owned(), RECORD),
+            (walks, wanted) => {
+                let expected = format!("walk {} of the heap", wanted.unwrap_or_default());
+                (expected, format!("{walks} in the trace"), CHOOSE)
+            }
+        };
+        InputError { file: self.name.clone(), offset: end, expected, found, hint }.into()
     }
 
     /// The head of a numbered event. A number that is not the next one is that of a new walk, or a defect.
@@ -331,7 +329,7 @@ impl Events for Walker<'_> {
     fn event(&mut self, kind: Kind, bytes: &[u8], around: Around, _: &mut Stacks<'_>) -> Result<bool, StageError> {
         let fields = &mut Cursor(bytes);
         match kind {
-            // A collection inside another one has no walk of its own.
+            // A garbage collection inside another one has no walk of its own.
             Kind::Start => {
                 if self.current.as_ref().is_some_and(Current::has_objects) {
                     self.end()?;

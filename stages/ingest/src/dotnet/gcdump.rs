@@ -9,14 +9,17 @@
 //! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes that says nothing of
 //! it; their numbers do not fit together, and are refused.
 
+use super::document::{DUMP, Walk};
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::{Types, node_kind};
-use super::{DUMP, Walk};
 use crate::names::Names;
-use heaplake_kit::array::column_bytes;
-use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError};
-use heaplake_nettrace::Bytes;
-use heaplake_nettrace::payload::Type;
+use heaplake_input::bytes::Bytes;
+use heaplake_input::nettrace::payload::Type;
+use heaplake_kit::access::{Size, bytes_per_edge, per_node};
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{
+    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, StageError, on_resident,
+};
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 use xxhash_rust::xxh3::xxh3_64;
@@ -28,6 +31,11 @@ pub const MAGIC: &[u8] = b"\x14\0\0\0!FastSerialization.1";
 const LABEL: Column<u32> = Column::new("gcdump.label");
 /// The descriptions.
 const BLOCK: Column<u8> = Column::new("gcdump.block");
+
+/// What the descriptions take: a few bytes for each node, two or three for most references.
+pub const DESCRIPTIONS: [Size; 2] = [per_node::<u32>(), bytes_per_edge(3)];
+/// What the places of the descriptions take.
+pub const PLACES: Size = per_node::<u32>();
 
 /// Texts are cut where they are longer, bytes.
 const LONGEST: usize = 1 << 16;
@@ -48,11 +56,12 @@ mod tag {
     pub const BYTE: u8 = 8;
 }
 
-/// Reads a dump, to the columns of a walk.
+/// Reads a dump, to the columns of a walk; gives the bytes that were spilled, too.
 ///
 /// # Errors
 /// [`StageError::Input`] with offset for everything wrong with the dump; [`StageError::Io`], [`StageError::Budget`].
-pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<Walk, StageError> {
+pub fn read(name: &str, bytes: &mut Bytes<'_>, job: &Job<'_>) -> Result<(Walk, Facts, u64), StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut reader = Reader { bytes };
     reader.bytes.array::<24>("the beginning of a .gcdump")?;
     let (at, version, _) = reader.object("GCHeapDump")?;
@@ -74,7 +83,8 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
     let mut names = Names::create(&context.budget, scratch)?;
     graph.types.write(&mut names, scratch, &context.budget)?;
     names.finish()?;
-    let undescribed = graph.decode(reader.bytes, scratch, context)?;
+    let mut plan = ArrayPlan::of(job, "nodes of a .gcdump");
+    let undescribed = graph.decode(reader.bytes, &mut plan, job)?;
     if undescribed > 0 {
         remarks.push(format!("{undescribed} nodes are referred to, but not described"));
     }
@@ -84,16 +94,15 @@ pub fn read(name: &str, bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Cont
         format: DUMP.to_owned(),
         format_version: Some(version.to_string()),
         node_count: graph.nodes,
-        class_count: u64::from(graph.types.count()) + 1,
         root: NodeId(graph.root),
         counts_empty: true,
         follows_essential: true,
         captured_at_us,
-        remarks,
         ..Facts::default()
     };
-    let name = name.to_owned();
-    Ok(Walk { name, offset: 0, unit: 0, by_address: false, nodes: false, edges: false, ways: false, facts })
+    let class_count = u64::from(graph.types.count()) + 1;
+    let walk = Walk { name: name.to_owned(), offset: 0, unit: 0, by_address: false, class_count, remarks };
+    Ok((walk, facts, plan.spilled_bytes()))
 }
 
 struct Reader<'a, 'b> {
@@ -181,17 +190,7 @@ impl Reader<'_, '_> {
         self.i64("the size of all objects")?;
         let root_at = self.bytes.offset();
         let root = self.count("the number of the root")?;
-        let count = self.count("the number of types")?;
-        let mut types = Types::new(&context.budget)?;
-        let mut sizes = context.budget.growing("sizes of types");
-        for id in 0..count {
-            let name = self.text("the name of a type")?.unwrap_or_default();
-            sizes.push(self.i32("the size of a type")?)?;
-            let module = self.text("the module of a type")?.unwrap_or_default();
-            let module_id = xxh3_64(module.as_bytes());
-            types.module(module_id, &module)?;
-            types.declare(Type::named(id.into(), module_id, name.clone()), kind_of(&name))?;
-        }
+        let (types, sizes) = self.types(context)?;
         let nodes = self.count("the number of nodes")?;
         if u64::from(nodes) > MAX_NODES {
             return Err(StageError::Overflow("the number of objects"));
@@ -218,6 +217,22 @@ impl Reader<'_, '_> {
         }
         ids.finish()?;
         Ok(Graph { root, types, sizes, nodes: nodes.into(), block })
+    }
+
+    /// The types, and the sizes of objects of each.
+    fn types(&mut self, context: &Context<'_>) -> Result<(Types, BudgetVec<i32>), StageError> {
+        let count = self.count("the number of types")?;
+        let mut types = Types::new(&context.budget)?;
+        let mut sizes = context.budget.growing("sizes of types");
+        for id in 0..count {
+            let name = self.text("the name of a type")?.unwrap_or_default();
+            sizes.push(self.i32("the size of a type")?)?;
+            let module = self.text("the module of a type")?.unwrap_or_default();
+            let module_id = xxh3_64(module.as_bytes());
+            types.module(module_id, &module)?;
+            types.declare(Type::named(id.into(), module_id, name.clone()), kind_of(&name))?;
+        }
+        Ok((types, sizes))
     }
 
     /// Copies the descriptions; gives where they begin.
@@ -286,13 +301,17 @@ fn kind_of(name: &str) -> u8 {
 
 impl Graph {
     /// Takes the descriptions of the nodes apart; gives the number of those that have none.
-    fn decode(&self, bytes: &Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
-        for column in [ROOTS.name, DEPENDENTS.name] {
-            scratch.discard_file(column);
-        }
-        let length = column_bytes(scratch, BLOCK);
-        let mut room = ArrayPlan::plan(&context.budget, scratch, "nodes of a .gcdump", &[length]);
-        let mut cursor = Cursor { block: room.lookup(BLOCK)?, at: 0, length: length as usize };
+    fn decode(&self, bytes: &Bytes<'_>, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<u64, StageError> {
+        // Those of a trace that was read in an earlier attempt.
+        job.scratch.discard(ROOTS);
+        job.scratch.discard(DEPENDENTS);
+        let mut block = plan.one(lookup(BLOCK))?;
+        on_resident!(block => self.nodes(Cursor { block, at: 0 }, bytes, job))
+    }
+
+    fn nodes(&self, mut cursor: Cursor<impl ReadAt<u8>>, bytes: &Bytes<'_>, job: &Job<'_>) -> Result<u64, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let length = cursor.block.count() as u64;
         let mut labels = ColumnReader::open(scratch, LABEL)?;
         let mut types = ColumnWriter::create(scratch, TYPE)?;
         let mut sizes = ColumnWriter::create(scratch, SIZE)?;
@@ -331,7 +350,7 @@ impl Graph {
     fn node(
         &self,
         node: u32,
-        cursor: &mut Cursor,
+        cursor: &mut Cursor<impl ReadAt<u8>>,
         targets: &mut ColumnWriter<u64>,
     ) -> Result<Result<Node, &'static str>, StageError> {
         const INSIDE: &str = "a node inside the bytes of nodes";
@@ -363,18 +382,17 @@ struct Node {
 }
 
 /// Numbers of the block.
-struct Cursor {
-    block: Lookup<u8>,
+struct Cursor<B> {
+    block: B,
     at: usize,
-    length: usize,
 }
 
-impl Cursor {
+impl<B: ReadAt<u8>> Cursor<B> {
     /// A signed number of seven bits a byte, the highest first; nothing where the block ends, or the number does not.
     fn number(&mut self) -> Result<Option<i32>, StageError> {
         let mut number = 0i32;
         for byte in 0..5 {
-            if self.at >= self.length {
+            if self.at >= self.block.count() {
                 return Ok(None);
             }
             let bits = self.block.get(self.at)?;

@@ -1,52 +1,68 @@
 //! Stage `join walk`: addresses become nodes.
 //!
-//! * Computes: class, kind and size of every object, its edges, all of which hold, in-degrees, objects that nothing in the
-//!   heap and no root refers to, where distances start.
-//! * Reads: `node.id`, `dotnet.*`, the chunks of memory that hold objects.
-//! * Writes: `node.{kind,class,shallow,self,name}`, `essential.{degree,to,orphan}`, `distance.seed`; with the table of nodes,
-//!   `node.{edge_count,retainer_count}`; with that of edges, `edge.*` and `node.edge_count`; with that of chains,
-//!   `essential.{label,name}` and `class.label*`; strings.
+//! * Computes: class, kind and size of every object, its edges, which all are essential, in-degrees, objects that no root
+//!   and no other object refers to (orphans), where distances start.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
-//!   not; a bit per node; 8 bytes per root and per dependent handle.
+//!   not; a bit per node; 8 bytes per root and per dependent handle, which are sorted.
 //! * Passes over disk: all of what it reads once, addresses twice.
 //! * Worst case: linear.
 //! * Fails when: two objects have one address; the budget is too small.
 //! * Determinism: one thread, order of the walk.
-//! * Reference: what holds, the runtime says itself. An object that it walked is alive, whether or not a root that it
-//!   reported leads there (literals in frozen segments are not): such ones count as held by the root, without an edge.
+//! * Reference: the runtime itself says what is alive. An object that it walked is, whether or not a root that it reported
+//!   leads there (literals in frozen segments are not): such ones count as referred to by the root, without an edge.
 
-use super::recorder::{DEGREE, DEPENDENTS, Dependent, ROOT_KINDS, ROOTS, Root, SIZE, TARGET, TYPE};
+use super::document::{FIRST, Walk};
+use super::outside::Outside;
+use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::{KIND, NODE_KINDS, node_kind};
-use super::{FIRST, Walk};
 use crate::degrees::InDegrees;
-use crate::index::{Index, Twice, Word};
+use crate::index::{CHUNKS, Find, Index, Twice};
+use crate::labels::Label;
 use crate::names::Names;
-use crate::output::{Holding, Output, Wanted};
-use crate::ways::Way;
-use heaplake_kit::array::Fault;
+use crate::output::{EdgeCounts, Essential, Output, Wanted, writes_and};
+use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
+use heaplake_kit::array::{Fault, Residency};
+use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Scratch, StageError,
-    StageInfo, Stats, StringTable, WriteAt,
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats,
+    StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, STRINGS};
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Facts, STRINGS, documents};
+use std::iter::Peekable;
+use std::slice::Iter;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "join walk",
-    version: 1,
-    bytes_per_node: 3,
-    bytes_per_edge: 0,
-    least_bits_per_node: 1,
-    least_fixed: 12 << 20,
-    scratch_per_node: 32,
-    scratch_per_edge: 4,
+    reads: &[
+        Walk::DOCUMENT,
+        column(columns::NODE_ID),
+        column(CHUNKS).if_any(),
+        column(TYPE),
+        column(SIZE),
+        column(DEGREE),
+        column(TARGET),
+        column(ROOTS).if_any(),
+        column(DEPENDENTS).if_any(),
+        column(KIND),
+    ],
+    writes: &writes_and::<_, 19>([
+        column(columns::NODE_NAME),
+        column(columns::ESSENTIAL_ORPHAN),
+        column(columns::DISTANCE_SEED),
+        column(columns::CLASS_LABEL_START).when(|setting| Wanted::of(setting).labels),
+        column(columns::CLASS_LABEL).when(|setting| Wanted::of(setting).labels),
+    ]),
+    appends: &[texts(STRINGS)],
+    updates: &[document(documents::FACTS)],
+    arrays: &[&[Index::SIZE, per_node::<u8>()]],
+    least: &[bits_per_node(1)],
+    fixed: 12 << 20,
     passes: "walk once, addresses twice",
+    run,
+    ..Stage::NEW
 };
-
-/// Columns that no later stage reads.
-pub const RELEASES: [&str; 8] =
-    [TYPE.name, SIZE.name, DEGREE.name, TARGET.name, ROOTS.name, DEPENDENTS.name, KIND.name, crate::index::CHUNKS.name];
 
 /// Kinds of edges, as in the table of edges. None has a number.
 const EDGE_KINDS: [&str; 3] = ["root", "reference", "dependent"];
@@ -57,63 +73,39 @@ mod edge_kind {
     pub const DEPENDENT: u8 = 2;
 }
 
-/// Joins the objects of a walk.
-///
-/// # Errors
-/// [`StageError::Input`] where two objects have one address; [`StageError::Io`], [`StageError::Budget`],
-/// [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let mut walk = Walk::load(scratch)?;
-    let nodes = walk.facts.node_count;
-    context.progress.begin(STAGE.name, nodes);
-    let spilled = if walk.by_address {
-        addresses(&mut walk, scratch, context)?
+/// Labels of references and of dependent handles: the same in all classes.
+const REFERENCE: Label = Label::Slot(0);
+const DEPENDENT: Label = Label::Slot(1);
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let mut facts = job.facts()?;
+    let walk = &Walk::load(job.scratch)?;
+    let nodes = facts.node_count;
+    job.context.progress.begin(STAGE.name, nodes);
+    let spilled_bytes = if walk.by_address {
+        let mut index = index(walk, nodes, job)?;
+        index.spilled_bytes() + join(&mut index, walk, &mut facts, job)?
     } else {
-        let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes]);
-        let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
-        join(&mut walk, Numbers(nodes), degrees, scratch, context)?;
-        room.spilled_bytes()
+        join(&mut Numbers(nodes), walk, &mut facts, job)?
     };
-    walk.save(scratch)?;
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: spilled })
+    job.scratch.write_document(documents::FACTS, &facts)?;
+    job.context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// Joins objects that are referred to by address; the bytes that were spilled.
-fn addresses(walk: &mut Walk, scratch: &Scratch, context: &Context<'_>) -> Result<u64, StageError> {
-    let nodes = walk.facts.node_count;
-    let (index, spilled) = Index::build(FIRST, walk.unit, nodes + nodes / 8, scratch, context)?;
-    let index = match index {
-        Ok(index) => index,
+/// The index of all objects.
+fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
+    match Index::build(FIRST, walk.unit, nodes + nodes / 8, job)? {
+        Ok(index) => Ok(index),
         Err(Twice(node)) => {
-            let address = ColumnMap::open(scratch, columns::NODE_ID, None)?[node.index()];
-            return Err(walk.error(walk.offset, "every object once", format!("another one at {address:#x}")));
+            let address = ColumnMap::uncounted(job.scratch, columns::NODE_ID)?[node.index()];
+            Err(walk.error(walk.offset, "every object once", format!("another one at {address:#x}")))
         }
-    };
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes]);
-    let degrees = if walk.nodes { Some(room.array(nodes as usize, 0u8)?) } else { None };
-    match (index.resident(), degrees) {
-        (Ok(index), None) => join(walk, index, None::<BudgetVec<u8>>, scratch, context)?,
-        (Ok(index), Some(Array::Resident(degrees))) => join(walk, index, Some(degrees), scratch, context)?,
-        (Ok(index), degrees) => join(walk, index, degrees, scratch, context)?,
-        (Err(index), degrees) => join(walk, index, degrees, scratch, context)?,
-    }
-    Ok(spilled + room.spilled_bytes())
-}
-
-/// Leads from what a walk calls an object to its node.
-trait Find {
-    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
-}
-
-impl<W: ReadAt<Word>, L: ReadAt<u32>> Find for Index<W, L> {
-    #[inline]
-    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault> {
-        Self::find(self, object)
     }
 }
 
 /// Objects that are called by the numbers of their nodes, of which there are so many.
+#[derive(Clone, Copy)]
 struct Numbers(u64);
 
 impl Find for Numbers {
@@ -123,169 +115,192 @@ impl Find for Numbers {
     }
 }
 
-/// What no edge leads from.
-struct Outside {
-    /// Nodes that roots hold, with the names of the edges, by node, each pair once.
-    roots: BudgetVec<(NodeId, StringId)>,
-    /// Nodes that hold others by dependent handles, and these.
-    dependents: BudgetVec<(NodeId, NodeId)>,
-    /// References to what is no object of the walk.
-    lost: u64,
-}
+impl Residency for Numbers {
+    type Resident<'a> = Self;
+    type Anywhere<'a> = Self;
 
-impl Outside {
-    fn load(
-        index: &mut impl Find,
-        names: &mut Names,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Self, StageError> {
-        let budget = &context.budget;
-        let mut outside =
-            Self { roots: budget.growing("roots"), dependents: budget.growing("dependent handles"), lost: 0 };
-        if !scratch.has(ROOTS) {
-            return Ok(outside);
-        }
-        let strings = StringTable::open(scratch, STRINGS)?;
-        let mut roots = ColumnReader::open(scratch, ROOTS)?;
-        while roots.remaining() > 0 {
-            let Root { object, kind, field } = roots.next()?;
-            let Some(node) = index.find(object)? else {
-                outside.lost += 1;
-                continue;
-            };
-            let kind = ROOT_KINDS[kind as usize];
-            let name = if field.is_none() {
-                names.intern(kind.as_bytes())?
-            } else {
-                names.intern(format!("{kind} {}", strings.text(field.index())).as_bytes())?
-            };
-            outside.roots.push((node, name))?;
-        }
-        let mut dependents = ColumnReader::open(scratch, DEPENDENTS)?;
-        while dependents.remaining() > 0 {
-            let Dependent { key, value } = dependents.next()?;
-            match (index.find(key)?, index.find(value)?) {
-                (Some(key), Some(value)) => outside.dependents.push((key, value))?,
-                // A handle whose key has died, or that keeps nothing.
-                _ if key == 0 || value == 0 => {}
-                _ => outside.lost += 1,
-            }
-        }
-        outside.roots.sort_unstable();
-        outside.dependents.sort_unstable();
-        let mut last = None;
-        outside.roots.retain_mut(|_, root| last.replace(*root) != Some(*root));
-        Ok(outside)
+    fn resident(&mut self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn anywhere(&mut self) -> Self {
+        *self
     }
 }
 
-fn join<D: WriteAt<u8>>(
-    walk: &mut Walk,
+/// Joins the objects, which `index` finds; the bytes that were spilled.
+fn join<I>(index: &mut I, walk: &Walk, facts: &mut Facts, job: &Job<'_>) -> Result<u64, StageError>
+where
+    I: for<'a> Residency<Resident<'a>: Find, Anywhere<'a>: Find>,
+{
+    let counted = Wanted::of(&job.setting).nodes;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let degrees = plan.one(counted.then(|| filled(facts.node_count as usize, 0u8)))?;
+    match degrees {
+        None => on_resident!(index => join_with(index, None::<BudgetVec<u8>>, walk, facts, job))?,
+        Some(mut degrees) => {
+            on_resident!(index, degrees => join_with(index, Some(degrees), walk, facts, job))?;
+        }
+    }
+    Ok(plan.spilled_bytes())
+}
+
+fn join_with<D: WriteAt<u8>>(
     mut index: impl Find,
     degrees: Option<D>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    walk: &Walk,
+    facts: &mut Facts,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let wanted = Wanted::of(&job.setting);
     let mut names = Names::append(&context.budget, scratch)?;
-    let mut outside = Outside::load(&mut index, &mut names, scratch, context)?;
-    let wanted = Wanted { nodes: walk.nodes, edges: walk.edges, ways: walk.ways };
+    let outside = Outside::load(&mut index, &mut names, job)?;
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
-    if walk.ways {
-        write_ways(&mut names, walk.facts.class_count, scratch)?;
+    if wanted.labels {
+        write_labels(&mut names, walk.class_count, scratch)?;
     }
     names.finish()?;
-    let mut output = Output::create(wanted, degrees, Vec::new(), scratch)?;
-    let nodes = walk.facts.node_count;
-    let mut held = Bitset::new(&context.budget, "objects that are held", nodes as usize)?;
-    for &(to, name) in outside.roots.iter() {
-        held.insert(to.index());
-        output.edge::<true>(to, edge_kind::ROOT, || name.0, (Holding::Yes, Way::Named(name.0)))?;
-    }
+    let output = Output::create(wanted, degrees, Vec::new(), scratch)?;
+    let referred = Bitset::new(&context.budget, "objects that are referred to", facts.node_count as usize)?;
+    let (root_count, lost) = (outside.roots.len() as u64, outside.lost);
+    let dependents = outside.dependents.iter().peekable();
+    let mut joiner = Joiner { index, output, referred, dependents, root: facts.root, root_count, lost };
+    joiner.roots(&outside)?;
     if walk.by_address {
         // Its class comes behind those of the types.
-        output.end(node_kind::ROOT, ClassId(walk.facts.class_count as u32 - 1), 0)?;
+        joiner.output.end(node_kind::ROOT, ClassId(walk.class_count as u32 - 1), 0)?;
     }
-    let kinds = ColumnMap::open(scratch, KIND, None)?;
-    let mut types = ColumnReader::open(scratch, TYPE)?;
-    let mut sizes = ColumnReader::open(scratch, SIZE)?;
-    let mut references = ColumnReader::open(scratch, DEGREE)?;
-    let mut targets = ColumnReader::open(scratch, TARGET)?;
-    let mut dependents = outside.dependents.iter().peekable();
-    let mut root_count = outside.roots.len() as u64;
-    while types.remaining() > 0 {
-        let node = output.node();
-        let count = references.next()?;
-        if node == walk.facts.root {
-            root_count = count.into();
-        }
-        for _ in 0..count {
-            let Some(to) = index.find(targets.next()?)? else {
-                outside.lost += 1;
-                continue;
-            };
-            if to != node {
-                held.insert(to.index());
-            }
-            output.edge::<true>(to, edge_kind::REFERENCE, || StringId::NONE.0, (Holding::Yes, REFERENCE))?;
-        }
-        while let Some(&(_, to)) = dependents.next_if(|&&(key, _)| key == node) {
-            if to != node {
-                held.insert(to.index());
-            }
-            output.edge::<true>(to, edge_kind::DEPENDENT, || StringId::NONE.0, (Holding::Yes, DEPENDENT))?;
-        }
-        let of_type = types.next()?;
-        output.end(kinds[of_type as usize], ClassId(of_type), sizes.next()?)?;
-        if node.0.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
-    }
-    let (edges, holding) = output.finish(scratch)?;
-    scratch.keep(columns::NODE_SHALLOW, columns::NODE_SELF)?;
-    nameless(nodes, scratch)?;
-    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
-    let (mut orphan_count, root) = (0u64, walk.facts.root.index());
-    for node in (0..nodes as usize).filter(|&node| node != root && !held.contains(node)) {
-        orphans.push(NodeId(node as u32))?;
-        orphan_count += 1;
-    }
-    orphans.finish()?;
+    joiner.objects(job)?;
+    let Joiner { output, referred, root_count, lost, .. } = joiner;
+    let edges = output.finish(scratch)?;
+    nameless(facts.node_count, scratch)?;
+    let orphans = write_orphans(facts, &referred, scratch)?;
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
-    seed.push(walk.facts.root)?;
+    seed.push(facts.root)?;
     seed.finish()?;
-    let facts = &mut walk.facts;
     facts.string_count = StringTable::open(scratch, STRINGS)?.len() as u64;
-    facts.edge_count = edges;
-    facts.essential_edge_count = holding;
     facts.root_count = root_count;
+    facts.remarks = remarks(walk, lost, orphans);
+    complete(facts, edges);
+    Ok(())
+}
+
+/// What the facts say of all walks alike.
+fn complete(facts: &mut Facts, edges: EdgeCounts) {
+    facts.edge_count = edges.all;
+    facts.essential_edge_count = edges.essential;
     facts.node_kinds = NODE_KINDS.map(str::to_owned).to_vec();
     facts.edge_kinds = EDGE_KINDS.map(|name| EdgeKind { name: name.to_owned(), indexed: false }).to_vec();
     facts.synthetic_kinds = vec![node_kind::ROOT];
     facts.internal_kinds = vec![node_kind::ROOT];
+    facts.roles = super::roles::roles();
     facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
-    if outside.lost > 0 {
-        facts.remarks.push(format!("{} references lead to no object of the walk, and are left out", outside.lost));
-    }
-    if orphan_count > 0 {
-        facts.remarks.push(format!("{orphan_count} objects are alive though no root and no object refers to them"));
-    }
-    Ok(())
 }
 
-/// How references are called, and dependent handles: the same in all classes.
-const REFERENCE: Way = Way::Slot(0);
-const DEPENDENT: Way = Way::Slot(1);
+/// What is to be said of a walk, a sentence each.
+fn remarks(walk: &Walk, lost: u64, orphans: u64) -> Vec<String> {
+    let mut remarks = walk.remarks.clone();
+    if lost > 0 {
+        remarks.push(format!("{lost} references lead to no object of the walk, and are left out"));
+    }
+    if orphans > 0 {
+        remarks.push(format!("{orphans} objects are alive though no root and no object refers to them"));
+    }
+    remarks
+}
 
-/// Writes the names of these; those of roots come with the edges.
-fn write_ways(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
+/// The pass over the objects.
+struct Joiner<'a, I, D> {
+    index: I,
+    output: Output<D>,
+    /// Nodes that a root or another node refers to.
+    referred: Bitset,
+    dependents: Peekable<Iter<'a, (NodeId, NodeId)>>,
+    root: NodeId,
+    /// Edges from the root.
+    root_count: u64,
+    /// References to what is no object of the walk.
+    lost: u64,
+}
+
+impl<I: Find, D: WriteAt<u8>> Joiner<'_, I, D> {
+    /// The edges from roots to objects, which all leave the first node.
+    fn roots(&mut self, outside: &Outside) -> Result<(), StageError> {
+        for &(to, name) in outside.roots.iter() {
+            self.referred.insert(to.index());
+            let label = Label::Named(name.0);
+            self.output.edge::<true>(to, edge_kind::ROOT, || name.0, (Essential::Yes, label))?;
+        }
+        Ok(())
+    }
+
+    /// The objects, in the order of the walk.
+    fn objects(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let Job { scratch, context, .. } = *job;
+        // Few: one for each type.
+        let kinds = ColumnMap::uncounted(scratch, KIND)?;
+        let mut types = ColumnReader::open(scratch, TYPE)?;
+        let mut sizes = ColumnReader::open(scratch, SIZE)?;
+        let mut references = ColumnReader::open(scratch, DEGREE)?;
+        let mut targets = ColumnReader::open(scratch, TARGET)?;
+        while types.remaining() > 0 {
+            let node = self.output.node();
+            self.edges(references.next()?, &mut targets)?;
+            let of_type = types.next()?;
+            self.output.end(kinds[of_type as usize], ClassId(of_type), sizes.next()?)?;
+            if node.0.is_multiple_of(1 << 16) {
+                context.step(1 << 16)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The references of the object at hand, so many in number, and what dependent handles add to them.
+    fn edges(&mut self, references: u32, targets: &mut ColumnReader<u64>) -> Result<(), StageError> {
+        let node = self.output.node();
+        if node == self.root {
+            self.root_count = references.into();
+        }
+        for _ in 0..references {
+            match self.index.find(targets.next()?)? {
+                Some(to) => self.edge(to, edge_kind::REFERENCE, REFERENCE)?,
+                None => self.lost += 1,
+            }
+        }
+        while let Some(&(_, to)) = self.dependents.next_if(|&&(key, _)| key == node) {
+            self.edge(to, edge_kind::DEPENDENT, DEPENDENT)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn edge(&mut self, to: NodeId, kind: u8, label: Label) -> Result<(), StageError> {
+        if to != self.output.node() {
+            self.referred.insert(to.index());
+        }
+        self.output.edge::<true>(to, kind, || StringId::NONE.0, (Essential::Yes, label))
+    }
+}
+
+/// Writes the nodes besides the root that nothing refers to; how many there are.
+fn write_orphans(facts: &Facts, referred: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
+    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
+    for node in (0..facts.node_count as usize).filter(|&node| node != facts.root.index() && !referred.contains(node)) {
+        orphans.push(NodeId(node as u32))?;
+    }
+    orphans.finish()
+}
+
+/// Writes the labels of references and dependent handles; those of roots come with the edges.
+fn write_labels(names: &mut Names, classes: u64, scratch: &Scratch) -> Result<(), StageError> {
     let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
     (0..=classes).try_for_each(|_| start.push(0))?;
     start.finish()?;
-    let mut ways = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
+    let mut labels = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
     // Before the slots comes the class of an object, which no edge leads to here.
-    ways.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
-    ways.finish().map(drop)
+    labels.extend(&[StringId::NONE, StringId::NONE, names.intern(b"<dependent>")?])?;
+    labels.finish().map(drop)
 }
 
 /// No object has a name.

@@ -7,91 +7,65 @@
 //! | [`walk`] | the input | objects, references and roots of one walk by address; names and keys of classes |
 //! | [`join`] | these | classes, sizes and edges of all objects, essential edges, in-degrees, orphans, distance seeds |
 //!
-//! [`events`] reads the events of a trace, [`gcdump`] a dump; [`recorder`] keeps a walk, whose types [`types`] gives names
-//! to.
+//! [`events`] reads the events of a trace, [`gcdump`] a dump; [`recorder`] writes a walk, [`types`] names its types.
 //!
-//! A walk follows a full collection, so all objects in it are alive. It has no fields and no values: references have no
-//! names, and nothing can be said of duplicates.
+//! A walk follows a full garbage collection, so all objects in it are alive. It has no fields and no values: references
+//! have no names, and nothing can be said of duplicates.
 
 pub mod census;
+pub mod document;
 pub mod events;
 pub mod gcdump;
 pub mod join;
+mod outside;
 pub mod recorder;
+pub mod roles;
 pub mod types;
 pub mod walk;
 
-use crate::output::Wanted;
-use heaplake_kit::{Scratch, StageError};
-use heaplake_schemas::scratch::{Facts, documents};
-use serde::{Deserialize, Serialize};
+use crate::format::{Estimate, Format, default_name};
+use heaplake_input::nettrace;
+use heaplake_input::source::Opened;
+use heaplake_kit::{Context, Stage, StageError};
+use heaplake_schemas::options::AnalysisOptions;
+use heaplake_schemas::scratch::Facts;
 
-/// The root, which no object of the walk stands for.
-pub const ROOT: u32 = 0;
-/// The first object; the others follow in the order of the walk.
-pub const FIRST: u32 = 1;
-/// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
-pub const ROOT_ID: u64 = u64::MAX;
+/// The format.
+pub struct Dotnet;
 
-/// Name of the format of walks in traces, in facts.
-pub const TRACE: &str = "dotnet-nettrace";
-
-/// Name of the format of dumps, in facts.
-pub const DUMP: &str = "dotnet-gcdump";
-
-/// Whether a content that begins so is of these formats.
-#[must_use]
-pub fn recognises(beginning: &[u8]) -> bool {
-    beginning.starts_with(heaplake_nettrace::MAGIC) || beginning.starts_with(gcdump::MAGIC)
-}
-
-/// What the user can choose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choices {
-    /// Which of the walks of a trace, counted from 1; nothing for the last.
-    pub walk: Option<u32>,
-    /// The tables.
-    pub tables: Wanted,
-}
-
-/// A walk between its stages.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Walk {
-    /// How messages call the input.
-    pub name: String,
-    /// Where the walk begins in its content.
-    pub offset: u64,
-    /// What addresses are multiples of, as a power of two.
-    pub unit: u32,
-    /// Whether references are addresses, and the root is not among the objects; otherwise both are numbers of nodes.
-    pub by_address: bool,
-    /// Whether the table of nodes is wanted.
-    pub nodes: bool,
-    /// Whether the table of edges is wanted.
-    pub edges: bool,
-    /// Whether it is asked how essential edges are called.
-    pub ways: bool,
-    /// What later stages get to know.
-    pub facts: Facts,
-}
-
-const DOCUMENT: &str = "dotnet.json";
-
-impl Walk {
-    /// As the stage before left it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
-        scratch.read_document(DOCUMENT)
+impl Format for Dotnet {
+    fn name(&self) -> &'static str {
+        ".NET heap walk"
     }
 
-    /// For the next stage, and the facts for those that know no format.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
-        scratch.write_document(DOCUMENT, self)?;
-        scratch.write_document(documents::FACTS, &self.facts)
+    fn recognises(&self, beginning: &[u8]) -> bool {
+        beginning.starts_with(nettrace::MAGIC) || beginning.starts_with(gcdump::MAGIC)
+    }
+
+    /// Those of dumps alone: traces mostly hold events of allocations, which are replayed.
+    fn endings(&self) -> &'static [&'static str] {
+        &[".gcdump"]
+    }
+
+    fn follows_essential(&self) -> bool {
+        true
+    }
+
+    fn stages(&self) -> &'static [&'static Stage] {
+        &[&walk::STAGE, &join::STAGE]
+    }
+
+    fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
+        census::estimate(opened.source, context)
+    }
+
+    /// A trace can have other runs beside this one: its replay, and one for each of its walks.
+    fn run_name(&self, stem: &str, facts: &Facts, options: &AnalysisOptions) -> String {
+        let name = default_name(stem, facts);
+        match options.walk {
+            Some(walk) => format!("{name}-walk{walk}"),
+            None if facts.format == document::TRACE => format!("{name}-walk"),
+            None => name,
+        }
     }
 }

@@ -1,20 +1,20 @@
 //! The columns of one walk, as it comes by.
 
-use super::ROOT_ID;
+use super::document::ROOT_ID;
 use crate::index::Chunks;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{Budget, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::{MAX_NODES, StringId};
-use heaplake_schemas::scratch::{self as columns, Column};
+use heaplake_schemas::scratch::{self as columns, Column, Per};
 
 /// Position of each object's type; the objects are those of [`columns::NODE_ID`] without the root.
-pub const TYPE: Column<u32> = Column::new("dotnet.type");
+pub const TYPE: Column<u32> = Column::of("dotnet.type", Per::Node);
 /// Size of each object, bytes.
-pub const SIZE: Column<u64> = Column::new("dotnet.size");
+pub const SIZE: Column<u64> = Column::of("dotnet.size", Per::Node);
 /// How many references each object has.
-pub const DEGREE: Column<u32> = Column::new("dotnet.degree");
+pub const DEGREE: Column<u32> = Column::of("dotnet.degree", Per::Node);
 /// What they refer to: addresses, those of one object together.
-pub const TARGET: Column<u64> = Column::new("dotnet.target");
+pub const TARGET: Column<u64> = Column::of("dotnet.target", Per::Edge);
 /// The roots.
 pub const ROOTS: Column<Root> = Column::new("dotnet.root");
 /// The dependent handles.
@@ -73,7 +73,7 @@ pub mod root_kind {
     pub const THREAD_STATIC: u32 = 10;
 }
 
-/// Writes them.
+/// Writes the columns of a walk.
 pub struct Recorder {
     ids: ColumnWriter<u64>,
     types: ColumnWriter<u32>,

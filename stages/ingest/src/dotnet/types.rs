@@ -5,9 +5,9 @@
 //! the module is the same.
 
 use crate::names::Names;
+use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringWriter};
-use heaplake_nettrace::payload::Type;
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::owners::Origin;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column};
@@ -65,7 +65,7 @@ pub struct Types {
 }
 
 impl Types {
-    /// None yet.
+    /// Begins without any.
     ///
     /// # Errors
     /// [`StageError::Budget`].

@@ -1,10 +1,8 @@
 //! Stage `walk`: one walk of a .NET heap out of the input.
 //!
 //! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by number
-//!   of node; names, keys and kinds of the classes.
-//! * Reads: the input, once, front to back.
-//! * Writes: `node.id`, `dotnet.*`, for a trace the chunks of memory that hold objects ([`crate::index::CHUNKS`]),
-//!   `class.{name,origin}`, class keys, `origin`, `origin.*`; the string table, with the names that these use.
+//!   of node; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory are those of traces; a
+//!   dump has nodes for them.
 //! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each module;
 //!   the events between two sequence points of a trace; of a dump the descriptions of its nodes where the budget allows,
 //!   paged where not.
@@ -15,70 +13,78 @@
 //! * Determinism: one thread; the order of the walk.
 //! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView makes heaps of the same.
 
+use super::document::Walk;
 use super::events::Walker;
-use super::{Choices, Walk, gcdump};
-use crate::output::Wanted;
-use crate::source::{Feed, Source};
-use heaplake_kit::{Context, InputError, Scratch, StageError, StageInfo, Stats};
-use heaplake_nettrace::Bytes;
-use heaplake_nettrace::blocks::HINT;
+use super::gcdump;
+use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
+use super::types::KIND;
+use crate::format::opened;
+use crate::index::CHUNKS;
+use heaplake_input::bytes::{Bytes, HINT};
+use heaplake_input::nettrace;
+use heaplake_input::source::Opened;
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{InputError, Job, Stage, StageError, Stats};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS, documents};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "walk",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 16 << 20,
-    scratch_per_node: 24,
-    scratch_per_edge: 8,
+    writes: &[
+        document(documents::FACTS),
+        Walk::DOCUMENT,
+        column(columns::NODE_ID),
+        column(CHUNKS).if_any(),
+        column(TYPE),
+        column(SIZE),
+        column(DEGREE),
+        column(TARGET),
+        column(ROOTS).if_any(),
+        column(DEPENDENTS).if_any(),
+        column(KIND),
+        column(columns::CLASS_NAME),
+        texts(CLASS_KEYS),
+        column(columns::CLASS_ORIGIN),
+        column(columns::ORIGIN),
+        column(columns::ORIGIN_NODE),
+        column(columns::ORIGIN_OF_NODE),
+        texts(STRINGS),
+    ],
+    arrays: &[&gcdump::DESCRIPTIONS],
+    fixed: 16 << 20,
+    temporary: &[gcdump::PLACES, gcdump::DESCRIPTIONS[0], gcdump::DESCRIPTIONS[1]],
     passes: "input once",
+    run,
+    ..Stage::NEW
 };
 
-/// Takes a walk out of an input, of which nothing was taken from `source`.
-///
-/// # Errors
-/// [`StageError::Input`] with offset for everything wrong with the input; [`StageError::Io`] and
-/// [`StageError::Budget`]; what `admission` returns for the number of nodes.
-pub fn run(
-    source: Source,
-    choices: Choices,
-    scratch: &Scratch,
-    context: &Context<'_>,
-    admission: crate::Admission<'_>,
-) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let Opened { source, .. } = opened(job.input)?;
     context.progress.begin(STAGE.name, 0);
     let name = source.name().to_owned();
-    let mut feed = Feed::new(source, context);
-    let mut bytes = Bytes::new(&mut feed);
-    let mut walk = if bytes.peek()? == gcdump::MAGIC.first().copied() {
-        gcdump::read(&name, &mut bytes, scratch, context)?
+    let mut bytes = Bytes::new(source, context);
+    let (walk, mut facts, spilled_bytes) = if bytes.peek()? == gcdump::MAGIC.first().copied() {
+        gcdump::read(&name, &mut bytes, job)?
     } else {
-        let mut walker = Walker::new(name, choices.walk, scratch, context)?;
-        let outcome = heaplake_nettrace::read(&mut bytes, &mut walker, &context.budget)?;
-        walker.finish(&outcome, bytes.offset())?
+        let mut walker = Walker::new(name, job.analysis().walk, scratch, context)?;
+        let outcome = nettrace::read(&mut bytes, &mut walker, &context.budget)?;
+        let (walk, facts) = walker.finish(&outcome, bytes.offset())?;
+        (walk, facts, 0)
     };
     bytes.drain()?;
     let content_bytes = bytes.offset();
-    let identity = feed.source.identity().cloned().unwrap_or_default();
+    let identity = bytes.identity().cloned().unwrap_or_default();
     if identity.hash.is_empty() {
         let (expected, found) = ("the end of the input".to_owned(), "more".to_owned());
         return Err(InputError { file: walk.name, offset: content_bytes, expected, found, hint: HINT }.into());
     }
-    walk.facts.content_bytes = content_bytes;
-    (walk.facts.input_bytes, walk.facts.input_hash) = (identity.bytes, identity.hash);
-    Wanted { nodes: walk.nodes, edges: walk.edges, ways: walk.ways } = choices.tables;
-    admission(walk.facts.node_count)?;
+    facts.content_bytes = content_bytes;
+    (facts.input_bytes, facts.input_hash) = (identity.bytes, identity.hash);
+    facts.remarks.clone_from(&walk.remarks);
+    (job.admit)(facts.node_count)?;
     walk.save(scratch)?;
+    scratch.write_document(documents::FACTS, &facts)?;
     context.progress.end();
-    Ok(Stats { rows: walk.facts.node_count, spilled_bytes: 0 })
-}
-
-impl Walk {
-    /// An error of the input at an offset.
-    pub(super) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
-        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
-        InputError { file, offset, expected, found, hint: HINT }.into()
-    }
+    Ok(Stats { rows: facts.node_count, spilled_bytes })
 }

@@ -1,21 +1,24 @@
-//! Collections of the Java library: how many entries each has, and how much of its array they do not need.
+//! Containers of the Java library: how many entries each has, and how much of its array they do not need.
 //!
-//! While objects are linked, the fields of collections are at hand ([`Containers`], [`Writer`]); the sizes of their arrays
+//! While objects are linked, the fields of containers are at hand ([`Containers`], [`ContainerWriter`]); the sizes of their arrays
 //! are known when all objects are ([`settle`]).
 
-use super::classes::{Classes, Position};
-use super::records::{id, u32_at, value};
+use super::big_endian::{id, u32_at};
+use super::layouts::{Position, Types};
 use super::sizes::Sizes;
-use crate::index::{Index, Word};
-use heaplake_kit::array::column_bytes;
-use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Context, ReadAt, Scratch, StageError, StringTable,
-};
+use super::value;
+use crate::index::Find;
+use heaplake_kit::access::{Size, per_node};
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, StringTable};
 use heaplake_schemas::containers::ContainerRow;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 
-/// Collections whose arrays were not looked at yet: the spare bytes are those of none, the flags say what [`Kind::need`]
+/// What [`settle`] likes to have resident: the columns that it looks up.
+pub const ARRAYS: &[Size] = &[per_node::<u64>(), per_node::<u32>()];
+
+/// Containers whose arrays were not looked at yet: the spare bytes are those of none, the flags say what [`Kind::need`]
 /// is.
 const FOUND: Column<ContainerRow> = Column::new("jvm.container");
 
@@ -46,7 +49,7 @@ impl Need {
     }
 }
 
-/// A class of the library. What extends it is a collection of the same kind.
+/// A class of the library. What extends it is a container of the same kind.
 struct Known {
     class: &'static str,
     /// The field of its array.
@@ -80,7 +83,7 @@ const KNOWN: [Known; 11] = [
     known("java.util.IdentityHashMap", "table", "size", Need::Identity),
 ];
 
-/// A class of collections.
+/// A class of containers.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     /// Bytes of an instance of the class itself in the dump; what extends it has its own fields before them.
@@ -92,10 +95,10 @@ struct Kind {
     need: Need,
 }
 
-/// A class that is no collection.
+/// A class that is no container.
 const NONE: u8 = u8::MAX;
 
-/// Which classes are collections.
+/// Which classes are containers.
 pub struct Containers {
     kinds: Vec<Kind>,
     /// By class.
@@ -107,32 +110,26 @@ impl Containers {
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn find(
-        classes: &Classes,
-        id_bytes: usize,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Self, StageError> {
+    pub fn find(types: &Types, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
-        let mut of = context.budget.filled("classes of collections", classes.classes.len(), NONE)?;
+        let mut of = context.budget.filled("classes of containers", types.descriptors.len(), NONE)?;
         let mut kinds = Vec::new();
         for Known { class, array, entries, need } in KNOWN {
-            let Some(class) = classes.named(class, &strings) else { continue };
-            let field = |name: &str, kind: u8| {
-                classes.own_field(class, name, kind, id_bytes, &strings).map(|(_, at)| (at, kind))
-            };
+            let Some(class) = types.named(class, &strings) else { continue };
+            let field = |name: &str, kind: u8| types.own_field(class, name, kind, &strings).map(|(_, at)| (at, kind));
             let Some((array, _)) = field(array, value::OBJECT) else { continue };
             let entries = match entries {
                 Some((name, kind)) => match field(name, kind) {
-                    Some((at, kind)) => Some((at, value::width(kind, id_bytes).unwrap_or(0))),
+                    Some((at, kind)) => Some((at, value::width(kind, types.id_bytes()).unwrap_or(0))),
                     // Another library than the one that is known here.
                     None => continue,
                 },
                 None => None,
             };
-            let below = classes.extending(&[class], context)?;
+            let below = types.extending(&[class], context)?;
             (0..below.len()).filter(|&class| below[class]).for_each(|class| of[class] = kinds.len() as u8);
-            kinds.push(Kind { body: classes.layout(class).body, array, entries, need });
+            kinds.push(Kind { body: types.layout(class).body, array, entries, need });
         }
         Ok(Self { kinds, of })
     }
@@ -143,11 +140,11 @@ impl Containers {
     }
 }
 
-/// Takes collections down as they come.
-pub struct Writer(ColumnWriter<ContainerRow>);
+/// Writes containers as they come.
+pub struct ContainerWriter(ColumnWriter<ContainerRow>);
 
-impl Writer {
-    /// None yet.
+impl ContainerWriter {
+    /// Begins without any.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -155,7 +152,7 @@ impl Writer {
         ColumnWriter::create(scratch, FOUND).map(Self)
     }
 
-    /// An instance of a class, which may be no collection, with its fields as they lie in the dump.
+    /// An instance of a class, which may be no container, with its fields as they lie in the dump.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -166,7 +163,7 @@ impl Writer {
         class: Position,
         node: NodeId,
         body: &[u8],
-        index: &mut Index<impl ReadAt<Word>, impl ReadAt<u32>>,
+        index: &mut impl Find,
     ) -> Result<(), StageError> {
         match containers.kind(class) {
             Some(kind) => self.found::<ID>(kind, node, body, index),
@@ -179,7 +176,7 @@ impl Writer {
         kind: &Kind,
         node: NodeId,
         body: &[u8],
-        index: &mut Index<impl ReadAt<Word>, impl ReadAt<u32>>,
+        index: &mut impl Find,
     ) -> Result<(), StageError> {
         // Only a damaged dump has instances that are too short for their fields.
         let Some(body) = body.len().checked_sub(kind.body as usize).map(|own| &body[own..]) else { return Ok(()) };
@@ -193,7 +190,7 @@ impl Writer {
             Some((at, _)) => u32_at(body, at as usize),
             None => 0,
         };
-        // Numbers below zero are what no collection has.
+        // Numbers below zero are what no container has.
         let entries = if entries > i32::MAX as u32 { 0 } else { entries };
         let flags = NEEDS.iter().position(|&need| need == kind.need).unwrap_or(0) as u32;
         self.0.push(ContainerRow {
@@ -214,17 +211,17 @@ impl Writer {
     }
 }
 
-/// Says of all collections how much of their arrays is spare. Reads the arrays' sizes at random; most lie near.
+/// Computes how much of the array of each container is spare; gives the bytes that were spilled. Reads the arrays' sizes at
+/// random; most lie near.
 ///
 /// # Errors
-/// [`StageError::Io`], [`StageError::Cancelled`].
-pub fn settle(sizes: &Sizes, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut found = ColumnReader::open(scratch, FOUND)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
-    let sizes_of = [column_bytes(scratch, columns::NODE_SHALLOW), column_bytes(scratch, columns::NODE_EDGE_COUNT)];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, "arrays of collections", &sizes_of);
-    let mut shallow = room.lookup(columns::NODE_SHALLOW)?;
-    let mut edges = room.lookup(columns::NODE_EDGE_COUNT)?;
+    let mut plan = ArrayPlan::of(job, "arrays of containers");
+    let (mut shallow, mut edges) = plan.make((lookup(columns::NODE_SHALLOW), lookup(columns::NODE_EDGE_COUNT)))?;
     while found.remaining() > 0 {
         let mut row = found.next()?;
         let need = NEEDS[row.flags as usize % NEEDS.len()];
@@ -246,7 +243,7 @@ pub fn settle(sizes: &Sizes, scratch: &Scratch, context: &Context<'_>) -> Result
     }
     rows.finish()?;
     scratch.discard(FOUND);
-    Ok(())
+    Ok(plan.spilled_bytes())
 }
 
 #[cfg(test)]

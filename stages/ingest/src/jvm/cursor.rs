@@ -1,6 +1,6 @@
 //! A place in the content, front to back: pieces of it without copying, and large parts passed over.
 
-use crate::source::{Identity, Source};
+use heaplake_input::source::{Identity, Source};
 use heaplake_kit::{Context, InputError, StageError};
 
 /// Longest piece that can be had at once. What is longer is taken in parts.

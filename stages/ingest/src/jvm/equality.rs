@@ -3,11 +3,8 @@
 //! * Computes: for each object its value and the slots whose targets are looked into. The value is the class, every
 //!   primitive field bit by bit, the elements of an array of primitive values, the length of an array, and which references
 //!   are null. References to classes, class loaders and threads are compared by identity; so are addresses at which the
-//!   dump has no object. Those objects themselves, and what the root does not hold, are no duplicates of anything. Weak
-//!   referents are ordinary fields here.
-//! * Reads: the content of the dump, once more; classes; `node.{id,kind,class,preorder}`.
-//! * Writes: `equal.{value,degree}`, `equal.to` where references are to be looked into, `equal.limits` where the dump
-//!   leaves out elements, and where the records of objects begin.
+//!   dump has no object. Those objects themselves, and what is not reachable, are no duplicates of anything. Weak
+//!   referents are ordinary fields here. Limits are written only where the dump leaves out elements.
 //! * Resident memory: the index as in `link`; a bit per node; numbers of 4 bytes per node and one record per repeated value
 //!   (its primitive values, and a word per reference), where the budget allows, paged where not; the classes.
 //! * Passes over disk: the content twice, in order.
@@ -16,72 +13,95 @@
 //! * Determinism: order of the dump; hashes only propose, comparison decides.
 //! * Reference: none needed.
 
-use super::classes::Classes;
+use super::big_endian::id;
+use super::cursor::{Cursor, MOST_PIECE};
+use super::dump::{Dump, FIRST, HINT};
+use super::header::header;
 use super::kinds::node_kind;
-use super::link::lay_out;
-use super::records::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record, Records, Visitor, header, id};
-use super::{Dump, FIRST, HINT};
-use crate::index::Index;
-use crate::jvm::cursor::{Cursor, MOST_PIECE};
-use crate::source::Source;
-use heaplake_kit::firsts::{Proposals, Records as Values};
-use heaplake_kit::{Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats};
+use super::layouts::Types;
+use super::record::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record};
+use super::records::{Records, Visitor};
+use super::types::{DESCRIPTORS, FIELDS, STATICS};
+use crate::index::{CHUNKS, Find, Index};
+use heaplake_input::source::Source;
+use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
+use heaplake_kit::dedup::{HashPass, Records as Values};
+use heaplake_kit::{
+    Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
+};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::run::Options;
-use heaplake_schemas::scratch::{self as columns, Column, STRINGS, limits};
+use heaplake_schemas::options::AnalysisOptions;
+use heaplake_schemas::scratch::{self as columns, Column, Per, STRINGS, documents, limits};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "equality of objects",
     version: 3,
-    bytes_per_node: 40,
-    bytes_per_edge: 0,
-    least_bits_per_node: 2,
-    least_fixed: 24 << 20,
-    scratch_per_node: 33,
-    scratch_per_edge: 4,
+    when: |setting| setting.duplicates(),
+    reads: &[
+        document(documents::FACTS),
+        Dump::DOCUMENT,
+        Dump::CONTENT,
+        column(DESCRIPTORS),
+        column(FIELDS),
+        column(STATICS),
+        column(columns::NODE_ID),
+        column(CHUNKS),
+        column(columns::NODE_KIND),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_PREORDER),
+        texts(STRINGS),
+    ],
+    writes: &[
+        column(columns::EQUAL_VALUE),
+        column(columns::EQUAL_DEGREE),
+        column(columns::EQUAL_TO).when(|setting| setting.analysis(AnalysisOptions::looks_into_references)),
+        column(columns::EQUAL_LIMITS).if_any(),
+        column(RECORDS),
+    ],
+    // Besides the index: numbers of proposed values, and of each repeated value its record.
+    arrays: &[&[Index::SIZE, per_node::<u32>(), per_node::<[u64; 4]>()]],
+    least: &[bits_per_node(2)],
+    fixed: 24 << 20,
+    // Hashes and lengths of records.
+    temporary: &[per_node::<[u32; 3]>(), per_node::<u32>()],
     passes: "input twice",
+    run,
+    ..Stage::NEW
 };
 
 /// Objects of these classes, or below them, are compared by identity.
 const OPAQUE: [&str; 3] = ["java.lang.Class", "java.lang.ClassLoader", "java.lang.Thread"];
 
 /// Where the record of each object begins in the content; 0 for what is compared by identity.
-pub(super) const RECORDS: Column<u64> = Column::new("jvm.record");
+pub(super) const RECORDS: Column<u64> = Column::of("jvm.record", Per::Node);
 
 /// Bytes of a long array that are read at a time; a multiple of a word.
 const PIECE: u64 = 1 << 14;
 
-/// Writes the equality graph.
-///
-/// # Errors
-/// [`StageError::Input`], [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let dump = Dump::load(scratch)?;
-    context.progress.begin(STAGE.name, 2 * dump.content_bytes);
-    let classes = lay_out(&dump, scratch, context)?;
-    let nodes = dump.facts.node_count;
-    let opaque = survey(&classes, nodes as usize, scratch, context)?;
-    let (index, spilled) = Index::build(FIRST, dump.unit, Proposals::bytes(nodes), scratch, context)?;
-    // The stage `link` has seen that addresses are unique.
-    let Ok(index) = index else {
-        let problem = "two objects have one address".to_owned();
-        return Err(StageError::Scratch { path: scratch.path(columns::NODE_ID), problem });
-    };
-    let looks = Looks { classes, index, opaque };
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let dump = Dump::load(job.scratch)?;
+    job.context.progress.begin(STAGE.name, 2 * dump.content_bytes);
+    let types = Types::load(&dump, job)?;
+    let nodes = job.facts()?.node_count;
+    let opaque = survey(&types, nodes as usize, job)?;
+    let index = Index::build_again(FIRST, dump.unit, HashPass::bytes(nodes), job)?;
+    let spilled_bytes = index.spilled_bytes();
+    let looks = Looks { types, index, opaque, nodes: nodes as u32 };
     let spilled_values = match dump.id_bytes {
-        4 => all::<4>(&dump, looks, scratch, context)?,
-        _ => all::<8>(&dump, looks, scratch, context)?,
+        4 => all::<4>(&dump, looks, job)?,
+        _ => all::<8>(&dump, looks, job)?,
     };
-    context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: spilled + spilled_values })
+    job.context.progress.end();
+    Ok(Stats { rows: nodes, spilled_bytes: spilled_bytes + spilled_values })
 }
 
 /// The objects that are compared by identity.
-fn survey(classes: &Classes, nodes: usize, scratch: &Scratch, context: &Context<'_>) -> Result<Bitset, StageError> {
-    let strings = heaplake_kit::StringTable::open(scratch, STRINGS)?;
-    let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| classes.named(name, &strings)).collect();
-    let special: BudgetVec<bool> = classes.extending(&tops, context)?;
+fn survey(types: &Types, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let tops: Vec<usize> = OPAQUE.iter().filter_map(|name| types.named(name, &strings)).collect();
+    let special: BudgetVec<bool> = types.extending(&tops, context)?;
     let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut of = ColumnReader::open(scratch, columns::NODE_CLASS)?;
@@ -100,9 +120,10 @@ fn survey(classes: &Classes, nodes: usize, scratch: &Scratch, context: &Context<
 
 /// What references are looked up in.
 struct Looks {
-    classes: Classes,
+    types: Types,
     index: Index,
     opaque: Bitset,
+    nodes: u32,
 }
 
 /// What a reference means for the equality of its source.
@@ -131,29 +152,24 @@ impl Looks {
 }
 
 /// Goes through the objects twice; gives the bytes that were spilled.
-fn all<const ID: usize>(
-    dump: &Dump,
-    mut looks: Looks,
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<u64, StageError> {
-    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
-    let nodes = dump.facts.node_count as u32;
+fn all<const ID: usize>(dump: &Dump, mut looks: Looks, job: &Job<'_>) -> Result<u64, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let looks_into_references = job.setting.looks_into_references();
     let slots = Slots {
         degrees: ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?,
-        to: options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?,
+        to: looks_into_references.then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?,
         missing: ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?,
         any_missing: false,
         records: ColumnWriter::create(scratch, RECORDS)?,
     };
-    let proposals = Proposals::new(nodes, scratch, &context.budget)?;
-    let (proposals, slots) = each::<ID, _, _>(dump, &mut looks, proposals, slots, context)?;
+    let hashes = HashPass::new(looks.nodes, scratch, &context.budget)?;
+    let (hashes, slots) = each::<ID, _, _>(dump, &mut looks, hashes, slots, context)?;
     slots.finish(scratch)?;
-    let firsts = proposals.finish(0, context)?;
+    let verify = hashes.finish(0, context)?;
     let values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
-    let (firsts, values) = each::<ID, _, _>(dump, &mut looks, firsts, values, context)?;
+    let (verify, values) = each::<ID, _, _>(dump, &mut looks, verify, values, context)?;
     values.finish()?;
-    Ok(firsts.spilled_bytes())
+    Ok(verify.spilled_bytes())
 }
 
 /// Goes through the objects once.
@@ -164,7 +180,7 @@ fn each<const ID: usize, V: Values, O: Outcome>(
     outcome: O,
     context: &Context<'_>,
 ) -> Result<(V, O), StageError> {
-    let nodes = dump.facts.node_count as u32;
+    let nodes = looks.nodes;
     let mut objects = Objects { looks, values, outcome, node: 0, nodes, degree: 0 };
     (0..FIRST).try_for_each(|_| objects.identity())?;
     let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
@@ -306,7 +322,7 @@ impl<V: Values, O: Outcome> Objects<'_, V, O> {
 
 impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
     fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        let position = self.looks.classes.position(class).filter(|_| length as usize <= MOST_PIECE);
+        let position = self.looks.types.position(class).filter(|_| length as usize <= MOST_PIECE);
         let Some(position) = position else {
             records.cursor.skip(length.into())?;
             return self.identity();
@@ -315,13 +331,13 @@ impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
             records.cursor.skip(length.into())?;
             return self.identity();
         }
-        let layout = *self.looks.classes.layout(position);
+        let layout = *self.looks.types.layout(position);
         let body = records.cursor.take(length as usize)?;
         self.values.word(u64::from(INSTANCE) << 32 | u64::from(length))?;
         self.values.word(class)?;
         let mut end = 0;
-        for i in 0..self.looks.classes.slots(&layout).len() {
-            let at = self.looks.classes.slots(&layout)[i].at as usize;
+        for i in 0..self.looks.types.slots(&layout).len() {
+            let at = self.looks.types.slots(&layout)[i].at as usize;
             if at + ID > body.len() {
                 break;
             }

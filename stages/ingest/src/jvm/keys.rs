@@ -1,12 +1,10 @@
 //! What classes are called, and what tells those of one name apart.
 
-use super::classes::Classes;
+use super::layouts::{Position, Types};
 use super::origins::Origins;
-use crate::index::{Index, Word};
+use crate::index::Find;
 use crate::names::Names;
-use heaplake_kit::{
-    ColumnMap, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError, StringTable, StringWriter,
-};
+use heaplake_kit::{ColumnMap, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
@@ -36,50 +34,57 @@ pub const MORE: usize = NAMES.len();
 #[derive(Clone, Copy, Debug)]
 pub struct Ids {
     /// Classes of the dump, which come first.
-    classes: u32,
+    types: u32,
 }
 
 impl Ids {
     /// Of a dump with so many classes.
     #[must_use]
-    pub fn new(classes: usize) -> Self {
-        Self { classes: classes as u32 }
+    pub fn new(types: usize) -> Self {
+        Self { types: types as u32 }
+    }
+
+    /// Of a class of the dump.
+    #[inline]
+    #[must_use]
+    pub fn of(class: Position) -> ClassId {
+        ClassId(class as u32)
     }
 
     /// Of the root.
     #[must_use]
     pub fn root(self) -> ClassId {
-        ClassId(self.classes)
+        ClassId(self.types)
     }
 
     /// Of the boot loader, where there is no `java.lang.ClassLoader`.
     #[must_use]
     pub fn boot_loader(self) -> ClassId {
-        ClassId(self.classes + 1)
+        ClassId(self.types + 1)
     }
 
     /// Of instances of a missing class.
     #[must_use]
     pub fn instance(self) -> ClassId {
-        ClassId(self.classes + 2)
+        ClassId(self.types + 2)
     }
 
     /// Of arrays of references of a missing class.
     #[must_use]
     pub fn object_array(self) -> ClassId {
-        ClassId(self.classes + 3)
+        ClassId(self.types + 3)
     }
 
     /// Of arrays of a primitive type whose class is missing.
     #[must_use]
     pub fn primitive_array(self, element: u8) -> ClassId {
-        ClassId(self.classes + u32::from(element))
+        ClassId(self.types + u32::from(element))
     }
 
     /// Of classes, where there is no `java.lang.Class`.
     #[must_use]
     pub fn class(self) -> ClassId {
-        ClassId(self.classes + 12)
+        ClassId(self.types + 12)
     }
 }
 
@@ -90,19 +95,19 @@ impl Ids {
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`].
-pub fn write<W: ReadAt<Word>, L: ReadAt<u32>>(
-    classes: &Classes,
-    index: &mut Index<W, L>,
+pub fn write(
+    types: &Types,
+    index: &mut impl Find,
     names: &mut Names,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<u64, StageError> {
-    let loaders = Loaders::find(classes, index, scratch, context)?;
+    let loaders = Loaders::find(types, index, scratch, context)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut name_of = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
     let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
     let mut origins = Origins::create(scratch, context)?;
-    for class in classes.classes.iter() {
+    for class in types.descriptors.iter() {
         name_of.push(class.name)?;
         let loader = if class.loader == 0 { None } else { Some(loaders.class[&class.loader]) };
         origins.class(class.node, class.name, loader, &strings, names)?;
@@ -139,22 +144,22 @@ struct Loaders {
 }
 
 impl Loaders {
-    fn find<W: ReadAt<Word>, L: ReadAt<u32>>(
-        classes: &Classes,
-        index: &mut Index<W, L>,
+    fn find(
+        types: &Types,
+        index: &mut impl Find,
         scratch: &Scratch,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
-        let _reservation = context.budget.reserve("class loaders", 80 * classes.classes.len() as u64)?;
-        let class_of = ColumnMap::open(scratch, columns::NODE_CLASS, None)?;
+        let _reservation = context.budget.reserve("class loaders", 80 * types.descriptors.len() as u64)?;
+        let class_of = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
         let (mut class, mut alike) = (FxHashMap::default(), FxHashMap::default());
-        for loaded in classes.classes.iter().filter(|class| class.loader != 0) {
+        for loaded in types.descriptors.iter().filter(|class| class.loader != 0) {
             let loader = match class.get(&loaded.loader) {
                 Some(&name) => name,
                 None => {
                     let node = index.find(loaded.loader)?;
                     let its_class = node.and_then(|node| class_of[..].get(node.index()).copied());
-                    let name = its_class.and_then(|id| classes.classes[..].get(id.index())).map(|class| class.name);
+                    let name = its_class.and_then(|id| types.descriptors[..].get(id.index())).map(|class| class.name);
                     let name = name.unwrap_or(StringId::NONE);
                     class.insert(loaded.loader, name);
                     name

@@ -4,7 +4,7 @@
 //!
 //! | stage | from | to |
 //! |---|---|---|
-//! | [`scan`] | the dump | names, classes, roots, stacks; address and place of every object |
+//! | [`scan`] | the dump | names, type descriptors, roots, stacks; address and place of every object |
 //! | [`link`] | the dump again | classes, sizes and edges of all objects, essential edges, in-degrees, distance seeds, threads, [`containers`] |
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
@@ -13,18 +13,29 @@
 //! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
 //! are those of Eclipse MAT, object for object.
 
-pub mod classes;
+pub mod big_endian;
 pub mod containers;
+mod content;
 pub mod cursor;
+pub mod dump;
 pub mod equality;
+pub mod header;
+mod heap;
 pub mod keys;
 pub mod kinds;
+pub mod labels;
+pub mod layouts;
 pub mod link;
 pub mod names;
 pub mod objects;
 pub mod origins;
+mod place;
 pub mod previews;
+mod recent;
+pub mod record;
 pub mod records;
+pub mod roles;
+pub mod root_kinds;
 pub mod roots;
 pub mod sample;
 pub mod scan;
@@ -32,98 +43,101 @@ pub mod sizes;
 pub mod special;
 pub mod spool;
 pub mod stacks;
+pub mod strings;
 pub mod texts;
 pub mod threads;
-pub mod ways;
+mod type_cache;
+pub mod types;
+pub mod value;
 
-use crate::output::Wanted;
-use heaplake_kit::{InputError, Scratch, StageError};
-use heaplake_schemas::scratch::{Facts, documents};
-use serde::{Deserialize, Serialize};
-use sizes::Sizes;
-use std::path::PathBuf;
+use crate::format::{Estimate, Format};
+use heaplake_input::source::Opened;
+use heaplake_kit::{Context, Stage, StageError};
 
-/// What errors in a dump advise.
-pub(crate) const HINT: &str =
-    "the dump is damaged or incomplete: take it again, or give --salvage to analyse what can be read";
+/// The format.
+pub struct Jvm;
 
-/// Nodes that no record of the dump stands for: the root, then the boot loader.
-pub const ROOT: u32 = 0;
-/// MAT's stand-in for the loader of the classes that have none, at address 0.
-pub const BOOT_LOADER: u32 = 1;
-/// The first node that a record stands for; the others follow in the order of the dump.
-pub const FIRST: u32 = 2;
-/// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
-pub const ROOT_ID: u64 = u64::MAX;
+impl Format for Jvm {
+    fn name(&self) -> &'static str {
+        "Java heap dump"
+    }
 
-/// What the user can choose about dumps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choices {
-    /// Whether weak, soft and phantom references hold what they refer to.
-    pub referents_hold: bool,
-    /// Whether a damaged dump is analysed as far as it can be read.
-    pub salvage: bool,
-    /// Whether the table of nodes is written.
-    pub nodes: bool,
-    /// Whether the table of edges is written.
-    pub edges: bool,
-    /// Whether it is asked how essential edges are called.
-    #[serde(default)]
-    pub ways: bool,
-}
+    fn recognises(&self, beginning: &[u8]) -> bool {
+        beginning.starts_with(header::MAGIC)
+    }
 
-impl Choices {
-    /// The tables among them.
-    #[must_use]
-    pub fn wanted(self) -> Wanted {
-        Wanted { nodes: self.nodes, edges: self.edges, ways: self.ways }
+    fn endings(&self) -> &'static [&'static str] {
+        &[".hprof"]
+    }
+
+    fn follows_essential(&self) -> bool {
+        true
+    }
+
+    fn stages(&self) -> &'static [&'static Stage] {
+        &[&scan::STAGE, &link::STAGE, &texts::STAGE, &equality::STAGE, &previews::STAGE]
+    }
+
+    fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
+        sample::estimate(opened, context)
     }
 }
 
-/// A dump between its stages.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Dump {
-    /// How messages call it.
-    pub name: String,
-    /// Where its content lies, decompressed.
-    pub content: PathBuf,
-    /// Bytes of the content.
-    pub content_bytes: u64,
-    /// Bytes of an id.
-    pub id_bytes: u8,
-    /// Layout of the heap.
-    pub sizes: Sizes,
-    /// What addresses are multiples of, as a power of two.
-    pub unit: u32,
-    /// What the user chose.
-    pub choices: Choices,
-    /// What later stages get to know.
-    pub facts: Facts,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_input::source::{Input, Source};
+    use heaplake_kit::access::Access;
+    use heaplake_kit::stage::{Handover, Silent};
+    use heaplake_kit::{Budget, Job, Scratch};
+    use heaplake_schemas::options::{AnalysisOptions, Options};
+    use heaplake_schemas::scratch::Facts;
+    use std::collections::BTreeSet;
+    use std::sync::atomic::AtomicBool;
 
-const DOCUMENT: &str = "jvm.json";
-
-impl Dump {
-    /// As the stage before left it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
-        scratch.read_document(DOCUMENT)
+    /// A dump of an array of one byte and a class at an address.
+    fn dump(class: u64) -> Vec<u8> {
+        let mut heap = [&[0x23][..], &0x1000u64.to_be_bytes(), &[0; 4], &1u32.to_be_bytes(), &[8, 42]].concat();
+        heap.extend([&[0x20][..], &class.to_be_bytes(), &[0; 4 + 6 * 8 + 4 + 3 * 2]].concat());
+        let head = [b"JAVA PROFILE 1.0.2\0", &8u32.to_be_bytes()[..], &[0; 8]].concat();
+        [&head[..], &[0x1c, 0, 0, 0, 0], &(heap.len() as u32).to_be_bytes(), &heap].concat()
     }
 
-    /// For the next stage, and the facts for those that know no format.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
-        scratch.write_document(DOCUMENT, self)?;
-        scratch.write_document(documents::FACTS, &self.facts)
+    /// Runs the stages up to the names of nodes, each with no other files than those that it declares.
+    fn analyse(bytes: &[u8], options: AnalysisOptions) -> Result<Facts, StageError> {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(64 << 20), threads: 1, progress: &Silent, cancel: &cancel };
+        let options = Options::Analysis(options);
+        let input = Handover::of(Opened { input: Input::Stdin, source: Source::of_bytes(bytes, 100) });
+        let all = |stage: &&'static Stage| stage.accesses().flat_map(Access::all_files).map(|file| file.name);
+        let every: BTreeSet<&str> = Jvm.stages().iter().flat_map(all).collect();
+        for stage in &Jvm.stages()[..3] {
+            let job = Job { input: &input, ..Job::on(&scratch, &context, &options) };
+            let mine: BTreeSet<&str> =
+                stage.accesses().flat_map(|access| access.files(&job.setting)).map(|file| file.name).collect();
+            let view = scratch.view(stage.name, every.difference(&mine).copied().collect());
+            (stage.run)(&Job { scratch: &view, ..job })?;
+            for access in stage.writes.iter().filter(|access| !access.is_optional()) {
+                access.files(&job.setting).for_each(|file| assert!(scratch.file(file.name).exists(), "{}", file.name));
+            }
+        }
+        assert_eq!(context.budget.used(), 0);
+        scratch.read_document(heaplake_schemas::scratch::documents::FACTS)
     }
 
-    /// An error of the dump at an offset.
-    pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
-        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
-        InputError { file, offset, expected, found, hint: HINT }.into()
+    #[test]
+    fn stages_declare_what_they_use() {
+        let facts = analyse(&dump(0x2000), AnalysisOptions::default()).unwrap();
+        assert_eq!((facts.node_count, facts.partial), (4, None));
+    }
+
+    #[test]
+    fn a_class_at_address_0_ends_a_damaged_dump() {
+        let error = analyse(&dump(0), AnalysisOptions::default()).unwrap_err().to_string();
+        assert!(error.ends_with("expected an object at some address, found one at 0 (after 1 objects)"), "{error}");
+        let facts = analyse(&dump(0), AnalysisOptions { salvage: true, ..AnalysisOptions::default() }).unwrap();
+        assert_eq!((facts.node_count, facts.partial.is_some()), (3, true));
     }
 }

@@ -3,21 +3,21 @@
 use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::scratch::{Column, StringColumns};
 
-/// The texts of the dump, as it writes them.
+/// The texts of the dump, as it has them.
 const TEXTS: StringColumns =
     StringColumns { bytes: Column::new("jvm.text.bytes"), start: Column::new("jvm.text.start") };
 
 /// Longest name that is kept, bytes: as long as names in class files get.
 const MOST_NAME: usize = (1 << 16) - 1;
 
-/// Takes the texts of a dump down.
+/// Writes the texts of a dump as they come.
 pub struct TextWriter {
     texts: StringWriter,
     by_id: BudgetVec<(u64, u32)>,
 }
 
 impl TextWriter {
-    /// None yet.
+    /// Begins without any.
     ///
     /// # Errors
     /// [`StageError::Io`].

@@ -1,37 +1,43 @@
 //! The objects of a dump, one after the other: class, size and edges of each.
 
-use super::classes::{Class, Position};
-use super::containers::Writer;
+use super::big_endian::id;
+use super::containers::ContainerWriter;
 use super::cursor::{Cursor, MOST_PIECE};
+use super::dump::{BOOT_LOADER, HINT};
+use super::header::header;
+use super::heap::Heap;
 use super::keys::Ids;
 use super::kinds::{EdgeNames, edge_kind, node_kind};
-use super::link::Heap;
-use super::records::{PrimitiveArray, Record, Records, Visitor, header, id, value};
+use super::layouts::Position;
+use super::record::{PrimitiveArray, Record};
+use super::records::{Records, Visitor};
 use super::roots::Roots;
-use super::texts::Strings;
-use super::{BOOT_LOADER, Dump, FIRST, HINT};
-use crate::index::{Index, Word};
-use crate::output::{Holding, Output};
-use crate::source::Source;
-use crate::ways::Way;
-use heaplake_kit::{BudgetVec, Context, ReadAt, StageError, WriteAt};
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use super::special::Text;
+use super::strings::StringsWriter;
+use super::type_cache::TypeCache;
+use super::types::TypeDescriptor;
+use super::value;
+use crate::index::Find;
+use crate::labels::Label;
+use crate::output::{EdgeCounts, Essential, Output};
+use heaplake_input::source::Source;
+use heaplake_kit::{BudgetVec, StageError, WriteAt};
+use heaplake_schemas::ids::{NodeId, StringId};
 
 /// Does the second pass.
-pub(super) struct Linker<'a, W, L, D> {
+pub(super) struct Linker<'a, I, D> {
     heap: &'a Heap<'a>,
-    dump: &'a Dump,
-    index: Index<W, L>,
+    index: I,
     output: Output<D>,
     roots: &'a Roots,
     names: Names,
-    /// Whether the root holds each class.
+    /// Whether an edge from the root leads to each class.
     rooted: BudgetVec<bool>,
-    cache: Cache,
+    cache: TypeCache,
     ids: Ids,
-    strings: Strings,
-    /// Where rules of findings look at collections.
-    containers: Option<Writer>,
+    strings: StringsWriter,
+    /// Where rules of findings look at containers.
+    containers: Option<ContainerWriter>,
     /// The strings that are the names of the threads so far.
     thread_names: BudgetVec<NodeId>,
     /// The next local of a thread.
@@ -40,7 +46,7 @@ pub(super) struct Linker<'a, W, L, D> {
     class: Position,
 }
 
-/// What edges are called.
+/// Names of edges.
 pub(super) struct Names {
     /// The kinds of roots.
     pub roots: Vec<StringId>,
@@ -51,44 +57,44 @@ pub(super) struct Names {
 }
 
 /// What is left of it.
-pub(super) struct Linked<W, L> {
-    /// Number of edges.
-    pub edges: u64,
-    /// Number of those that are written as holding.
-    pub holding: u64,
+pub(super) struct Linked<I> {
+    /// How many edges there are.
+    pub edges: EdgeCounts,
     /// The index.
-    pub index: Index<W, L>,
+    pub index: I,
     /// The strings that are the names of the threads.
     pub thread_names: BudgetVec<NodeId>,
 }
 
-impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
-    /// Prepares the pass. `rooted` says of each class whether the root holds it.
+impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
+    /// Prepares the pass.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// [`StageError::Io`], [`StageError::Budget`].
     pub(super) fn create(
         heap: &'a Heap<'a>,
-        dump: &'a Dump,
-        index: Index<W, L>,
+        index: I,
         output: Output<D>,
         roots: &'a Roots,
         names: Names,
-        rooted: BudgetVec<bool>,
     ) -> Result<Self, StageError> {
+        let types = &heap.types.descriptors;
+        let mut rooted = heap.job.context.budget.filled("rooted classes", types.len(), false)?;
+        for (class, rooted) in types.iter().zip(rooted.iter_mut()) {
+            *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();
+        }
         Ok(Self {
             heap,
-            dump,
             index,
             output,
             roots,
             names,
             rooted,
-            cache: Cache::new(),
-            ids: Ids::new(heap.classes.classes.len()),
-            strings: Strings::create(heap.scratch)?,
-            containers: if heap.containers.is_some() { Some(Writer::create(heap.scratch)?) } else { None },
-            thread_names: heap.context.budget.growing("names of threads"),
+            cache: TypeCache::new(),
+            ids: Ids::new(types.len()),
+            strings: StringsWriter::create(heap.job.scratch)?,
+            containers: if heap.containers.is_some() { Some(ContainerWriter::create(heap.job.scratch)?) } else { None },
+            thread_names: heap.job.context.budget.growing("names of threads"),
             local: 0,
             class: 0,
         })
@@ -98,35 +104,39 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
     ///
     /// # Errors
     /// [`StageError::Input`], [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-    pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<W, L>, StageError> {
+    pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
         self.root::<EDGES>()?;
         self.boot_loader::<EDGES>()?;
-        let source = Source::raw(&self.dump.content, &self.dump.name)?;
-        let mut cursor = Cursor::new(source, self.heap.context, HINT);
+        let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?;
+        let mut cursor = Cursor::new(source, self.heap.job.context, HINT);
         header(&mut cursor)?;
-        let mut records = Records::<ID>::new(cursor, self.dump.content_bytes);
-        let nodes = self.dump.facts.node_count as u32;
-        let mut objects = Objects::<W, L, D, EDGES> { linker: self, nodes };
+        let mut records = Records::<ID>::new(cursor, self.heap.dump.content_bytes);
+        let nodes = self.heap.nodes as u32;
+        let mut objects = Objects::<I, D, EDGES> { linker: self, nodes };
         records.visit(&mut objects)?;
         let Objects { linker, .. } = objects;
         if linker.output.node().0 < nodes {
             let offset = records.cursor.offset();
-            return Err(linker.dump.error(offset, "the objects that the first pass found", "the end of the content"));
+            return Err(linker.heap.dump.error(
+                offset,
+                "the objects that the first pass found",
+                "the end of the content",
+            ));
         }
         let Self { strings, containers, output, heap, index, thread_names, .. } = linker;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
-        let (edges, holding) = output.finish(heap.scratch)?;
-        Ok(Linked { edges, holding, index, thread_names })
+        let edges = output.finish(heap.job.scratch)?;
+        Ok(Linked { edges, index, thread_names })
     }
 
-    /// The root, which holds the roots of the dump.
+    /// The root, whose edges lead to the roots of the dump.
     fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         for edge in self.roots.edges.iter() {
             let name = self.names.roots[edge.kind as usize].0;
-            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Holding::Yes, Way::Unnamed))?;
+            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Essential::Yes, Label::Unnamed))?;
         }
         self.output.end(node_kind::ROOT, self.ids.root(), 0)
     }
@@ -134,7 +144,7 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
     /// What stands for the loader of classes that have none.
     fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
-            Some(class) => (Ids::of(class), self.heap.classes.layout(class).size),
+            Some(class) => (Ids::of(class), self.heap.types.layout(class).size),
             // Nothing is known of its fields.
             None => (self.ids.boot_loader(), 0),
         };
@@ -145,8 +155,13 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
     #[inline]
     fn class_edge<const EDGES: bool>(&mut self, class: Option<Position>) -> Result<(), StageError> {
         let Some(class) = class else { return Ok(()) };
-        let holding = if self.rooted[class] { Holding::Implied } else { Holding::Yes };
-        self.output.edge::<EDGES>(self.heap.classes.classes[class].node, edge_kind::CLASS, || 0, (holding, Way::Class))
+        let essential = if self.rooted[class] { Essential::Implied } else { Essential::Yes };
+        self.output.edge::<EDGES>(
+            self.heap.types.descriptors[class].node,
+            edge_kind::CLASS,
+            || 0,
+            (essential, Label::Class),
+        )
     }
 
     #[inline]
@@ -156,21 +171,21 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         length: u32,
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
-        let classes = &self.heap.classes;
-        let Some(class) = self.cache.position(class, |id| classes.position(id)) else {
+        let types = &self.heap.types;
+        let Some(class) = self.cache.position(class, |id| types.position(id)) else {
             return self.instance_of_nothing::<ID, EDGES>(class, length, records);
         };
-        let layout = classes.layout(class);
-        if layout.body != length && !self.dump.choices.salvage {
+        let layout = types.layout(class);
+        if layout.body != length && !self.heap.job.analysis().salvage {
             let expected = format!("an instance with {} bytes of fields, as its class says", layout.body);
-            return Err(self.dump.error(records.start(), expected, length.to_string()));
+            return Err(self.heap.dump.error(records.start(), expected, length.to_string()));
         }
         if length as usize > MOST_PIECE {
             return self.instance_of_nothing::<ID, EDGES>(0, length, records);
         }
         let body = records.cursor.take(length as usize)?;
         self.class_edge::<EDGES>(Some(class))?;
-        for (position, slot) in classes.slots(layout).iter().enumerate() {
+        for (position, slot) in types.slots(layout).iter().enumerate() {
             let at = slot.at as usize;
             // Only a damaged dump has instances that are too short for their fields.
             if at + ID > body.len() {
@@ -181,34 +196,44 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
                 continue;
             }
             if let Some(to) = self.index.find(address)? {
-                let holding = if slot.holds() { Holding::Yes } else { Holding::No };
-                let name = || classes.fields[slot.field()].name.0;
-                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, (holding, Way::Slot(position)))?;
+                let essential = if slot.is_essential() { Essential::Yes } else { Essential::No };
+                let name = || types.fields[slot.field()].name.0;
+                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, (essential, Label::Slot(position)))?;
             }
         }
-        match self.heap.special.string {
-            Some(string) if string.class == class => {
-                let value = string.value as usize;
-                if value + ID <= body.len()
-                    && let Some(array) = self.index.find(id::<ID>(body, value))?
-                {
-                    let coder = string.coder.and_then(|at| body.get(at as usize)).copied();
-                    self.strings.push(self.output.node(), array, coder)?;
-                }
-            }
-            _ => {}
+        if let Some(string) = self.heap.special.string.filter(|string| string.class == class) {
+            self.string::<ID>(string, body)?;
         }
         if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
             writer.instance::<ID>(containers, class, self.output.node(), body, &mut self.index)?;
         }
         if self.is_thread() {
-            let field = self.heap.special.thread_name;
-            let at = field.and_then(|field| classes.reference(class, field)).map(|at| at as usize);
-            let address = at.filter(|at| at + ID <= body.len()).map_or(0, |at| id::<ID>(body, at));
-            let name = self.index.find(address)?;
+            let name = self.thread_name::<ID>(class, body)?;
             self.thread::<EDGES>(name)?;
         }
         self.output.end(node_kind::INSTANCE, Ids::of(class), layout.size)
+    }
+
+    /// Notes a string with these fields, and the array of its text.
+    #[inline]
+    fn string<const ID: usize>(&mut self, string: Text, body: &[u8]) -> Result<(), StageError> {
+        let value = string.value as usize;
+        if value + ID <= body.len()
+            && let Some(array) = self.index.find(id::<ID>(body, value))?
+        {
+            let coder = string.coder.and_then(|at| body.get(at as usize)).copied();
+            self.strings.push(self.output.node(), array, coder)?;
+        }
+        Ok(())
+    }
+
+    /// The string that is the name of a thread with these fields.
+    #[cold]
+    fn thread_name<const ID: usize>(&mut self, class: Position, body: &[u8]) -> Result<Option<NodeId>, StageError> {
+        let field = self.heap.special.thread_name;
+        let at = field.and_then(|field| self.heap.types.reference(class, field)).map(|at| at as usize);
+        let address = at.filter(|at| at + ID <= body.len()).map_or(0, |at| id::<ID>(body, at));
+        Ok(self.index.find(address)?)
     }
 
     /// An instance of which only the length is known.
@@ -224,16 +249,16 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
-        let sizes = &self.dump.sizes;
+        let sizes = &self.heap.dump.sizes;
         self.output.end(node_kind::INSTANCE, self.ids.instance(), sizes.aligned(sizes.header() + u64::from(length)))
     }
 
     /// An object whose class the dump does not hold.
     fn missing(&self, class: u64, offset: u64) -> Result<(), StageError> {
-        if self.dump.choices.salvage {
+        if self.heap.job.analysis().salvage {
             return Ok(());
         }
-        Err(self.dump.error(offset, "an object of a class that the dump holds", format!("one of {class:#x}")))
+        Err(self.heap.dump.error(offset, "an object of a class that the dump holds", format!("one of {class:#x}")))
     }
 
     fn array<const ID: usize, const EDGES: bool>(
@@ -242,8 +267,8 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         length: u32,
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
-        let classes = &self.heap.classes;
-        let class = match self.cache.position(class, |id| classes.position(id)) {
+        let types = &self.heap.types;
+        let class = match self.cache.position(class, |id| types.position(id)) {
             Some(class) => Some(class),
             None => self.missing(class, records.start()).map(|()| None)?,
         };
@@ -256,7 +281,7 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
                 if address != 0
                     && let Some(to) = self.index.find(address)?
                 {
-                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, (Holding::Yes, Way::Element))?;
+                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, (Essential::Yes, Label::Element))?;
                 }
                 number += 1;
             }
@@ -265,7 +290,7 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
-        let size = self.dump.sizes.array(u64::from(length) * self.dump.sizes.reference);
+        let size = self.heap.dump.sizes.array(u64::from(length) * self.heap.dump.sizes.reference);
         let class = class.map_or(self.ids.object_array(), Ids::of);
         self.output.end(node_kind::OBJECT_ARRAY, class, size)
     }
@@ -284,41 +309,41 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         // The first pass has seen that the type has a width.
         let bytes = u64::from(length) * value::width(element, ID).unwrap_or(1) as u64;
         let id = class.map_or(self.ids.primitive_array(element), Ids::of);
-        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.dump.sizes.array(bytes))
+        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.heap.dump.sizes.array(bytes))
     }
 
     fn class<const EDGES: bool>(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
-        let classes = &self.heap.classes;
-        let Some(class) = classes.classes[..].get(self.class).filter(|class| class.id == id) else {
-            return Err(self.dump.error(offset, "the class that the first pass found", format!("{id:#x}")));
+        let types = &self.heap.types;
+        let Some(class) = types.descriptors[..].get(self.class).filter(|class| class.id == id) else {
+            return Err(self.heap.dump.error(offset, "the class that the first pass found", format!("{id:#x}")));
         };
         self.class += 1;
-        let Class { superclass, loader, first_static, statics, .. } = *class;
+        let TypeDescriptor { superclass, loader, first_static, statics, .. } = *class;
         self.class_edge::<EDGES>(self.heap.special.class)?;
-        let (superclass_way, loader_way) =
-            (Way::Named(self.names.pseudo.superclass.0), Way::Named(self.names.pseudo.loader.0));
-        if let Some(superclass) = classes.position(superclass) {
-            let to = classes.classes[superclass].node;
-            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Holding::Yes, superclass_way))?;
+        let (superclass_label, loader_label) =
+            (Label::Named(self.names.pseudo.superclass.0), Label::Named(self.names.pseudo.loader.0));
+        if let Some(superclass) = types.position(superclass) {
+            let to = types.descriptors[superclass].node;
+            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Essential::Yes, superclass_label))?;
         }
         let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.index.find(loader)? };
         if let Some(loader) = loader {
-            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Holding::Yes, loader_way))?;
+            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Essential::Yes, loader_label))?;
         }
         for position in first_static as usize..(first_static + statics) as usize {
-            let field = &classes.statics[position];
+            let field = &types.statics[position];
             if field.value != 0
                 && let Some(to) = self.index.find(field.value)?
             {
-                let way = self.names.statics[..].get(position).map_or(Way::Unnamed, |&name| Way::Named(name));
-                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Holding::Yes, way))?;
+                let label = self.names.statics[..].get(position).map_or(Label::Unnamed, |&name| Label::Named(name));
+                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Essential::Yes, label))?;
             }
         }
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
         let id = self.heap.special.class.map_or(self.ids.class(), Ids::of);
-        self.output.end(node_kind::CLASS, id, classes.static_size(class, &self.dump.sizes))
+        self.output.end(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
     }
 
     /// Whether the node at hand is a thread.
@@ -338,22 +363,21 @@ impl<'a, W: ReadAt<Word>, L: ReadAt<u32>, D: WriteAt<u8>> Linker<'a, W, L, D> {
         while let Some(local) = self.roots.locals[..].get(self.local).filter(|local| local.thread == node) {
             self.local += 1;
             let frame = local.frame.get().unwrap_or(self.names.roots[local.kind as usize].0);
-            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Holding::Yes, Way::Named(frame)))?;
+            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Essential::Yes, Label::Named(frame)))?;
         }
         Ok(())
     }
 }
 
 /// The linker, with or without a table of edges, going through so many nodes.
-struct Objects<'a, W, L, D, const EDGES: bool> {
-    linker: Linker<'a, W, L, D>,
+struct Objects<'a, I, D, const EDGES: bool> {
+    linker: Linker<'a, I, D>,
     nodes: u32,
 }
 
-impl<W, L, D, const ID: usize, const EDGES: bool> Visitor<ID> for Objects<'_, W, L, D, EDGES>
+impl<I, D, const ID: usize, const EDGES: bool> Visitor<ID> for Objects<'_, I, D, EDGES>
 where
-    W: ReadAt<Word>,
-    L: ReadAt<u32>,
+    I: Find,
     D: WriteAt<u8>,
 {
     #[inline]
@@ -391,88 +415,5 @@ where
 
     fn is_done(&self) -> bool {
         self.linker.output.node().0 >= self.nodes
-    }
-}
-
-/// Where the record of a node begins. Goes through the dump up to it, so it is for errors.
-///
-/// # Errors
-/// [`StageError::Input`], [`StageError::Io`], [`StageError::Cancelled`].
-pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
-    fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
-        let mut records = Records::<ID>::new(cursor, dump.content_bytes);
-        records.visit(&mut Until { left: node.0 + 1 - FIRST })?;
-        Ok(records.start())
-    }
-    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
-    header(&mut cursor)?;
-    if dump.id_bytes == 4 { of::<4>(cursor, dump, node) } else { of::<8>(cursor, dump, node) }
-}
-
-/// Passes over so many objects.
-struct Until {
-    left: u32,
-}
-
-impl<const ID: usize> Visitor<ID> for Until {
-    fn instance(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.left -= 1;
-        records.cursor.skip(length.into())
-    }
-
-    fn object_array(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.left -= 1;
-        records.cursor.skip(u64::from(length) * ID as u64)
-    }
-
-    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.left -= 1;
-        records.cursor.skip(array.bytes)
-    }
-
-    fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        self.left -= u32::from(matches!(record, Record::Class { .. }));
-        records.skip(&record)
-    }
-
-    fn is_done(&self) -> bool {
-        self.left == 0
-    }
-}
-
-/// Positions of the classes that were looked up last.
-struct Cache {
-    entries: Vec<(u64, u32)>,
-}
-
-/// Entries, as a power of two.
-const CACHE: u32 = 12;
-
-impl Cache {
-    fn new() -> Self {
-        Self { entries: vec![(0, u32::MAX); 1 << CACHE] }
-    }
-
-    /// Position of the class at an address, which `find` knows.
-    #[inline]
-    fn position(&mut self, id: u64, find: impl FnOnce(u64) -> Option<Position>) -> Option<Position> {
-        // Fibonacci hashing: addresses have patterns.
-        let entry = &mut self.entries[(id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE)) as usize];
-        if entry.0 != id {
-            *entry = (id, find(id).map_or(u32::MAX, |position| position as u32));
-        }
-        if entry.1 == u32::MAX { None } else { Some(entry.1 as usize) }
-    }
-}
-
-/// The first node that a record stands for comes after the two that none does.
-const _: () = assert!(FIRST == BOOT_LOADER + 1);
-
-impl Ids {
-    /// Of a class of the dump.
-    #[inline]
-    #[must_use]
-    pub fn of(class: Position) -> ClassId {
-        ClassId(class as u32)
     }
 }

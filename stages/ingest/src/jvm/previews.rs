@@ -3,10 +3,8 @@
 //! * Computes: for the first member of each of the [`MOST`] sets that waste most a short text: that of a string, the first
 //!   fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), the text of an array of
 //!   bytes or characters that is one. Of the other sets only strings have one.
-//! * Reads: `set.row`; the dump, where the objects lie; the places of their records; classes;
-//!   `node.{id,name,class}`, names of classes, strings.
-//! * Writes: `set.preview`.
-//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; the texts, some 100 bytes for each
+//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; some of the columns of nodes are mapped
+//!   and not counted, and let go of now and then; the texts, some 100 bytes for each
 //!   of those sets; some pages of the content.
 //! * Passes over disk: one over the sets and addresses; the dump at random, in its order.
 //! * Worst case: linear in the sets.
@@ -14,38 +12,48 @@
 //! * Determinism: order of the sets.
 //! * Reference: none needed.
 
-use super::classes::{Class, Classes, Position};
+use super::big_endian::{id, u32_at};
+use super::content::Content;
+use super::dump::{Dump, FIRST};
 use super::equality::RECORDS;
-use super::link::lay_out;
-use super::records::{INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY, id, u32_at, value};
-use super::texts::Content;
-use super::{Dump, FIRST};
-use crate::index::Index;
-use heaplake_kit::{
-    ColumnMap, ColumnReader, Context, Scratch, StageError, StageInfo, Stats, StringTable, StringWriter,
-};
+use super::layouts::{Position, Types};
+use super::record::{INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY};
+use super::types::{DESCRIPTORS, FIELDS as TYPE_FIELDS, STATICS, TypeDescriptor};
+use super::value;
+use crate::index::{CHUNKS, Find, Index};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{ColumnMap, ColumnReader, Job, Stage, StageError, Stats, StringTable, StringWriter};
+use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
 use std::fmt::Write;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "previews of objects",
-    version: 1,
-    bytes_per_node: 2,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 32 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.duplicates(),
+    reads: &[
+        Dump::DOCUMENT,
+        Dump::CONTENT,
+        column(DESCRIPTORS),
+        column(TYPE_FIELDS),
+        column(STATICS),
+        column(columns::NODE_ID),
+        column(CHUNKS),
+        column(columns::NODE_NAME),
+        column(columns::NODE_CLASS),
+        column(columns::CLASS_NAME),
+        column(RECORDS),
+        column(columns::SET_ROW),
+        texts(STRINGS),
+    ],
+    writes: &[texts(SET_PREVIEWS)],
+    arrays: &[&[Index::SIZE]],
+    fixed: 32 << 20,
     passes: "sets and addresses once; first members at random",
+    run,
+    ..Stage::NEW
 };
-
-/// Files that this stage reads, though others that could remove them are done by then.
-pub const READS: [&str; 1] = [super::spool::CONTENT];
-
-/// Files that nobody reads when this stage is done.
-pub const RELEASES: [&str; 2] = [super::spool::CONTENT, RECORDS.name];
 
 /// Sets that have a preview.
 const MOST: u64 = 1 << 16;
@@ -64,52 +72,14 @@ const LEVELS: usize = 64;
 /// Classes of which the objects are shown by their only field.
 const BOXES: [&str; 8] = ["Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short"];
 
-/// Writes the previews.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let dump = Dump::load(scratch)?;
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let count = rows.remaining();
     context.progress.begin(STAGE.name, count);
-    let classes = lay_out(&dump, scratch, context)?;
-    let (index, spilled_bytes) = Index::build(FIRST, dump.unit, 0, scratch, context)?;
-    // The stage `link` has seen that addresses are unique.
-    let Ok(index) = index else {
-        let problem = "two objects have one address".to_owned();
-        return Err(StageError::Scratch { path: scratch.path(columns::NODE_ID), problem });
-    };
-    let mut viewer = Viewer {
-        content: Content::open(&dump, context)?,
-        classes,
-        index,
-        id_bytes: dump.id_bytes.into(),
-        strings: StringTable::open(scratch, STRINGS)?,
-        names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-        class: ColumnMap::open(scratch, columns::NODE_CLASS, None)?,
-        class_names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-        records: ColumnMap::open(scratch, RECORDS, None)?,
-    };
-    // In the order of the dump; the sets are in that of the bytes that they waste.
-    let mut first = Vec::with_capacity(count.min(MOST) as usize);
-    let mut held = context.budget.reserve("previews", count.min(MOST) * 40)?;
-    for set in 0..count.min(MOST) as u32 {
-        first.push((rows.next()?.example, set));
-    }
-    first.sort_unstable();
-    let mut texts = vec![String::new(); first.len()];
-    for (number, &(node, set)) in (0u64..).zip(&first) {
-        let text = viewer.node(node)?;
-        held.grow(text.len() as u64)?;
-        texts[set as usize] = text;
-        if number % (1 << 12) == 0 && number > 0 {
-            context.step(1 << 12)?;
-            viewer.release();
-        }
-    }
+    let mut viewer = Viewer::open(job)?;
     let mut writer = StringWriter::create(scratch, SET_PREVIEWS)?;
-    texts.iter().try_for_each(|text| writer.push(text.as_bytes()))?;
+    shown(&mut viewer, &mut rows, &mut writer, job)?;
     while rows.remaining() > 0 {
         let text = viewer.text_of(rows.next()?.example, LONG).unwrap_or_default();
         writer.push(text.as_bytes())?;
@@ -120,7 +90,35 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     }
     writer.finish()?;
     context.progress.end();
-    Ok(Stats { rows: count, spilled_bytes })
+    Ok(Stats { rows: count, spilled_bytes: viewer.index.spilled_bytes() })
+}
+
+/// Writes the previews of the first sets, which are those that waste most.
+fn shown(
+    viewer: &mut Viewer,
+    rows: &mut ColumnReader<SetRow>,
+    writer: &mut StringWriter,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
+    let count = rows.remaining().min(MOST);
+    // In the order of the dump; the sets are in that of the bytes that they waste.
+    let mut held = job.context.budget.reserve("previews", count * 40)?;
+    let mut first = Vec::with_capacity(count as usize);
+    for set in 0..count as u32 {
+        first.push((rows.next()?.example, set));
+    }
+    first.sort_unstable();
+    let mut texts = vec![String::new(); first.len()];
+    for (number, &(node, set)) in (0u64..).zip(&first) {
+        let text = viewer.node(node)?;
+        held.grow(text.len() as u64)?;
+        texts[set as usize] = text;
+        if number % (1 << 12) == 0 && number > 0 {
+            job.context.step(1 << 12)?;
+            viewer.release();
+        }
+    }
+    texts.iter().try_for_each(|text| writer.push(text.as_bytes()))
 }
 
 /// What the head of an object's record says, its place apart.
@@ -168,7 +166,7 @@ fn head<const ID: usize>(content: &mut Content, offset: u64) -> Result<Head, Sta
 
 struct Viewer {
     content: Content,
-    classes: Classes,
+    types: Types,
     index: Index,
     id_bytes: usize,
     strings: StringTable,
@@ -180,6 +178,22 @@ struct Viewer {
 }
 
 impl Viewer {
+    fn open(job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let dump = Dump::load(scratch)?;
+        Ok(Self {
+            types: Types::load(&dump, job)?,
+            index: Index::build_again(FIRST, dump.unit, 0, job)?,
+            content: Content::open(&dump, context)?,
+            id_bytes: dump.id_bytes.into(),
+            strings: StringTable::open(scratch, STRINGS)?,
+            names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
+            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
+            class_names: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
+            records: ColumnMap::uncounted(scratch, RECORDS)?,
+        })
+    }
+
     /// Lets go of what was looked at so far, see [`ColumnMap::release`].
     fn release(&self) {
         self.names.release();
@@ -251,21 +265,21 @@ impl Viewer {
     /// Name, type and place of the first fields of a class and those above it, one more than are shown.
     fn fields(&self, class: u64) -> Vec<(StringId, u8, usize)> {
         let mut fields = Vec::new();
-        let (mut above, mut at) = (self.classes.position(class), 0);
+        let (mut above, mut at) = (self.types.position(class), 0);
         for _ in 0..LEVELS {
-            let Some(Class { first_field, fields: count, superclass, .. }) =
-                above.map(|class: Position| self.classes.classes[class])
+            let Some(TypeDescriptor { first_field, fields: count, superclass, .. }) =
+                above.map(|class: Position| self.types.descriptors[class])
             else {
                 break;
             };
-            for field in &self.classes.fields[first_field as usize..(first_field + count) as usize] {
+            for field in &self.types.fields[first_field as usize..(first_field + count) as usize] {
                 fields.push((field.name, field.kind as u8, at));
                 if fields.len() > FIELDS {
                     return fields;
                 }
                 at += value::width(field.kind as u8, self.id_bytes).unwrap_or(0);
             }
-            above = self.classes.position(superclass);
+            above = self.types.position(superclass);
         }
         fields
     }

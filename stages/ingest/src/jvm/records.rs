@@ -3,163 +3,14 @@
 //! Both passes read a dump through [`Records`]. It takes the head of each record and leaves the body (fields of an
 //! instance, elements of an array, text) to the caller, who takes it from the [`Cursor`] or passes over it.
 
+use super::big_endian::{id, u16_at, u32_at};
 use super::cursor::Cursor;
+use super::record::{
+    ARRAY_WITHOUT_ELEMENTS, ClassPart, INSTANCE, OBJECT_ARRAY, PRIMITIVE_ARRAY, PrimitiveArray, Record,
+};
+use super::root_kinds::{JNI_GLOBAL, ROOT_KINDS, RootKind};
+use super::value;
 use heaplake_kit::StageError;
-
-/// Types of values, as the format numbers them.
-pub mod value {
-    /// A reference.
-    pub const OBJECT: u8 = 2;
-    /// `char`.
-    pub const CHAR: u8 = 5;
-    /// `byte`.
-    pub const BYTE: u8 = 8;
-    /// `int`.
-    pub const INT: u8 = 10;
-    /// `long`.
-    pub const LONG: u8 = 11;
-
-    /// Names of the primitive types by number; empty where there is no such type.
-    const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];
-
-    /// Bytes of the primitive types by number; 0 where there is no such type.
-    pub const WIDTHS: [u8; 16] = [0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 0, 0, 0, 0];
-
-    /// Name of a primitive type.
-    #[must_use]
-    pub fn name(kind: u8) -> Option<&'static str> {
-        NAMES.get(kind as usize).copied().filter(|name| !name.is_empty())
-    }
-
-    /// Bytes of a value in the dump and, but for references, in memory; `id` is the width of a reference.
-    #[must_use]
-    pub const fn width(kind: u8, id: usize) -> Option<usize> {
-        match kind {
-            OBJECT => Some(id),
-            4..=11 => Some(WIDTHS[kind as usize] as usize),
-            _ => None,
-        }
-    }
-}
-
-/// Why an object is a root, as the format numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RootKind {
-    /// Tag of the record.
-    pub tag: u8,
-    /// Name for people.
-    pub name: &'static str,
-    /// Bytes that follow the object's id, that of a JNI reference not counted.
-    extra: usize,
-    /// Whether a thread's serial number follows.
-    pub of_thread: bool,
-    /// Whether the number of a frame of that thread follows.
-    has_frame: bool,
-}
-
-const fn root(tag: u8, name: &'static str, extra: usize, of_thread: bool, has_frame: bool) -> RootKind {
-    RootKind { tag, name, extra, of_thread, has_frame }
-}
-
-/// Tag of the record of an instance.
-pub const INSTANCE: u8 = 0x21;
-/// Tag of the record of an array of references.
-pub const OBJECT_ARRAY: u8 = 0x22;
-/// Tag of the record of an array of primitive values.
-pub const PRIMITIVE_ARRAY: u8 = 0x23;
-/// Tag of the same from Android's runtime, which leaves the elements out.
-const ARRAY_WITHOUT_ELEMENTS: u8 = 0xc3;
-/// Tag of the root record of a class that is never unloaded.
-pub const STICKY_CLASS: u8 = 0x05;
-/// Tag of the root record of a thread.
-pub const THREAD_OBJECT: u8 = 0x08;
-/// Tag of a reference from native code.
-const JNI_GLOBAL: u8 = 0x01;
-/// What Android's runtime lists though nothing holds it.
-pub const UNREACHABLE: u8 = 0x90;
-
-/// All kinds of roots; those from 0x89 on are of Android's runtime.
-pub const ROOT_KINDS: [RootKind; 16] = [
-    root(0xff, "unknown", 0, false, false),
-    root(JNI_GLOBAL, "JNI global", 0, false, false),
-    root(0x02, "JNI local", 8, true, true),
-    root(0x03, "Java frame", 8, true, true),
-    root(0x04, "native stack", 4, true, false),
-    root(STICKY_CLASS, "sticky class", 0, false, false),
-    root(0x06, "thread block", 4, true, false),
-    root(0x07, "monitor", 0, false, false),
-    root(THREAD_OBJECT, "thread", 8, true, true),
-    root(0x89, "interned string", 0, false, false),
-    root(0x8a, "finalizing", 0, false, false),
-    root(0x8b, "debugger", 0, false, false),
-    root(0x8c, "reference cleanup", 0, false, false),
-    root(0x8d, "VM internal", 0, false, false),
-    root(0x8e, "JNI monitor", 8, false, false),
-    root(UNREACHABLE, "unreachable", 0, false, false),
-];
-
-/// A record, its body not yet taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
-    /// A text of so many bytes, which are the body.
-    Text {
-        /// Its id.
-        id: u64,
-        /// Bytes of the body.
-        length: u64,
-    },
-    /// A class got loaded.
-    LoadClass {
-        /// Serial number, which frames refer to.
-        serial: u32,
-        /// Id of the class.
-        class: u64,
-        /// Id of the text of its name.
-        name: u64,
-    },
-    /// A place in a method.
-    Frame {
-        /// Its id.
-        id: u64,
-        /// Id of the text of the method's name.
-        method: u64,
-        /// Id of the text of the source file's name.
-        source: u64,
-        /// Serial number of the class.
-        class: u32,
-        /// Line, or a negative number that says why there is none.
-        line: i32,
-    },
-    /// A stack; the body is `frames` ids.
-    Trace {
-        /// Serial number.
-        serial: u32,
-        /// Number of ids.
-        frames: u32,
-    },
-    /// An object is a root.
-    Root {
-        /// Why, a position in [`ROOT_KINDS`].
-        kind: u8,
-        /// The object.
-        object: u64,
-        /// Serial number of the thread, where the kind has one.
-        thread: u32,
-        /// Frame of that thread, or its stack's serial number for a thread object.
-        frame: u32,
-    },
-    /// A class; the body is its constant pool, static fields and instance fields.
-    Class {
-        /// Its id.
-        id: u64,
-        /// The class that it extends, 0 for none.
-        superclass: u64,
-        /// Its loader, 0 for the boot loader.
-        loader: u64,
-        /// Bytes of its instances.
-        instance_bytes: u32,
-    },
-}
 
 /// Hears of the records of a dump, in order. What it is told of is a record's head; its body is next and must be taken
 /// from the cursor. Objects come as calls and not as values, since they come by the million.
@@ -197,65 +48,6 @@ pub trait Visitor<const W: usize> {
     /// Whether no more is wanted.
     fn is_done(&self) -> bool {
         false
-    }
-}
-
-/// An array of primitive values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrimitiveArray {
-    /// Its id.
-    pub id: u64,
-    /// Type of the elements, which has a width.
-    pub element: u8,
-    /// Number of elements.
-    pub length: u32,
-    /// Bytes of the body: none where Android's runtime left the elements out.
-    pub bytes: u64,
-}
-
-/// What the head of a dump says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Version, as `1.0.2`.
-    pub version: String,
-    /// Bytes of an id, 4 or 8.
-    pub id_bytes: u8,
-    /// When the dump was taken, milliseconds since 1970.
-    pub captured_at_ms: u64,
-}
-
-/// What every dump begins with.
-pub const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
-
-/// Bytes that a version may have, the first of them being those of [`MAGIC`].
-const MOST_MAGIC: usize = 32;
-
-/// Reads the head of a dump.
-///
-/// # Errors
-/// [`StageError::Input`] where there is none; those of the cursor.
-pub fn header(cursor: &mut Cursor<'_>) -> Result<Header, StageError> {
-    let mut magic = Vec::with_capacity(MOST_MAGIC);
-    loop {
-        match cursor.take(1)?[0] {
-            0 => break,
-            byte => magic.push(byte),
-        }
-        if magic.len() > MOST_MAGIC {
-            break;
-        }
-    }
-    let version = magic.strip_prefix(&MAGIC[..13]).map(|version| String::from_utf8_lossy(version).into_owned());
-    let Some(version) = version.filter(|_| magic.starts_with(MAGIC) && magic.len() <= MOST_MAGIC) else {
-        let found = format!("{:?}", String::from_utf8_lossy(&magic));
-        return Err(cursor.error(0, "JAVA PROFILE 1.0.1, 1.0.2 or 1.0.3 and a zero byte", found));
-    };
-    let offset = cursor.offset();
-    let bytes = cursor.take(12)?;
-    let (id_bytes, captured_at_ms) = (u32_at(bytes, 0), u64_at(bytes, 4));
-    match id_bytes {
-        4 | 8 => Ok(Header { version, id_bytes: id_bytes as u8, captured_at_ms }),
-        other => Err(cursor.error(offset, "ids of 4 or 8 bytes", other.to_string())),
     }
 }
 
@@ -538,27 +330,6 @@ impl<'a, const W: usize> Records<'a, W> {
     }
 }
 
-/// A part of the body of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClassPart {
-    /// A static field.
-    Static {
-        /// Id of the text of its name.
-        name: u64,
-        /// Its type.
-        kind: u8,
-        /// What it refers to, where it is a reference.
-        value: u64,
-    },
-    /// A field of the instances.
-    Field {
-        /// Id of the text of its name.
-        name: u64,
-        /// Its type.
-        kind: u8,
-    },
-}
-
 /// Real length of a heap dump record of which `left` bytes of content are left. The field has 32 bits; a writer of a
 /// larger one leaves what fits, and such a record is the last one.
 #[must_use]
@@ -577,30 +348,4 @@ const fn head_bytes<const W: usize>(tag: u8) -> Option<usize> {
         PRIMITIVE_ARRAY | ARRAY_WITHOUT_ELEMENTS => Some(10 + W),
         _ => None,
     }
-}
-
-/// An id of `W` bytes.
-#[inline]
-#[must_use]
-pub fn id<const W: usize>(bytes: &[u8], at: usize) -> u64 {
-    if W == 8 { u64_at(bytes, at) } else { u64::from(u32_at(bytes, at)) }
-}
-
-#[inline]
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes[at..].first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes))
-}
-
-/// A number of 32 bits.
-#[inline]
-#[must_use]
-pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
-}
-
-/// A number of 64 bits.
-#[inline]
-#[must_use]
-pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

@@ -1,12 +1,37 @@
-//! The roots, sorted out: what the root of the graph holds, and what a thread holds by its stack.
+//! The roots: the edges from the root of the graph, and those from threads to what their stacks refer to.
 
-use super::classes::{Classes, load};
-use super::records::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
-use super::scan::{ROOTS, Root};
+use super::layouts::Types;
+use super::root_kinds::{ROOT_KINDS, STICKY_CLASS, THREAD_OBJECT, UNREACHABLE};
 use super::stacks::{FRAMES, Frame, TRACE_FRAMES, TRACES, Trace};
-use crate::index::{Index, Word};
-use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, ReadAt, Scratch, StageError};
+use super::types::load;
+use crate::index::Find;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::access::{Access, column};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::Column;
+
+/// A root as the dump has it.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct RootRecord {
+    /// Address of the object.
+    pub object: u64,
+    /// Position in [`ROOT_KINDS`].
+    pub kind: u32,
+    /// Serial number of the thread, where the kind has one.
+    pub thread: u32,
+    /// Frame of its stack, or the serial number of the stack of a thread object.
+    pub frame: u32,
+    /// Not used.
+    pub padding: u32,
+}
+
+/// The roots, in the order of the dump.
+pub const ROOTS: Column<RootRecord> = Column::new("jvm.root");
+
+/// What [`Roots::load`] reads, for the declaration of a stage.
+pub const READS: [Access; 4] = [column(ROOTS), column(FRAMES), column(TRACES), column(TRACE_FRAMES)];
 
 /// An edge from the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,9 +66,9 @@ pub struct Thread {
     pub trace: u32,
 }
 
-/// See the module.
+/// The roots of a dump.
 pub struct Roots {
-    /// What the root holds, by object, each kind once.
+    /// Edges from the root, by object, each kind once.
     pub edges: BudgetVec<RootEdge>,
     /// What stacks refer to, by thread.
     pub locals: BudgetVec<Local>,
@@ -54,13 +79,13 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Sorts the roots of the dump out.
+    /// Loads the roots and finds their objects.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn load<W: ReadAt<Word>, L: ReadAt<u32>>(
-        index: &mut Index<W, L>,
-        classes: &Classes,
+    pub fn load(
+        index: &mut impl Find,
+        types: &Types,
         scratch: &Scratch,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
@@ -95,7 +120,7 @@ impl Roots {
         if !sticky {
             // Then nothing says that the classes of the boot loader stay, but they do.
             let kind = ROOT_KINDS.iter().position(|kind| kind.tag == STICKY_CLASS).unwrap_or(0) as u8;
-            for class in classes.classes.iter().filter(|class| class.loader == 0) {
+            for class in types.descriptors.iter().filter(|class| class.loader == 0) {
                 roots.edges.push(RootEdge { to: class.node, kind })?;
             }
         }
@@ -107,14 +132,10 @@ impl Roots {
         Ok(roots)
     }
 
-    fn find_threads<W: ReadAt<Word>, L: ReadAt<u32>>(
-        &mut self,
-        index: &mut Index<W, L>,
-        scratch: &Scratch,
-    ) -> Result<(), StageError> {
+    fn find_threads(&mut self, index: &mut impl Find, scratch: &Scratch) -> Result<(), StageError> {
         let mut records = ColumnReader::open(scratch, ROOTS)?;
         while records.remaining() > 0 {
-            let Root { object, kind, thread, frame, .. } = records.next()?;
+            let RootRecord { object, kind, thread, frame, .. } = records.next()?;
             if ROOT_KINDS[kind as usize].tag != THREAD_OBJECT {
                 continue;
             }
@@ -144,7 +165,7 @@ impl Stacks {
         let mut traces = load(scratch, context, "stacks", TRACES)?;
         traces.sort_unstable_by_key(|trace| (trace.serial, trace.first));
         let frames = load(scratch, context, "frames", FRAMES)?;
-        Ok(Self { traces, frames, trace_frames: ColumnMap::open(scratch, TRACE_FRAMES, None)? })
+        Ok(Self { traces, frames, trace_frames: ColumnMap::uncounted(scratch, TRACE_FRAMES)? })
     }
 
     /// Frames of the stack with a serial number, as texts, the innermost first.

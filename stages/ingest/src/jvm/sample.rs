@@ -1,9 +1,13 @@
 //! How large a heap is, from the beginning of its dump.
 
-use super::HINT;
 use super::cursor::Cursor;
-use super::records::{ClassPart, PrimitiveArray, Record, Records, Visitor, header, value};
-use crate::source::{Input, Source};
+use super::dump::{FIRST, HINT};
+use super::header::header;
+use super::record::{ClassPart, PrimitiveArray, Record};
+use super::records::{Records, Visitor};
+use super::value;
+use crate::format::Estimate;
+use heaplake_input::source::{Input, Opened};
 use heaplake_kit::{Context, StageError};
 use rustc_hash::FxHashMap;
 use std::fs;
@@ -14,22 +18,12 @@ const SAMPLE: u64 = 64 << 20;
 /// Longest chain of superclasses that is followed.
 const MOST_LEVELS: usize = 64;
 
-/// What the beginning of a dump promises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// Nodes.
-    pub nodes: u64,
-    /// Edges, at most: references may be null.
-    pub edges: u64,
-    /// Whether the whole dump was looked at.
-    pub exact: bool,
-}
-
-/// Looks at the first megabytes of a dump, on which `source` is opened, and takes the rest to be like them.
+/// Looks at the first megabytes of a dump, and takes the rest to be like them.
 ///
 /// # Errors
 /// [`StageError::Input`] where the beginning is damaged, [`StageError::Io`].
-pub fn estimate(input: &Input, source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
+pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
+    let Opened { input, source } = opened;
     let progress = source.progress();
     let mut cursor = Cursor::new(source, context, HINT);
     let mut sample = Sample::default();
@@ -39,7 +33,7 @@ pub fn estimate(input: &Input, source: Source, context: &Context<'_>) -> Result<
     };
     // A compressed file is as much longer than what was read of it as its content is than the sample.
     let stored = match input {
-        Input::File(path) => fs::metadata(path).map_or(0, |file| file.len()),
+        Input::File(path) => fs::metadata(&path).map_or(0, |file| file.len()),
         Input::Stdin => 0,
     };
     let so_far = progress.load(std::sync::atomic::Ordering::Relaxed).max(1);
@@ -52,7 +46,7 @@ pub fn estimate(input: &Input, source: Source, context: &Context<'_>) -> Result<
             u64::try_from(u128::from(count) * all / u128::from(heap)).unwrap_or(u64::MAX)
         }
     };
-    Ok(Estimate { nodes: scale(sample.nodes) + u64::from(super::FIRST), edges: scale(sample.edges), exact })
+    Ok(Estimate { nodes: scale(sample.nodes) + u64::from(FIRST), edges: scale(sample.edges), exact })
 }
 
 /// What was seen so far.

@@ -2,10 +2,6 @@
 //!
 //! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the addresses,
 //!   what they are multiples of and how wide references are.
-//! * Reads: the input, once, front to back; bodies of objects are passed over.
-//! * Writes: `node.id`, the chunks of memory that hold objects ([`crate::index::CHUNKS`]), classes, fields,
-//!   static references, roots, frames and stacks; extents of arrays, until it is known that references are compressed;
-//!   the string table, with the names that these use.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
 //!   16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18 bytes per
 //!   32 KiB of heap.
@@ -17,75 +13,65 @@
 //! * Determinism: one thread understands, a second one reads ahead; everything is in the order of the dump.
 //! * Reference: the format as HotSpot writes it, `heapDumper.cpp`, and Android's `hprof.cc`; Eclipse MAT reads it.
 
-use super::classes::{Class, ClassWriter};
+use super::big_endian::id;
 use super::cursor::Cursor;
+use super::dump::{Dump, FIRST, HINT, ROOT, ROOT_ID};
+use super::header::{Header, header};
 use super::names::TextWriter;
-use super::records::{Header, PrimitiveArray, Record, Records, Visitor, header, id};
+use super::record::{PrimitiveArray, Record};
+use super::records::{Records, Visitor};
+use super::roots::{ROOTS, RootRecord};
 use super::sizes::{EXTENTS, Extent, Observed};
 use super::spool::{Spooled, spool};
-use super::stacks::{RawFrame, StackWriter};
-use super::{Choices, Dump, FIRST, HINT, ROOT_ID};
-use crate::index::Chunks;
+use super::stacks::{FRAMES, RawFrame, StackWriter, TRACE_FRAMES, TRACES};
+use super::types::{DESCRIPTORS, FIELDS, STATICS, TypeDescriptor, TypeWriter};
+use crate::format::opened;
+use crate::index::{CHUNKS, Chunks};
 use crate::names::Names;
-use crate::source::{self, Identity, Input, Source};
-use bytemuck::{Pod, Zeroable};
-use heaplake_kit::{ColumnWriter, Context, InputError, Scratch, StageError, StageInfo, Stats};
+use bytemuck::Zeroable;
+use heaplake_input::source::{self, Identity, Input, Opened, Source};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "scan",
     version: 2,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 8,
-    scratch_per_edge: 0,
+    writes: &[
+        document(documents::FACTS),
+        Dump::DOCUMENT,
+        Dump::CONTENT,
+        column(columns::NODE_ID),
+        column(CHUNKS),
+        column(DESCRIPTORS),
+        column(FIELDS),
+        column(STATICS),
+        column(ROOTS),
+        column(FRAMES),
+        column(TRACES),
+        column(TRACE_FRAMES),
+        column(EXTENTS),
+        texts(STRINGS),
+    ],
+    fixed: 8 << 20,
     passes: "input once",
+    run,
+    ..Stage::NEW
 };
 
-/// A root record.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub struct Root {
-    /// Address of the object.
-    pub object: u64,
-    /// Position in [`super::records::ROOT_KINDS`].
-    pub kind: u32,
-    /// Serial number of the thread, where the kind has one.
-    pub thread: u32,
-    /// Frame of its stack, or the serial number of the stack of a thread object.
-    pub frame: u32,
-    /// Not used.
-    pub padding: u32,
-}
-
-/// The roots, in the order of the dump.
-pub const ROOTS: Column<Root> = Column::new("jvm.root");
-
-/// Scans a dump. `source` is opened on `input` and nothing was taken from it.
-///
-/// # Errors
-/// [`StageError::Input`] with offset for everything wrong with the input; [`StageError::Io`] and
-/// [`StageError::Budget`]; what `admission` returns for the number of nodes.
-pub fn run(
-    input: &Input,
-    source: Source,
-    choices: Choices,
-    scratch: &Scratch,
-    context: &Context<'_>,
-    admission: crate::Admission<'_>,
-) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let Opened { input, source } = opened(job.input)?;
     let name = input.name();
-    let content = Content::of(input, source, scratch, context)?;
+    let content = Content::of(&input, source, job)?;
     context.progress.begin(STAGE.name, content.bytes);
     let mut cursor = Cursor::new(Source::named(content.source, &name), context, HINT);
     let head = header(&mut cursor)?;
-    let scan = Scan::create(name.clone(), choices, content.damage, scratch, context)?;
+    let scan = Scan::create(name.clone(), content.damage, job)?;
     let mut scanned = match head.id_bytes {
         4 => scan.all(Records::<4>::new(cursor, content.bytes))?,
         _ => scan.all(Records::<8>::new(cursor, content.bytes))?,
@@ -95,9 +81,7 @@ pub fn run(
         (Some(identity), None) => identity,
         (None, None) => source::identify(&Input::File(content.path.clone()))?,
     };
-    let facts = facts(&head, &identity, content.bytes, &scanned);
-    let nodes = facts.node_count;
-    admission(nodes)?;
+    (job.admit)(scanned.nodes)?;
     let dump = Dump {
         name,
         content: content.path,
@@ -105,12 +89,11 @@ pub fn run(
         id_bytes: head.id_bytes,
         sizes: scanned.observed.sizes(head.id_bytes),
         unit: scanned.observed.unit(),
-        choices,
-        facts,
     };
     dump.save(scratch)?;
+    scratch.write_document(documents::FACTS, &facts(&head, &identity, content.bytes, &scanned))?;
     context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: content.spooled })
+    Ok(Stats { rows: scanned.nodes, spilled_bytes: content.spooled })
 }
 
 fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scanned) -> Facts {
@@ -122,7 +105,7 @@ fn facts(head: &Header, identity: &Identity, content_bytes: u64, scanned: &Scann
         input_hash: identity.hash.clone(),
         node_count: scanned.nodes,
         string_count: scanned.texts,
-        root: NodeId(super::ROOT),
+        root: NodeId(ROOT),
         keeps_garbage: true,
         counts_empty: true,
         follows_essential: true,
@@ -144,7 +127,8 @@ struct Content {
 }
 
 impl Content {
-    fn of(input: &Input, mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    fn of(input: &Input, mut source: Source, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         if let Input::File(path) = input
             && let Some(bytes) = plain(path, source.peek(context)?)
         {
@@ -175,15 +159,13 @@ fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
 struct Scan<'a> {
     /// How messages call the input.
     name: String,
-    choices: Choices,
     /// What ended the content early.
     damage: Option<StageError>,
-    scratch: &'a Scratch,
-    context: &'a Context<'a>,
+    job: &'a Job<'a>,
     texts: TextWriter,
-    classes: ClassWriter,
+    types: TypeWriter,
     stacks: StackWriter,
-    roots: ColumnWriter<Root>,
+    roots: ColumnWriter<RootRecord>,
     ids: ColumnWriter<u64>,
     chunks: Chunks,
     observed: Observed,
@@ -201,25 +183,18 @@ struct Scanned {
 }
 
 impl<'a> Scan<'a> {
-    fn create(
-        name: String,
-        choices: Choices,
-        damage: Option<StageError>,
-        scratch: &'a Scratch,
-        context: &'a Context<'a>,
-    ) -> Result<Self, StageError> {
+    fn create(name: String, damage: Option<StageError>, job: &'a Job<'a>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         let mut ids = ColumnWriter::create(scratch, columns::NODE_ID)?;
         for id in [ROOT_ID, 0] {
             ids.push(id)?;
         }
         Ok(Self {
             name,
-            choices,
             damage,
-            scratch,
-            context,
+            job,
             texts: TextWriter::create(scratch, context)?,
-            classes: ClassWriter::new(context),
+            types: TypeWriter::new(context),
             stacks: StackWriter::create(scratch, context)?,
             roots: ColumnWriter::create(scratch, ROOTS)?,
             ids,
@@ -247,14 +222,15 @@ impl<'a> Scan<'a> {
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
         };
-        let Self { scratch, context, texts, classes, stacks, roots, ids, chunks, observed, extents, nodes, .. } = self;
+        let Self { job, texts, types, stacks, roots, ids, chunks, observed, extents, nodes, .. } = self;
+        let Job { scratch, context, .. } = *job;
         roots.finish()?;
         extents.finish()?;
         ids.finish()?;
         chunks.write(&context.budget, scratch)?;
         let texts = texts.finish(scratch)?;
         let mut names = Names::create(&context.budget, scratch)?;
-        let loaded = classes.finish(&texts, &mut names, scratch)?;
+        let loaded = types.finish(&texts, &mut names, scratch)?;
         stacks.finish(&texts, &loaded, &mut names, scratch)?;
         names.finish()?;
         let scanned = Scanned { nodes, texts: texts.count(), observed, identity, partial };
@@ -267,7 +243,7 @@ impl<'a> Scan<'a> {
     fn give_up(&mut self, error: InputError) -> Result<String, StageError> {
         let InputError { file, offset, expected, found, hint } = error;
         let objects = self.nodes - u64::from(FIRST);
-        if !self.choices.salvage || objects == 0 {
+        if !self.job.analysis().salvage || objects == 0 {
             let found = format!("{found} (after {objects} objects)");
             return Err(InputError { file, offset, expected, found, hint }.into());
         }
@@ -338,7 +314,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
     fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError> {
         match record {
             Record::Root { kind, object, thread, frame } => {
-                self.roots.push(Root { object, kind: kind.into(), thread, frame, padding: 0 })
+                self.roots.push(RootRecord { object, kind: kind.into(), thread, frame, padding: 0 })
             }
             Record::Text { id, mut length } => {
                 while length > 0 {
@@ -348,7 +324,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
                 }
                 self.texts.end(id)
             }
-            Record::LoadClass { serial, class, name } => self.classes.load(serial, class, name),
+            Record::LoadClass { serial, class, name } => self.types.load(serial, class, name),
             Record::Frame { id, method, source, class, line } => {
                 self.stacks.frame(RawFrame { id, method, source, class, line })
             }
@@ -361,19 +337,29 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
             }
             Record::Class { id, superclass, loader, .. } => {
                 let offset = records.start();
-                let mark = self.classes.mark();
+                let mark = self.types.mark();
                 let (mut static_bytes, mut result) = (0, Ok(()));
-                records.class_body(|part| match self.classes.part(part) {
+                records.class_body(|part| match self.types.part(part) {
                     Ok(bytes) => static_bytes += bytes,
                     Err(error) => result = Err(error),
                 })?;
                 result?;
                 let node = NodeId(self.nodes as u32);
                 let name = StringId::NONE;
-                let class = Class { id, superclass, loader, offset, node, name, static_bytes, ..Class::zeroed() };
-                self.classes.class(class, mark)?;
+                let class = TypeDescriptor {
+                    id,
+                    superclass,
+                    loader,
+                    offset,
+                    node,
+                    name,
+                    static_bytes,
+                    ..TypeDescriptor::zeroed()
+                };
                 self.observed.object(id);
-                self.object(id, offset)
+                // Of a damaged dump, a class that is no object must not stay among the descriptors.
+                self.object(id, offset)?;
+                self.types.class(class, mark)
             }
         }
     }

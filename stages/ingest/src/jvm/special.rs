@@ -1,12 +1,12 @@
 //! Classes and fields that mean something to the reader.
 
-use super::Dump;
-use super::classes::{Classes, Position};
-use super::records::value;
-use heaplake_kit::{Context, Scratch, StageError, StringTable};
+use super::layouts::{Position, Types};
+use super::value;
+use heaplake_kit::{Job, StageError, StringTable};
+use heaplake_schemas::options::Referents;
 use heaplake_schemas::scratch::STRINGS;
 
-/// References whose `referent` may not hold.
+/// References whose `referent` may be a weak edge.
 const WEAK_CLASSES: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
@@ -36,30 +36,24 @@ pub struct Text {
 }
 
 impl Special {
-    /// Finds them, and lets references be weak where that is wanted.
+    /// Finds them, and makes edges of references weak where that is wanted.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn find(
-        classes: &mut Classes,
-        dump: &Dump,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Self, StageError> {
-        let strings = StringTable::open(scratch, STRINGS)?;
-        let id_bytes = usize::from(dump.id_bytes);
-        let named = |name: &str| classes.named(name, &strings);
+    pub fn find(types: &mut Types, job: &Job<'_>) -> Result<Self, StageError> {
+        let strings = StringTable::open(job.scratch, STRINGS)?;
+        let named = |name: &str| types.named(name, &strings);
         let mut arrays = [None; 12];
         for (kind, slot) in arrays.iter_mut().enumerate() {
             *slot = value::name(kind as u8).and_then(|name| named(&format!("{name}[]")));
         }
         let string = named("java.lang.String").and_then(|class| {
-            let (_, value) = classes.own_field(class, "value", value::OBJECT, id_bytes, &strings)?;
-            let coder = classes.own_field(class, "coder", value::BYTE, id_bytes, &strings);
+            let (_, value) = types.own_field(class, "value", value::OBJECT, &strings)?;
+            let coder = types.own_field(class, "coder", value::BYTE, &strings);
             Some(Text { class, value, coder: coder.map(|(_, at)| at) })
         });
         let reference = |class: &str, field: &str| {
-            let (field, _) = classes.own_field(named(class)?, field, value::OBJECT, id_bytes, &strings)?;
+            let (field, _) = types.own_field(named(class)?, field, value::OBJECT, &strings)?;
             Some(field)
         };
         let special = Self {
@@ -70,10 +64,10 @@ impl Special {
             thread_name: reference("java.lang.Thread", "name"),
         };
         let referent = reference("java.lang.ref.Reference", "referent");
-        if let Some(referent) = referent.filter(|_| !dump.choices.referents_hold) {
+        if let Some(referent) = referent.filter(|_| job.analysis().referents == Referents::Skip) {
             let tops: Vec<Position> = WEAK_CLASSES.iter().filter_map(|name| named(name)).collect();
-            let weak = classes.extending(&tops, context)?;
-            (0..weak.len()).filter(|&class| weak[class]).for_each(|class| classes.weaken(class, referent));
+            let weak = types.extending(&tops, job.context)?;
+            (0..weak.len()).filter(|&class| weak[class]).for_each(|class| types.weaken(class, referent));
         }
         Ok(special)
     }

@@ -1,15 +1,13 @@
 //! The content of an input that cannot be read twice as it is: decompressed into the scratch folder.
 
-use crate::source::{Identity, Source};
+use super::dump::CONTENT;
+use heaplake_input::source::{Identity, Source};
 use heaplake_kit::{Context, Scratch, StageError};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// File in the scratch folder.
-pub const CONTENT: &str = "jvm.content";
-
-/// What was spooled.
+/// A content in the scratch folder.
 pub struct Spooled {
     /// Where it lies.
     pub path: PathBuf,
@@ -26,7 +24,7 @@ pub struct Spooled {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
-    let path = scratch.file(CONTENT);
+    let path = scratch.path(CONTENT);
     let mut file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
     let (mut block, mut bytes) = (Vec::new(), 0);
     let damage = loop {

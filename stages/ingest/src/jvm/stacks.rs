@@ -1,7 +1,7 @@
 //! Stack traces: frames as text, and which thread has which.
 
-use super::classes::Loaded;
 use super::names::{Texts, class_name, standard};
+use super::types::Loaded;
 use crate::names::Names;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError};
@@ -57,7 +57,7 @@ pub struct RawFrame {
 /// Line of a native method.
 const NATIVE: i32 = -3;
 
-/// Takes stacks down as they come.
+/// Writes stacks as they come.
 pub struct StackWriter {
     frames: BudgetVec<RawFrame>,
     traces: ColumnWriter<Trace>,
@@ -65,7 +65,7 @@ pub struct StackWriter {
 }
 
 impl StackWriter {
-    /// None yet.
+    /// Begins without any.
     ///
     /// # Errors
     /// [`StageError::Io`].

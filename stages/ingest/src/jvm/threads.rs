@@ -5,7 +5,7 @@ use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
-/// For each of the threads, the string that is its name; [`NodeId::NONE`] where it has none.
+/// The string that is the name of each thread; [`NodeId::NONE`] where it has none.
 pub const THREAD_STRING: Column<NodeId> = Column::new("jvm.thread.string");
 
 /// Writes the threads and their stacks. The strings that are their names are in the order of the threads.

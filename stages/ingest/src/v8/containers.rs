@@ -1,43 +1,63 @@
-//! Stage `containers`: the collections of a V8 heap, and the entries of its weak maps.
+//! Stage `containers`: the containers of a V8 heap, and the entries of its weak maps.
 //!
 //! * Computes: for each `Map`, `Set` and array, and each object that is used as a dictionary or has elements, how many
 //!   entries it has and how much of its store they do not need. The file has no lengths, but it has the sizes of stores,
 //!   which V8 lays out in a known way, and for each object in a store the position where it lies. Small integers and
-//!   holes are not in the file, unless numbers were captured: a collection of which nothing is seen is left out, and one
+//!   holes are not in the file, unless numbers were captured: a container of which nothing is seen is left out, and one
 //!   of objects and numbers counts as one of its objects. Also: table, key and value of each entry of a weak map.
-//! * Reads: `node.{kind,name,id,self,edge_count}`, `edge.{kind,name,to}`, `paired.*`, strings at random.
-//! * Writes: `container.row`, `weak_entry.row`.
 //! * Resident memory: 17 bytes per node (offsets, kinds, names, sizes) and 5 per edge (kinds, names), where the budget
-//!   allows, paged where not; 16 bytes per edge of a weak map's entry.
+//!   allows, paged where not; so are 16 bytes per entry of a weak map ([`super::weak_entries`]).
 //! * Passes over disk: kinds and sizes of nodes twice, edges once; those of stores again, near the first time.
-//! * Worst case: linear in the edges, and in those of stores for each collection that they belong to.
+//! * Worst case: linear in the edges, and in those of stores for each container that they belong to.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread, order of the nodes.
 //! * Reference: V8, `OrderedHashMap`, `OrderedHashSet`, `NameDictionary` and `NumberDictionary` for how stores are laid
 //!   out.
 
-use super::{Snapshot, ephemerons, names};
-use bytemuck::Zeroable;
-use heaplake_kit::array::column_bytes;
+use super::names;
+use super::snapshot::{DOCUMENT, Snapshot};
+use super::weak_entries::WeakEntries;
+use heaplake_kit::access::{column, document, per_edge, per_node, texts};
+use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Budget, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Lookup, Offsets, ReadAt, Scratch,
-    StageError, StageInfo, Stats, StringTable,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, Offsets, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
 };
-use heaplake_schemas::containers::{ContainerRow, WeakEntryRow, flags};
+use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, EdgeKind, STRINGS};
+use heaplake_schemas::scratch::{self as columns, EdgeKind, STRING_HASH, STRINGS};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "containers",
-    version: 1,
-    bytes_per_node: 17,
-    bytes_per_edge: 5,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 2,
-    scratch_per_edge: 0,
+    when: |setting| setting.findings(),
+    reads: &[
+        document(DOCUMENT),
+        texts(STRINGS),
+        column(STRING_HASH),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_ID),
+        column(columns::NODE_SELF),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+        column(columns::PAIRED_EDGE),
+        column(columns::PAIRED_PAIR),
+    ],
+    writes: &[column(columns::CONTAINER_ROW), column(columns::WEAK_ENTRY_ROW)],
+    arrays: &[&[
+        per_node::<u32>(),
+        per_node::<u8>(),
+        per_node::<StringId>(),
+        per_node::<u64>(),
+        per_edge::<u8>(),
+        per_edge::<u32>(),
+    ]],
+    fixed: 8 << 20,
     passes: "nodes twice, edges once",
+    run,
+    ..Stage::NEW
 };
 
 /// Slots of a store before its elements: its map and its length.
@@ -56,7 +76,7 @@ const SPARSE: u64 = 4;
 /// Slots from which on an array may be sparse.
 const LEAST_SPARSE: u64 = 16;
 
-/// What a collection is.
+/// What a container is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Slots of an entry: key, value and link, or value and link.
@@ -65,46 +85,35 @@ enum Shape {
     Properties,
 }
 
-/// Finds them.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
-    let mut pairs = Pairs::open(&context.budget, scratch)?;
-    let edge_bytes = [column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_NAME)];
-    let sizes = [Offsets::bytes(nodes), nodes, nodes * 4, nodes * 8, edge_bytes[0], edge_bytes[1]];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
-    let mut finder = Finder::open(snapshot, offsets, &mut room, scratch)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let mut finder = Finder::open(snapshot, &mut plan, scratch)?;
+    let mut entries = WeakEntries::open(&mut plan, scratch)?;
     let mut rows = ColumnWriter::create(scratch, columns::CONTAINER_ROW)?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edges = (
-        ColumnReader::open(scratch, columns::EDGE_KIND)?,
-        ColumnReader::open(scratch, columns::EDGE_NAME)?,
-        ColumnReader::open(scratch, columns::EDGE_TO)?,
-    );
-    let mut position = 0u64;
+    let mut edges = Edges::open(scratch)?;
     for node in 0..nodes as u32 {
         let count = u64::from(counts.next()?);
         let mut seen = (Some(kinds.next()?) == finder.object).then(Seen::default);
-        if seen.is_some() || pairs.next < position + count {
-            for position in position..position + count {
-                let edge = Edge { kind: edges.0.next()?, name: edges.1.next()?, to: edges.2.next()? };
+        if seen.is_some() || entries.next() < edges.position + count {
+            for _ in 0..count {
+                let is_entry = edges.position == entries.next();
+                let edge = edges.next()?;
                 if let Some(seen) = &mut seen {
                     finder.see(seen, edge)?;
                 }
-                pairs.see(position, node, edge)?;
+                if is_entry {
+                    entries.meet(node, edge.to, edge.name, &finder.strings)?;
+                }
             }
         } else {
-            edges.0.skip(count)?;
-            edges.1.skip(count)?;
-            edges.2.skip(count)?;
+            edges.skip(count)?;
         }
-        position += count;
         if let Some(row) = seen.map(|seen| finder.judge(node, &seen)).transpose()?.flatten() {
             rows.push(row)?;
         }
@@ -113,9 +122,42 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         }
     }
     let found = rows.finish()?;
-    pairs.write(&finder.strings, scratch)?;
+    entries.write(scratch)?;
     context.progress.end();
-    Ok(Stats { rows: found, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: found, spilled_bytes: plan.spilled_bytes() })
+}
+
+/// All edges in order.
+struct Edges {
+    kinds: ColumnReader<u8>,
+    names: ColumnReader<u32>,
+    to: ColumnReader<NodeId>,
+    /// Position of the next one.
+    position: u64,
+}
+
+impl Edges {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            to: ColumnReader::open(scratch, columns::EDGE_TO)?,
+            position: 0,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Edge, StageError> {
+        self.position += 1;
+        Ok(Edge { kind: self.kinds.next()?, name: self.names.next()?, to: self.to.next()? })
+    }
+
+    fn skip(&mut self, count: u64) -> Result<(), StageError> {
+        self.position += count;
+        self.kinds.skip(count)?;
+        self.names.skip(count)?;
+        self.to.skip(count)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -160,22 +202,25 @@ struct Finder {
 }
 
 impl Finder {
-    fn open(
-        snapshot: &Snapshot,
-        offsets: Offsets,
-        room: &mut ArrayPlan,
-        scratch: &Scratch,
-    ) -> Result<Self, StageError> {
+    fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let header = &snapshot.header;
         let ids = names::find(scratch, &["Map", "Set", "Array", "table", "elements", "properties", "smi number"])?;
         let (slot, captured) = survey(snapshot, ids[6], scratch)?;
+        let (offsets, kinds, names, sizes, edge_kinds, edge_names) = plan.make((
+            offsets(columns::NODE_EDGE_COUNT),
+            lookup(columns::NODE_KIND),
+            lookup(columns::NODE_NAME),
+            lookup(columns::NODE_SELF),
+            lookup(columns::EDGE_KIND),
+            lookup(columns::EDGE_NAME),
+        ))?;
         Ok(Self {
             offsets,
-            kinds: room.lookup(columns::NODE_KIND)?,
-            names: room.lookup(columns::NODE_NAME)?,
-            sizes: room.lookup(columns::NODE_SELF)?,
-            edge_kinds: room.lookup(columns::EDGE_KIND)?,
-            edge_names: room.lookup(columns::EDGE_NAME)?,
+            kinds,
+            names,
+            sizes,
+            edge_kinds,
+            edge_names,
             strings: StringTable::open(scratch, STRINGS)?,
             meanings: snapshot.facts.edge_kinds.clone(),
             slot,
@@ -297,7 +342,7 @@ impl Finder {
     }
 }
 
-/// What was found of a collection: entries that are seen, slots that they do not need, and whether those lie in between.
+/// What was found of a container: entries that are seen, slots that they do not need, and whether those lie in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
     entries: u64,
@@ -340,77 +385,6 @@ fn number(text: &[u8]) -> Option<u64> {
         return None;
     }
     text.iter().try_fold(0u64, |sum, digit| digit.is_ascii_digit().then(|| sum * 10 + u64::from(digit - b'0')))
-}
-
-/// The edges to values of weak maps, of which two make an entry.
-struct Pairs {
-    positions: ColumnReader<u64>,
-    pairs: ColumnReader<u32>,
-    next: u64,
-    /// Those that were met, and how many these are.
-    found: BudgetVec<PairEdge>,
-    count: usize,
-}
-
-/// One of them, by pair.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
-struct PairEdge {
-    pair: u32,
-    from: u32,
-    to: u32,
-    name: u32,
-}
-
-impl Pairs {
-    fn open(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
-        let positions = ColumnReader::open(scratch, columns::PAIRED_EDGE)?;
-        let mut pairs = Self {
-            found: budget.zeroed("containers: entries of weak maps", positions.remaining() as usize)?,
-            positions,
-            pairs: ColumnReader::open(scratch, columns::PAIRED_PAIR)?,
-            next: u64::MAX,
-            count: 0,
-        };
-        pairs.advance()?;
-        Ok(pairs)
-    }
-
-    fn advance(&mut self) -> Result<(), StageError> {
-        self.next = if self.positions.remaining() > 0 { self.positions.next()? } else { u64::MAX };
-        Ok(())
-    }
-
-    #[inline]
-    fn see(&mut self, position: u64, from: u32, edge: Edge) -> Result<(), StageError> {
-        if position == self.next {
-            self.found[self.count] = PairEdge { pair: self.pairs.next()?, from, to: edge.to.0, name: edge.name };
-            self.count += 1;
-            self.advance()?;
-        }
-        Ok(())
-    }
-
-    /// Writes the entries of which both edges are there, by table, key and value.
-    fn write(mut self, strings: &StringTable, scratch: &Scratch) -> Result<(), StageError> {
-        let found = &mut self.found[..self.count];
-        found.sort_unstable();
-        let ids = ColumnMap::open(scratch, columns::NODE_ID, None)?;
-        let table = |edge: &PairEdge| {
-            let table = ephemerons::parse(strings.get(edge.name as usize)).map(|ephemeron| ephemeron.table);
-            table == Some(ids[edge.from as usize])
-        };
-        let mut column = ColumnWriter::create(scratch, columns::WEAK_ENTRY_ROW)?;
-        for pair in found.chunk_by(|a, b| a.pair == b.pair) {
-            if let [one, other] = pair
-                && one.to == other.to
-                && table(one) != table(other)
-            {
-                let (map, key) = if table(one) { (one, other) } else { (other, one) };
-                column.push(WeakEntryRow { table: map.from, key: key.from, value: map.to })?;
-            }
-        }
-        column.finish().map(drop)
-    }
 }
 
 #[cfg(test)]

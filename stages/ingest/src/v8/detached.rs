@@ -2,9 +2,7 @@
 //!
 //! * Computes: the state of every native node, spread from those whose state the file gives: attached ones first, then
 //!   detached ones; states that the file gives never change. Detached nodes are renamed `Detached <name>`. In files
-//!   without the field, native nodes named `Detached …` are detached, and nothing spreads.
-//! * Reads: `node.{kind,name,detached,edge_count}`, `edge.{kind,to}`.
-//! * Writes: `node.{detached,name}` anew; new names in the string table.
+//!   without the field, native nodes named `Detached …` are detached, and nothing spreads. Names are written anew only where some state is known.
 //! * Resident memory: where any state is known, 6 bytes per node and 5 per edge where the budget allows, paged where
 //!   not, 1 bit per node, and 1 MiB of stack; else none.
 //! * Passes over disk: one over the nodes; edges of native nodes at random.
@@ -13,59 +11,64 @@
 //! * Determinism: the result does not depend on the order in which states spread.
 //! * Reference: Chrome DevTools, propagation of the DOM link state.
 
-use super::Snapshot;
-use super::{intern, names};
-use heaplake_kit::array::column_bytes;
+use super::names;
+use super::snapshot::{DETACHEDNESS, DOCUMENT, Snapshot, TAG_STRING};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
+use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Offsets, ReadAt, Scratch, Stack, StageError, StageInfo,
-    Stats, StringTable, WriteAt,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats,
+    StringTable, WriteAt, on_resident,
 };
-use heaplake_schemas::ids::StringId;
-use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
+use std::ops::Deref;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "detached",
-    version: 1,
-    bytes_per_node: 6,
-    bytes_per_edge: 5,
-    least_bits_per_node: 1,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    version: 2,
+    reads: &[
+        document(DOCUMENT),
+        column(DETACHEDNESS).if_any(),
+        column(columns::NODE_KIND),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_TO),
+    ],
+    writes: &[column(columns::NODE_DETACHED)],
+    appends: &[texts(STRINGS), column(STRING_HASH), column(TAG_STRING)],
+    rewrites: &[column(columns::NODE_NAME)],
+    arrays: &[&[per_node::<u8>(), per_node::<u8>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
+    least: &[bits_per_node(1)],
+    fixed: 8 << 20,
     passes: "nodes once; edges of native nodes at random",
+    run,
+    ..Stage::NEW
 };
-
-/// The states as the file gives them.
-const GIVEN_STATE: Column<u8> = Column::new("v8.given_state");
-/// The names as the file gives them.
-const GIVEN_NAME: Column<StringId> = Column::new("v8.given_name");
-/// A column that is about to replace another.
-const NEW_STATE: Column<u8> = Column::new("v8.new_state");
 
 const UNKNOWN: u8 = 0;
 const ATTACHED: u8 = 1;
 const DETACHED: u8 = 2;
 
-/// Spreads the states.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.header.node_count;
     context.progress.begin(STAGE.name, nodes);
+    let mut spilled_bytes = 0;
     if snapshot.header.node.detachedness.is_none() {
+        scratch.take_back(columns::NODE_NAME)?;
         from_names(snapshot, scratch)?;
     } else if any_state(scratch)? {
-        scratch.keep(columns::NODE_DETACHED, GIVEN_STATE)?;
-        scratch.keep(columns::NODE_NAME, GIVEN_NAME)?;
-        let renamed = spread(snapshot, scratch, context)?;
+        let renamed = spread(snapshot, &mut spilled_bytes, job)?;
         rename(&renamed, scratch)?;
+    } else {
+        scratch.take_back(columns::NODE_NAME)?;
+        scratch.share(DETACHEDNESS, columns::NODE_DETACHED)?;
     }
     context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: 0 })
+    Ok(Stats { rows: nodes, spilled_bytes })
 }
 
 /// Files without the field: the name tells.
@@ -84,7 +87,7 @@ fn from_names(snapshot: &Snapshot, scratch: &Scratch) -> Result<(), StageError> 
 }
 
 fn any_state(scratch: &Scratch) -> Result<bool, StageError> {
-    let mut states = ColumnReader::open(scratch, columns::NODE_DETACHED)?;
+    let mut states = ColumnReader::open(scratch, DETACHEDNESS)?;
     while states.remaining() > 0 {
         if states.next_slice(usize::MAX)?.iter().any(|&state| state != UNKNOWN) {
             return Ok(true);
@@ -93,59 +96,104 @@ fn any_state(scratch: &Scratch) -> Result<bool, StageError> {
     Ok(false)
 }
 
-/// Spreads the states and gives the nodes that are detached.
-fn spread(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<Bitset, StageError> {
+/// Spreads the states, writes them, and gives the nodes that are detached.
+fn spread(snapshot: &Snapshot, spilled_bytes: &mut u64, job: &Job<'_>) -> Result<Bitset, StageError> {
+    let Job { scratch, context, .. } = *job;
     let header = &snapshot.header;
-    let nodes = header.node_count;
-    let mut renamed = Bitset::new(&context.budget, "detachedness: renamed", nodes as usize)?;
+    let mut renamed = Bitset::new(&context.budget, "detachedness: renamed", header.node_count as usize)?;
     let mut open: Stack<u32> = Stack::new(&context.budget, scratch, "detached.open")?;
-    let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
-    let sizes = [nodes, nodes, Offsets::bytes(nodes), kind_bytes, to_bytes];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut states = room.load(GIVEN_STATE)?;
-    let mut kind = room.lookup(columns::NODE_KIND)?;
-    let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
-    let mut edge_kind = room.lookup(columns::EDGE_KIND)?;
-    let mut to = room.lookup(columns::EDGE_TO)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut states, mut kind, mut offsets, mut edge_kind, mut to) = plan.make((
+        loaded(DETACHEDNESS),
+        lookup(columns::NODE_KIND),
+        offsets(columns::NODE_EDGE_COUNT),
+        lookup(columns::EDGE_KIND),
+        lookup(columns::EDGE_TO),
+    ))?;
+    let mut silent = [false; 256];
+    ["hidden", "invisible", "weak"]
+        .into_iter()
+        .filter_map(|name| header.edge_type(name))
+        .for_each(|kind| silent[usize::from(kind)] = true);
     let native = header.node_type("native");
-    let silent: Vec<u8> =
-        ["hidden", "invisible", "weak"].into_iter().filter_map(|name| header.edge_type(name)).collect();
-    // Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for anew,
-    // because spreading adds to them only what is spread already.
-    for state in [ATTACHED, DETACHED] {
-        for start in 0..nodes as usize {
-            let spreads = states.get(start)? == state && Some(kind.get(start)?) == native;
-            if !spreads || (state == DETACHED && !renamed.insert(start)) {
+    on_resident!(states, kind, offsets, edge_kind, to => {
+        let mut graph = Graph { states, kind, offsets, edge_kind, to, native, silent };
+        graph.spread_all(&mut renamed, &mut open, job)
+    })?;
+    states.write_to(scratch, columns::NODE_DETACHED)?;
+    *spilled_bytes = plan.spilled_bytes();
+    Ok(renamed)
+}
+
+struct Graph<S, K, O, B, E, T> {
+    states: S,
+    kind: K,
+    offsets: Offsets<O, B>,
+    edge_kind: E,
+    to: T,
+    /// The node kind that states are of.
+    native: Option<u8>,
+    /// By edge kind: along which edges nothing spreads.
+    silent: [bool; 256],
+}
+
+impl<S, K, O, B, E, T> Graph<S, K, O, B, E, T>
+where
+    S: WriteAt<u8>,
+    K: ReadAt<u8>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    E: ReadAt<u8>,
+    T: ReadAt<NodeId>,
+{
+    /// Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for anew,
+    /// because spreading adds to them only what is spread already.
+    fn spread_all(&mut self, renamed: &mut Bitset, open: &mut Stack<u32>, job: &Job<'_>) -> Result<(), StageError> {
+        for state in [ATTACHED, DETACHED] {
+            for start in 0..self.states.count() {
+                let spreads = self.states.get(start)? == state && Some(self.kind.get(start)?) == self.native;
+                if !spreads || (state == DETACHED && !renamed.insert(start)) {
+                    continue;
+                }
+                open.push(start as u32)?;
+                while let Some(node) = open.pop()? {
+                    self.spread(node as usize, state, renamed, open)?;
+                }
+                job.context.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Spreads a state from a node to the native nodes next to it that have none.
+    fn spread(
+        &mut self,
+        node: usize,
+        state: u8,
+        renamed: &mut Bitset,
+        open: &mut Stack<u32>,
+    ) -> Result<(), StageError> {
+        for edge in self.offsets.range(node)? {
+            let target = self.to.get(edge)?.index();
+            if self.states.get(target)? != UNKNOWN
+                || Some(self.kind.get(target)?) != self.native
+                || self.silent[usize::from(self.edge_kind.get(edge)?)]
+            {
                 continue;
             }
-            open.push(start as u32)?;
-            while let Some(node) = open.pop()? {
-                for edge in offsets.range(node as usize)? {
-                    let target = to.get(edge)?.index();
-                    if states.get(target)? != UNKNOWN
-                        || Some(kind.get(target)?) != native
-                        || silent.contains(&edge_kind.get(edge)?)
-                    {
-                        continue;
-                    }
-                    states.set(target, state)?;
-                    if state == DETACHED {
-                        renamed.insert(target);
-                    }
-                    open.push(target as u32)?;
-                }
+            self.states.set(target, state)?;
+            if state == DETACHED {
+                renamed.insert(target);
             }
-            context.check()?;
+            open.push(target as u32)?;
         }
+        Ok(())
     }
-    states.write_to(scratch, NEW_STATE)?;
-    scratch.replace(columns::NODE_DETACHED, NEW_STATE)?;
-    Ok(renamed)
 }
 
 /// Gives the nodes in the set their new names.
 fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
-    let mut names = ColumnReader::open(scratch, GIVEN_NAME)?;
+    let mut names = ColumnReader::open(&scratch.originals(), columns::NODE_NAME)?;
     let mut old: Vec<StringId> = Vec::new();
     for node in 0..names.remaining() as usize {
         let name = names.next()?;
@@ -161,17 +209,19 @@ fn rename(renamed: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let new = names::intern(scratch, &new)?;
     tag_new_names(&new, scratch)?;
     let new: FxHashMap<StringId, StringId> = old.into_iter().zip(new).collect();
-    let mut node = 0;
-    intern::rewrite(scratch, GIVEN_NAME, columns::NODE_NAME, |name| {
-        node += 1;
-        Ok(if renamed.contains(node - 1) { new.get(&name).copied().unwrap_or(name) } else { name })
-    })
+    let mut names = ColumnReader::open(&scratch.originals(), columns::NODE_NAME)?;
+    let mut column = ColumnWriter::create(scratch, columns::NODE_NAME)?;
+    for node in 0..names.remaining() as usize {
+        let name = names.next()?;
+        column.push(if renamed.contains(node) { new.get(&name).copied().unwrap_or(name) } else { name })?;
+    }
+    column.finish().map(drop)
 }
 
 /// Notes those of the new names that classes will have to cut.
 fn tag_new_names(names: &[StringId], scratch: &Scratch) -> Result<(), StageError> {
     let table = StringTable::open(scratch, STRINGS)?;
-    let mut tags = ColumnWriter::append(scratch, super::read::TAG_STRING)?;
+    let mut tags = ColumnWriter::append(scratch, TAG_STRING)?;
     for &name in names.iter().filter(|name| table.get(name.index()).starts_with(b"Detached <")) {
         tags.push(name)?;
     }

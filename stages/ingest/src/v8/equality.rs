@@ -6,40 +6,66 @@
 //!   code, object shape, native, symbol, closure, synthetic, `system / …`) are compared by identity: they belong to the
 //!   value, with kind, name, size and the labels of all slots. Nodes of those kinds are no duplicates of anything. `weak` and
 //!   `shortcut` edges do not count. The map of a string does not either: it says how V8 keeps the text, not what it is.
-//! * Reads: `node.{kind,name,self,edge_count}`, `edge.{kind,name,to}`, strings.
-//! * Writes: `equal.{value,degree,limits}`, and `equal.to` where references are to be looked into.
-//! * Resident memory: a bit per node and the slots of one node; numbers and names 4 bytes each per node and one record per
+//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); numbers and names 4 bytes each per node and one record per
 //!   repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
 //! * Passes over disk: nodes three times, edges twice (the second time those of nodes whose hash is repeated), in order.
-//! * Worst case: linear, times the logarithm of the number of a node's edges.
+//! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are sorted
+//!   on disk where they do not fit.
 //! * Fails when: the budget is too small.
 //! * Determinism: input order; hashes only propose, comparison decides.
 //! * Reference: what V8 leaves out is noted in `equal.limits`: small integers and the contents of heap numbers, unless they
 //!   were captured; the rest of strings of 1,024 characters; bigints, dates, and arrays of unboxed numbers or bytes.
 
-use super::{Snapshot, names};
-use heaplake_kit::array::column_bytes;
-use heaplake_kit::firsts::{Proposals, Records};
+use super::names;
+use super::slots::{Meaning, Slot, Slots};
+use super::snapshot::{DOCUMENT, Snapshot};
+use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
+use heaplake_kit::array_plan::{column_bytes, lookup};
+use heaplake_kit::dedup::{HashPass, Records};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Lookup, ReadAt, Scratch, StageError, StageInfo, Stats,
-    StringTable,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Job, Lookup, ReadAt, Scratch, Setting, Stage, StageError,
+    Stats, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::run::Options;
-use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, limits};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "equality",
     version: 3,
-    bytes_per_node: 40,
-    bytes_per_edge: 0,
-    least_bits_per_node: 2,
-    least_fixed: 16 << 20,
-    scratch_per_node: 25,
-    scratch_per_edge: 4,
+    when: |setting| setting.duplicates(),
+    reads: &[
+        document(DOCUMENT),
+        texts(STRINGS),
+        column(STRING_HASH),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_SELF),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+    ],
+    writes: &[
+        column(columns::EQUAL_VALUE),
+        column(columns::EQUAL_DEGREE),
+        column(columns::EQUAL_LIMITS),
+        column(columns::EQUAL_TO).when(follows),
+    ],
+    // Names, numbers of repeated values, and their records.
+    arrays: &[&[per_node::<StringId>(), per_node::<u32>(), per_node::<[u64; 4]>()]],
+    least: &[bits_per_node(1)],
+    fixed: 16 << 20,
+    temporary: &[per_node::<[u32; 4]>()],
     passes: "nodes three times, edges twice",
+    run,
+    ..Stage::NEW
 };
+
+/// Whether the targets of slots are asked for.
+fn follows(setting: &Setting<'_>) -> bool {
+    setting.looks_into_references()
+}
 
 /// Characters that V8 writes of a string, unless it was told otherwise.
 const CUT: usize = 1024;
@@ -47,11 +73,8 @@ const CUT: usize = 1024;
 /// Bytes of an array without elements.
 const ARRAY_HEADER: u64 = 16;
 
-/// Writes the equality graph.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let snapshot = Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, 2 * snapshot.facts.edge_count);
@@ -60,45 +83,114 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     let opaque = rules.survey(&strings, nodes as usize, scratch, context)?;
     let graph = Graph { rules: &rules, opaque: &opaque, scratch, context };
     let name_bytes = column_bytes(scratch, columns::NODE_NAME);
-    let names = || ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[name_bytes]).lookup(columns::NODE_NAME);
-    let mut proposals = Proposals::new(nodes as u32, scratch, &context.budget)?;
-    slots(&graph, &mut names()?, &mut proposals, &strings)?;
-    let mut firsts = proposals.finish(name_bytes, context)?;
-    let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
-    graph.each(&mut names()?, &mut firsts, |node, found| values.push(found.map_or(node, |found| found.value)))?;
-    values.finish()?;
+    let names = || ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_NAME));
+    let mut slots = Slots::new(&context.budget, scratch)?;
+    let mut hashes = HashPass::new(nodes as u32, scratch, &context.budget)?;
+    let mut shape = Shape::create(&rules, &strings, job)?;
+    graph.each(&mut names()?, &mut slots, &mut hashes, &mut shape)?;
+    shape.finish()?;
+    let mut values = hashes.finish(name_bytes, context)?;
+    let mut column = Values(ColumnWriter::create(scratch, columns::EQUAL_VALUE)?);
+    graph.each(&mut names()?, &mut slots, &mut values, &mut column)?;
+    column.0.finish()?;
     context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: firsts.spilled_bytes() })
+    Ok(Stats { rows: nodes, spilled_bytes: values.spilled_bytes() })
+}
+
+/// Sees the nodes in order, each after its slots.
+trait Visitor {
+    /// A slot of the node that comes next, in the order of labels.
+    fn slot(&mut self, slot: Slot) -> Result<(), StageError>;
+
+    /// A node; what is found of it, unless it is compared by identity or not wanted.
+    fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError>;
+}
+
+/// What a pass finds of a node.
+struct Found {
+    /// The first node with its value, as far as it is known in this pass.
+    value: NodeId,
+    node: Node,
 }
 
 /// The first pass: of each node what is looked into, and what the file does not tell.
-fn slots(
-    graph: &Graph<'_>,
-    names: &mut Lookup<StringId>,
-    records: &mut impl Records,
-    strings: &StringTable,
-) -> Result<(), StageError> {
-    let Graph { rules, scratch, .. } = *graph;
-    let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
-    let mut missing = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
-    let options: Options = scratch.read_document(columns::documents::OPTIONS)?;
-    let mut to =
-        options.looks_into_references().then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
-    graph.each(names, records, |_, found| {
-        let Some(Found { node, slots, .. }) = found else {
-            degrees.push(0)?;
-            return missing.push(0);
-        };
-        let followed = slots.iter().filter(|slot| slot.meaning == Meaning::Followed);
-        degrees.push(followed.clone().count() as u32)?;
-        if let Some(to) = &mut to {
-            followed.into_iter().try_for_each(|slot| to.push(slot.to))?;
+struct Shape<'a> {
+    rules: &'a Rules,
+    strings: &'a StringTable,
+    degrees: ColumnWriter<u32>,
+    missing: ColumnWriter<u8>,
+    /// Where references are looked into.
+    to: Option<ColumnWriter<NodeId>>,
+    /// Slots so far of the node at hand that are looked into.
+    degree: u32,
+    seen: Seen,
+}
+
+/// What is seen in the slots of a node.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// A number that was captured.
+    number: bool,
+    elements: bool,
+}
+
+impl<'a> Shape<'a> {
+    fn create(rules: &'a Rules, strings: &'a StringTable, job: &Job<'_>) -> Result<Self, StageError> {
+        let follows = follows(&job.setting);
+        Ok(Self {
+            rules,
+            strings,
+            degrees: ColumnWriter::create(job.scratch, columns::EQUAL_DEGREE)?,
+            missing: ColumnWriter::create(job.scratch, columns::EQUAL_LIMITS)?,
+            to: follows.then(|| ColumnWriter::create(job.scratch, columns::EQUAL_TO)).transpose()?,
+            degree: 0,
+            seen: Seen::default(),
+        })
+    }
+
+    fn finish(self) -> Result<(), StageError> {
+        self.degrees.finish()?;
+        self.to.map(ColumnWriter::finish).transpose()?;
+        self.missing.finish().map(drop)
+    }
+}
+
+impl Visitor for Shape<'_> {
+    #[inline]
+    fn slot(&mut self, slot: Slot) -> Result<(), StageError> {
+        let meaning = slot.meaning();
+        self.seen.number |= matches!(meaning, Meaning::Text(_));
+        self.seen.elements |= self.rules.is_element(slot.kind());
+        if let Meaning::Followed(to) = meaning {
+            self.degree += 1;
+            if let Some(column) = &mut self.to {
+                column.push(NodeId(to))?;
+            }
         }
-        missing.push(rules.limits(node, slots, strings))
-    })?;
-    degrees.finish()?;
-    to.map(ColumnWriter::finish).transpose()?;
-    missing.finish().map(drop)
+        Ok(())
+    }
+
+    #[inline]
+    fn node(&mut self, _: NodeId, found: Option<Found>) -> Result<(), StageError> {
+        let seen = std::mem::take(&mut self.seen);
+        self.degrees.push(std::mem::take(&mut self.degree))?;
+        self.missing.push(found.map_or(0, |found| self.rules.limits(found.node, seen, self.strings)))
+    }
+}
+
+/// The second pass: the first node with each value.
+struct Values(ColumnWriter<NodeId>);
+
+impl Visitor for Values {
+    #[inline]
+    fn slot(&mut self, _: Slot) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError> {
+        self.0.push(found.map_or(node, |found| found.value))
+    }
 }
 
 /// What kinds and names mean.
@@ -191,7 +283,7 @@ impl Rules {
         opaque: &Bitset,
         names: impl FnOnce() -> Result<StringId, StageError>,
     ) -> Result<Meaning, StageError> {
-        let named = Some(edge.kind) != self.element && Some(edge.kind) != self.hidden_edge;
+        let named = !self.is_element(edge.kind);
         if self.skipped[edge.kind as usize] {
             return Ok(Meaning::Nothing);
         }
@@ -202,11 +294,17 @@ impl Rules {
             return Ok(Meaning::Text(names()?.0));
         }
         let identity = opaque.contains(edge.to.index()) || (named && self.inherited.contains(&edge.name));
-        Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed })
+        Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
+    }
+
+    /// Whether edges of a kind have positions instead of names.
+    #[inline]
+    fn is_element(&self, kind: u8) -> bool {
+        Some(kind) == self.element || Some(kind) == self.hidden_edge
     }
 
     /// What the file does not tell of a node.
-    fn limits(&self, node: Node, slots: &[Slot], strings: &StringTable) -> u8 {
+    fn limits(&self, node: Node, seen: Seen, strings: &StringTable) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
         if self.text[node.kind as usize] {
             let cut = is(self.string) && node.bytes >= CUT as u64 && is_cut(strings.get(node.name.index()));
@@ -219,14 +317,11 @@ impl Rules {
             };
         }
         if is(self.number) {
-            let captured = slots.iter().any(|slot| matches!(slot.meaning, Meaning::Text(_)));
-            return if captured { 0 } else { limits::CONTENTS };
+            return if seen.number { 0 } else { limits::CONTENTS };
         }
-        let no_elements =
-            || !slots.iter().any(|slot| Some(slot.kind) == self.element || Some(slot.kind) == self.hidden_edge);
         let unseen = is(self.bigint)
             || (is(self.object) && node.name == self.date)
-            || (is(self.array) && node.bytes > ARRAY_HEADER && no_elements());
+            || (is(self.array) && node.bytes > ARRAY_HEADER && !seen.elements);
         (if unseen { limits::CONTENTS } else { 0 }) | (if self.captured { 0 } else { limits::NUMBERS })
     }
 }
@@ -252,35 +347,6 @@ struct Edge {
     to: NodeId,
 }
 
-/// What an edge means for the equality of its source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
-    /// Nothing.
-    Nothing,
-    /// Its target is compared by identity.
-    Identity(u32),
-    /// Its target is a text, which counts by its content.
-    Text(u32),
-    /// Its target is looked into.
-    Followed,
-}
-
-/// An edge that counts.
-#[derive(Clone, Copy)]
-struct Slot {
-    kind: u8,
-    name: u32,
-    meaning: Meaning,
-    to: NodeId,
-}
-
-/// Brings slots into the order of their labels; those with one label stay in that of the file.
-fn sort(slots: &mut [Slot]) {
-    if !slots.is_sorted_by_key(|slot| (slot.kind, slot.name)) {
-        slots.sort_by_key(|slot| (slot.kind, slot.name));
-    }
-}
-
 /// What a pass looks at, beside the columns that it reads in order.
 struct Graph<'a> {
     rules: &'a Rules,
@@ -289,74 +355,92 @@ struct Graph<'a> {
     context: &'a Context<'a>,
 }
 
-/// What a pass finds of a node.
-struct Found<'a> {
-    /// The first node with its value, as far as it is known in this pass.
-    value: NodeId,
-    node: Node,
-    slots: &'a [Slot],
-}
-
 impl Graph<'_> {
-    /// Goes through all nodes: hands the values of those that are wanted to `records`, and each of those to `done`; of the
-    /// others it gets nothing but the number.
+    /// Goes through all nodes: hands the values of those that are wanted to `records`, and all of them to `visitor`.
     fn each(
         &self,
         names: &mut Lookup<StringId>,
+        slots: &mut Slots<'_>,
         records: &mut impl Records,
-        mut done: impl FnMut(NodeId, Option<Found<'_>>) -> Result<(), StageError>,
+        visitor: &mut impl Visitor,
     ) -> Result<(), StageError> {
         let Self { rules, opaque, scratch, context } = *self;
-        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-        let mut node_names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
-        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-        let mut edge_kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
-        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-        let mut slots = Vec::new();
+        let mut input = Input::open(scratch)?;
         let mut edges = 0;
-        for ordinal in 0..kinds.remaining() as u32 {
-            let node = Node { kind: kinds.next()?, name: node_names.next()?, bytes: sizes.next()? };
-            let count = counts.next()?;
+        for ordinal in 0..input.kinds.remaining() as u32 {
+            let (node, count) = input.node()?;
             edges += u64::from(count) + 1;
             if edges >= 1 << 18 {
                 context.step(std::mem::take(&mut edges))?;
             }
             if opaque.contains(ordinal as usize) || !records.begin(ordinal)? {
-                edge_kinds.skip(count.into())?;
-                edge_names.skip(count.into())?;
-                targets.skip(count.into())?;
-                done(NodeId(ordinal), None)?;
+                input.skip(count)?;
+                visitor.node(NodeId(ordinal), None)?;
                 continue;
             }
-            slots.clear();
+            slots.begin(count)?;
             for _ in 0..count {
-                let edge = Edge { kind: edge_kinds.next()?, name: edge_names.next()?, to: targets.next()? };
+                let edge = input.edge()?;
                 let meaning = rules.slot(node.kind, edge, opaque, || Ok(names.get(edge.to.index())?))?;
-                if meaning != Meaning::Nothing {
-                    slots.push(Slot { kind: edge.kind, name: edge.name, meaning, to: edge.to });
+                if let Some(slot) = Slot::new(edge.kind, edge.name, meaning) {
+                    slots.push(slot)?;
                 }
             }
-            sort(&mut slots);
+            slots.sort()?;
             records.word(u64::from(node.name.0) << 8 | u64::from(node.kind))?;
             records.word(node.bytes)?;
-            for slot in &slots {
-                let label = u64::from(slot.name) << 10 | u64::from(slot.kind) << 2;
-                match slot.meaning {
-                    Meaning::Identity(to) => {
-                        records.word(label | 1)?;
-                        records.word(to.into())?;
-                    }
-                    Meaning::Text(name) => {
-                        records.word(label | 2)?;
-                        records.word(name.into())?;
-                    }
-                    Meaning::Followed | Meaning::Nothing => records.word(label | 3)?,
+            slots.each(|slot| {
+                records.word(slot.label())?;
+                if let Meaning::Identity(value) | Meaning::Text(value) = slot.meaning() {
+                    records.word(value.into())?;
                 }
-            }
-            done(NodeId(ordinal), Some(Found { value: NodeId(records.end()?), node, slots: &slots }))?;
+                visitor.slot(slot)
+            })?;
+            visitor.node(NodeId(ordinal), Some(Found { value: NodeId(records.end()?), node }))?;
         }
         Ok(())
+    }
+}
+
+/// The columns that are read in order.
+struct Input {
+    kinds: ColumnReader<u8>,
+    names: ColumnReader<StringId>,
+    sizes: ColumnReader<u64>,
+    counts: ColumnReader<u32>,
+    edge_kinds: ColumnReader<u8>,
+    edge_names: ColumnReader<u32>,
+    targets: ColumnReader<NodeId>,
+}
+
+impl Input {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            kinds: ColumnReader::open(scratch, columns::NODE_KIND)?,
+            names: ColumnReader::open(scratch, columns::NODE_NAME)?,
+            sizes: ColumnReader::open(scratch, columns::NODE_SELF)?,
+            counts: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
+            edge_kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            edge_names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            targets: ColumnReader::open(scratch, columns::EDGE_TO)?,
+        })
+    }
+
+    /// The next node, and the number of its edges, which come next.
+    #[inline]
+    fn node(&mut self) -> Result<(Node, u32), StageError> {
+        let node = Node { kind: self.kinds.next()?, name: self.names.next()?, bytes: self.sizes.next()? };
+        Ok((node, self.counts.next()?))
+    }
+
+    #[inline]
+    fn edge(&mut self) -> Result<Edge, StageError> {
+        Ok(Edge { kind: self.edge_kinds.next()?, name: self.edge_names.next()?, to: self.targets.next()? })
+    }
+
+    fn skip(&mut self, edges: u32) -> Result<(), StageError> {
+        self.edge_kinds.skip(edges.into())?;
+        self.edge_names.skip(edges.into())?;
+        self.targets.skip(edges.into())
     }
 }

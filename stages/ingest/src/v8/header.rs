@@ -158,6 +158,12 @@ impl Header {
     }
 }
 
+/// Whether edges of this type are numbered rather than named.
+#[must_use]
+pub fn is_indexed(edge_type: &str) -> bool {
+    matches!(edge_type, "element" | "hidden")
+}
+
 /// Position of a name in a list.
 pub fn position(names: &[String], name: &str) -> Position {
     names.iter().position(|other| other == name)

@@ -9,9 +9,16 @@ use heaplake_kit::{ColumnReader, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// Property lists that are counted at once. A list that more than one in `CANDIDATES` of all objects have always stays.
 const CANDIDATES: usize = 1 << 14;
+
+/// Properties of which it is remembered how long they are.
+const MOST_UNITS: usize = 1 << 16;
+
+/// Properties of a list at most: each but the first takes two units for its separator.
+const MOST_LIST: usize = MOST_NAME / 2 + 1;
 
 /// Different shapes of objects whose interface is remembered.
 const REMEMBERED: usize = 1 << 13;
@@ -67,17 +74,12 @@ impl Properties {
 /// An interface: its name and its properties.
 pub type Definition = (Vec<u8>, Vec<StringId>);
 
-/// What a property contributes to an interface's name.
-struct Formatted {
-    text: Vec<u8>,
-    units: usize,
-}
-
 /// Counts the property lists of plain objects.
 pub struct Census<'a> {
     strings: &'a StringTable,
     proto: StringId,
-    formatted: FxHashMap<StringId, Formatted>,
+    /// UTF-16 units of properties in names.
+    units: FxHashMap<StringId, u32>,
     lists: FxHashMap<Box<[StringId]>, Tally>,
     objects: u64,
     dropped: bool,
@@ -95,13 +97,20 @@ struct Tally {
 }
 
 impl<'a> Census<'a> {
+    /// Bytes that its tables take at most: of each list its key, its properties and its tally, the heap's own of both, and
+    /// slots of the tables, which are half empty at worst and may be growing.
+    pub const BYTES: u64 = {
+        let list = 2 * (4 * MOST_LIST + 16) + 3 * (size_of::<(Box<[StringId]>, Tally)>() + 1);
+        (CANDIDATES * list + 3 * MOST_UNITS * size_of::<(StringId, u32)>()) as u64
+    };
+
     /// Starts counting; `proto` is the id of `__proto__`.
     #[must_use]
     pub fn new(strings: &'a StringTable, proto: StringId) -> Self {
         Self {
             strings,
             proto,
-            formatted: FxHashMap::default(),
+            units: FxHashMap::default(),
             lists: FxHashMap::default(),
             objects: 0,
             dropped: false,
@@ -149,15 +158,16 @@ impl<'a> Census<'a> {
         let mut units = 1;
         for &property in properties.iter().filter(|&&property| property != self.proto) {
             let strings = self.strings;
-            let formatted = self.formatted.entry(property).or_insert_with(|| format(strings.get(property.index())));
-            if units > 1 && units + formatted.units > MOST_NAME {
+            let count = || units_of(&format(strings.get(property.index())));
+            let more = *self.units.entry(property).or_insert_with(count) as usize;
+            if units > 1 && units + more > MOST_NAME {
                 break;
             }
-            units += formatted.units + if units > 1 { 2 } else { 0 };
+            units += more + if units > 1 { 2 } else { 0 };
             list.push(property);
         }
-        if self.formatted.len() > 8 * CANDIDATES {
-            self.formatted.clear();
+        if self.units.len() == MOST_UNITS {
+            self.units.clear();
         }
     }
 
@@ -191,7 +201,7 @@ impl<'a> Census<'a> {
             if name.len() > 1 {
                 name.extend_from_slice(b", ");
             }
-            name.extend_from_slice(&format(self.strings.get(property.index())).text);
+            name.extend_from_slice(&format(self.strings.get(property.index())));
         }
         name.push(b'}');
         name
@@ -213,6 +223,12 @@ struct Sorted {
 }
 
 impl Interfaces {
+    /// Bytes that its tables take at most, the few definitions apart.
+    pub const BYTES: u64 = {
+        let shape = 4 * MOST_REMEMBERED + 16 + 3 * (size_of::<(Box<[StringId]>, Option<StringId>)>() + 1);
+        (REMEMBERED * shape) as u64
+    };
+
     /// Takes names and properties, most popular first.
     #[must_use]
     pub fn new(definitions: impl IntoIterator<Item = (StringId, Vec<StringId>)>) -> Self {
@@ -265,11 +281,13 @@ fn contains(all: &[StringId], some: &[StringId]) -> bool {
 }
 
 /// A property's name as interfaces show it: names that could be taken for punctuation are quoted as in JSON.
-fn format(name: &[u8]) -> Formatted {
-    let text = if name.iter().any(|byte| b",'\"{}".contains(byte)) { quoted(name) } else { name.to_vec() };
-    // UTF-16 units: one for every lead byte, two for those of four-byte sequences.
-    let units = text.iter().map(|&byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum();
-    Formatted { text, units }
+fn format(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.iter().any(|byte| b",'\"{}".contains(byte)) { quoted(name).into() } else { name.into() }
+}
+
+/// UTF-16 units of a text: one for every lead byte, two for those of four-byte sequences.
+fn units_of(text: &[u8]) -> u32 {
+    text.iter().map(|&byte| u32::from(byte & 0xc0 != 0x80) + u32::from(byte >= 0xf0)).sum()
 }
 
 /// A JSON string as JavaScript writes it: lone surrogates escaped.
@@ -304,10 +322,10 @@ mod tests {
 
     #[test]
     fn names_that_look_like_punctuation_are_quoted() {
-        assert_eq!(format(b"plain name").text, b"plain name");
-        assert_eq!(format(b"a,\"b\"\n\x01").text, b"\"a,\\\"b\\\"\\n\\u0001\"");
-        assert_eq!(format(b"{\xed\xa0\x80").text, b"\"{\\ud800\"");
-        assert_eq!(format("a\u{1f600}é".as_bytes()).units, 4);
+        assert_eq!(format(b"plain name"), &b"plain name"[..]);
+        assert_eq!(format(b"a,\"b\"\n\x01"), &b"\"a,\\\"b\\\"\\n\\u0001\""[..]);
+        assert_eq!(format(b"{\xed\xa0\x80"), &b"\"{\\ud800\""[..]);
+        assert_eq!(units_of("a\u{1f600}é".as_bytes()), 4);
     }
 
     #[test]

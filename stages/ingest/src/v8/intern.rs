@@ -1,9 +1,7 @@
 //! Stage `intern`: equal strings get equal ids.
 //!
 //! * Computes: for every string that occurs twice in the file's table, its first position; V8 itself writes each string
-//!   once, other writers need not.
-//! * Reads: `string.hash`; the strings whose hashes agree.
-//! * Writes: where there are such strings, all columns of string ids anew, with first positions only.
+//!   once, other writers need not. Where there are such strings, all columns of string ids become ones of first positions.
 //! * Resident memory: 16 bytes per string, or less in several passes.
 //! * Passes over disk: one over the hashes per slice of their range that fits the memory; one over the id columns.
 //! * Worst case: all strings equal: every one is compared with the first.
@@ -11,34 +9,40 @@
 //! * Determinism: hashes only propose; content decides.
 //! * Reference: none needed.
 
-use super::Snapshot;
-use super::read::{EPHEMERON_STRING, TAG_STRING};
-use super::rows::is_indexed;
+use super::header::is_indexed;
+use super::snapshot::{DOCUMENT, EPHEMERON_STRING, Snapshot, TAG_STRING};
 use bytemuck::Pod;
+use heaplake_kit::access::{column, document, per_edge, texts};
 use heaplake_kit::{
-    BudgetVec, ColumnReader, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringTable,
+    BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
 };
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "intern",
-    version: 1,
-    bytes_per_node: 0,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    reads: &[document(DOCUMENT), texts(STRINGS), column(STRING_HASH), column(columns::EDGE_KIND)],
+    updates: &[
+        column(columns::EDGE_NAME),
+        column(columns::NODE_NAME),
+        column(columns::FUNCTION_NAME).if_any(),
+        column(columns::FUNCTION_SCRIPT_NAME).if_any(),
+        column(TAG_STRING),
+        column(EPHEMERON_STRING),
+    ],
+    fixed: 8 << 20,
+    temporary: &[per_edge::<u32>()],
     passes: "string hashes once for each slice that fits",
+    run,
+    ..Stage::NEW
 };
 
-/// Makes the string ids canonical.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+/// A column that is about to replace another.
+const REWRITTEN: &str = "v8.rewritten";
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let edge_types = Snapshot::load(scratch)?.header.edge_types;
     let strings = ColumnReader::open(scratch, STRING_HASH)?.remaining();
     context.progress.begin(STAGE.name, strings);
@@ -50,14 +54,14 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
         };
         let named: Vec<bool> = edge_types.iter().map(|name| !is_indexed(name)).collect();
         let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        rewrite(scratch, columns::EDGE_NAME, columns::EDGE_NAME, |name: u32| {
+        update(scratch, columns::EDGE_NAME, |name: u32| {
             Ok(if named[kinds.next()? as usize] { first(StringId(name)).0 } else { name })
         })?;
         for column in
             [columns::NODE_NAME, columns::FUNCTION_NAME, columns::FUNCTION_SCRIPT_NAME, TAG_STRING, EPHEMERON_STRING]
         {
             if scratch.has(column) {
-                rewrite(scratch, column, column, |id| Ok(first(id)))?;
+                update(scratch, column, |id| Ok(first(id)))?;
             }
         }
     }
@@ -97,19 +101,18 @@ fn repeated(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<(Strin
     Ok(repeated)
 }
 
-/// Puts a column with every element of another one changed into a place, which may be that other one's own.
-pub(super) fn rewrite<T: Pod>(
+/// Changes every element of a column, which stays as it was until that is done.
+fn update<T: Pod>(
     scratch: &Scratch,
-    from: Column<T>,
-    to: Column<T>,
+    column: Column<T>,
     mut change: impl FnMut(T) -> Result<T, StageError>,
 ) -> Result<(), StageError> {
-    let new = Column::new("v8.rewritten");
-    let mut reader = ColumnReader::open(scratch, from)?;
+    let new = Column::new(REWRITTEN);
+    let mut reader = ColumnReader::open(scratch, column)?;
     let mut writer = ColumnWriter::create(scratch, new)?;
     while reader.remaining() > 0 {
         writer.push(change(reader.next()?)?)?;
     }
     writer.finish()?;
-    scratch.replace(to, new)
+    scratch.replace(column, new)
 }

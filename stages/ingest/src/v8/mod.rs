@@ -1,76 +1,97 @@
 //! V8's `.heapsnapshot` (Node, Electron, Chrome, ArkTS).
 //!
-//! The stages of this folder, in this order:
+//! The stages of this folder:
 //!
 //! | stage | from | to |
 //! |---|---|---|
 //! | [`read`] | the file | raw node, edge, string, trace, sample and location columns |
 //! | [`intern`] | strings | equal strings have equal ids |
 //! | [`detached`] | nodes, edges | which DOM nodes are attached or detached, and their names |
-//! | [`holds`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, in-degrees, orphans, distance seeds |
-//! | [`owners`] | nodes, edges | shallow sizes: owned parts counted with their owner |
-//! | [`classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
+//! | [`essential_edges`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, in-degrees, orphans, distance seeds |
+//! | [`containers`] | nodes, edges | containers with their entries and spare bytes, entries of weak maps |
+//! | [`equality`] | nodes, edges | values and references by which duplicates are found |
+//! | [`shallow_sizes`] | nodes, edges | shallow sizes: owned parts counted with their owner |
+//! | [`node_classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
-//! | [`containers`] | nodes, edges | collections with their entries and spare bytes, entries of weak maps |
+//! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
+//!
+//! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table to
+//! [`strings`].
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
-pub mod classes;
 pub mod containers;
 pub mod detached;
+pub mod edge_blocks;
+pub mod edge_rows;
+pub mod edge_rules;
 pub mod ephemerons;
 pub mod equality;
+pub mod essential_edges;
 pub mod header;
-pub mod holds;
 pub mod interfaces;
 pub mod intern;
+pub mod locations;
 pub mod names;
-pub mod owners;
+pub mod node_classes;
+pub mod node_rows;
 pub mod pages;
 pub mod previews;
 pub mod read;
+pub mod roles;
+pub mod root_edges;
 pub mod rows;
 pub mod scripts;
+pub mod shallow_sizes;
+pub mod slots;
+pub mod snapshot;
+pub mod strings;
 pub mod trace;
+pub mod weak_entries;
 
-use header::Header;
-use heaplake_kit::{Scratch, StageError};
-use heaplake_schemas::scratch::{Facts, documents};
-use serde::{Deserialize, Serialize};
+use crate::format::{Estimate, Format};
+use heaplake_input::source::Opened;
+use heaplake_kit::{Context, Stage, StageError};
 
-/// What errors in a snapshot advise.
-pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again";
+/// The format.
+pub struct V8;
 
-/// Scratch files that stages of this folder append to. Cut back to the length that they had after the last finished
-/// stage, they are as that stage left them.
-pub const APPENDED: [&str; 4] = ["string.bytes", "string.start", "string.hash", "v8.tag_string"];
-
-/// A V8 snapshot between its stages: what the file's header says, and what was learned since.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The file's own description of its fields.
-    pub header: Header,
-    /// What later stages get to know.
-    pub facts: Facts,
-}
-
-const DOCUMENT: &str = "v8.json";
-
-impl Snapshot {
-    /// As the stage before left it.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
-        scratch.read_document(DOCUMENT)
+impl Format for V8 {
+    fn name(&self) -> &'static str {
+        "V8 heap snapshot"
     }
 
-    /// For the next stage, and the facts for those that know no format.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
-        scratch.write_document(DOCUMENT, self)?;
-        scratch.write_document(documents::FACTS, &self.facts)
+    /// Everything: the reader says what is wrong with what is none.
+    fn recognises(&self, _beginning: &[u8]) -> bool {
+        true
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[".heapsnapshot"]
+    }
+
+    fn follows_essential(&self) -> bool {
+        false
+    }
+
+    /// Those that only look up strings come before those that add some, so that neither waits for the other.
+    fn stages(&self) -> &'static [&'static Stage] {
+        &[
+            &read::STAGE,
+            &intern::STAGE,
+            &detached::STAGE,
+            &essential_edges::STAGE,
+            &containers::STAGE,
+            &equality::STAGE,
+            &shallow_sizes::STAGE,
+            &node_classes::STAGE,
+            &scripts::STAGE,
+            &previews::STAGE,
+        ]
+    }
+
+    fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {
+        let (nodes, edges) = read::peek(opened.source, context)?;
+        Ok(Estimate { nodes, edges, exact: true })
     }
 }

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 ///
 /// # Errors
 /// [`StageError::Io`] or [`StageError::Scratch`].
-pub fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
+pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut by_hash: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (i, text) in wanted.iter().enumerate() {
         by_hash.entry(xxh3_64(text.as_ref())).or_default().push(i);
@@ -33,7 +33,7 @@ pub fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<Strin
 ///
 /// # Errors
 /// [`StageError::Io`] or [`StageError::Scratch`].
-pub fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
+pub(super) fn intern<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut ids = find(scratch, wanted)?;
     if ids.iter().all(|id| !id.is_none()) {
         return Ok(ids);

@@ -5,10 +5,14 @@
 //! allows, paged where not, and 1 MiB of stack.
 
 use super::header::Header;
-use heaplake_kit::array::column_bytes;
-use heaplake_kit::{ArrayPlan, Bitset, ColumnMap, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError};
+use super::root_edges::RootEdges;
+use heaplake_kit::array_plan::{lookup, offsets};
+use heaplake_kit::{
+    ArrayPlan, Bitset, ColumnMap, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError, on_resident,
+};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
+use std::ops::Deref;
 
 /// The nodes that pages own; nothing where the snapshot has no page.
 ///
@@ -23,12 +27,29 @@ pub fn owned(
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<Option<Bitset>, StageError> {
-    let node_kind = ColumnMap::open(scratch, columns::NODE_KIND, None)?;
-    let name = ColumnMap::open(scratch, columns::NODE_NAME, None)?;
-    let synthetic = header.node_type("synthetic");
-    let (shortcut, element, weak) =
-        (header.edge_type("shortcut"), header.edge_type("element"), header.edge_type("weak"));
+    let Some(mut owned) = seeds(header, document_trees, scratch, context)? else { return Ok(None) };
+    let weak = header.edge_type("weak");
     let mut open: Stack<NodeId> = Stack::new(&context.budget, scratch, "pages.open")?;
+    spread_forwards(weak, &mut owned, &mut open, scratch, context)?;
+    let mut plan = ArrayPlan::new(&context.budget, scratch, "page ownership");
+    let (mut offsets, mut kind, mut to) =
+        plan.make((offsets(columns::NODE_EDGE_COUNT), lookup(columns::EDGE_KIND), lookup(columns::EDGE_TO)))?;
+    on_resident!(offsets, kind, to => spread(weak, &mut owned, &mut open, (offsets, kind, to), context))?;
+    Ok(Some(owned))
+}
+
+/// The nodes from which ownership spreads; nothing where there is none.
+fn seeds(
+    header: &Header,
+    document_trees: StringId,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Option<Bitset>, StageError> {
+    // Only targets of the root are looked at.
+    let node_kind = ColumnMap::uncounted(scratch, columns::NODE_KIND)?;
+    let name = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let synthetic = header.node_type("synthetic");
+    let (shortcut, element) = (header.edge_type("shortcut"), header.edge_type("element"));
     let mut owned: Option<Bitset> = None;
     let mut edges = RootEdges::open(header, scratch)?;
     while let Some((edge_kind, target)) = edges.next()? {
@@ -42,13 +63,22 @@ pub fn owned(
         };
         owned.insert(target.index());
     }
-    let Some(mut owned) = owned else { return Ok(None) };
+    Ok(owned)
+}
 
-    // Most edges lead forwards: one pass in order brings ownership nearly everywhere.
+/// Spreads ownership in one pass in order, which brings it nearly everywhere, because most edges lead forwards. Leaves in
+/// `open` what had its turn before it was owned.
+fn spread_forwards(
+    weak: Option<u8>,
+    owned: &mut Bitset,
+    open: &mut Stack<NodeId>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
     let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
     let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-    for node in 0..node_kind.len() {
+    for node in 0..counts.remaining() as usize {
         let count = counts.next()?;
         if !owned.contains(node) {
             kinds.skip(u64::from(count))?;
@@ -57,7 +87,6 @@ pub fn owned(
         }
         for _ in 0..count {
             let (edge_kind, target) = (kinds.next()?, targets.next()?);
-            // What lies behind has had its turn.
             if Some(edge_kind) != weak && owned.insert(target.index()) && target.index() < node {
                 open.push(target)?;
             }
@@ -66,13 +95,21 @@ pub fn owned(
             context.check()?;
         }
     }
+    Ok(())
+}
 
-    let (kind_bytes, to_bytes) = (column_bytes(scratch, columns::EDGE_KIND), column_bytes(scratch, columns::EDGE_TO));
-    let sizes = [Offsets::bytes(header.node_count), kind_bytes, to_bytes];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, "page ownership", &sizes);
-    let mut offsets = Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?;
-    let mut kind = room.lookup(columns::EDGE_KIND)?;
-    let mut to = room.lookup(columns::EDGE_TO)?;
+/// Spreads ownership from the nodes in `open`.
+fn spread<O, B>(
+    weak: Option<u8>,
+    owned: &mut Bitset,
+    open: &mut Stack<NodeId>,
+    (mut offsets, mut kind, mut to): (Offsets<O, B>, impl ReadAt<u8>, impl ReadAt<NodeId>),
+    context: &Context<'_>,
+) -> Result<(), StageError>
+where
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+{
     let mut steps = 0u64;
     while let Some(node) = open.pop()? {
         steps += 1;
@@ -89,40 +126,5 @@ pub fn owned(
             }
         }
     }
-    Ok(Some(owned))
-}
-
-/// Kind and target of each of the root's edges, in order.
-pub(super) struct RootEdges {
-    kinds: ColumnReader<u8>,
-    targets: ColumnReader<NodeId>,
-    left: u32,
-}
-
-impl RootEdges {
-    pub(super) fn open(header: &Header, scratch: &Scratch) -> Result<Self, StageError> {
-        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
-        let mut first = 0;
-        for _ in 0..header.root {
-            first += u64::from(counts.next()?);
-        }
-        let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
-        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
-        kinds.skip(first)?;
-        targets.skip(first)?;
-        Ok(Self { kinds, targets, left: counts.next()? })
-    }
-
-    /// How many are still to come.
-    pub(super) fn count(&self) -> u64 {
-        u64::from(self.left)
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<(u8, NodeId)>, StageError> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        Ok(Some((self.kinds.next()?, self.targets.next()?)))
-    }
+    Ok(())
 }

@@ -2,39 +2,61 @@
 //!
 //! * Computes: for the first member of each set a short text: that of a string, the number that was captured of a number,
 //!   the first properties of an object. Without columns of edges only strings have one.
-//! * Reads: `set.row`; `node.{kind,name,edge_count}`, `edge.{kind,name,to}` and strings at random.
-//! * Writes: `set.preview`.
-//! * Resident memory: offsets 4 bytes per node, where the budget allows, paged where not.
-//! * Passes over disk: one over the sets.
+//! * Resident memory: 9 bytes per node, and where edges are looked at, 9 per edge, where the budget allows, paged where not.
+//! * Passes over disk: one over the sets; their first members, edges of these and strings at random.
 //! * Worst case: linear; of a node with very many edges only the first are looked at.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: order of the sets.
 //! * Reference: none needed.
 
-use super::{Snapshot, names};
+use super::names;
+use super::snapshot::{DOCUMENT, Snapshot};
+use heaplake_kit::Setting;
+use heaplake_kit::access::{column, document, per_edge, per_node, texts};
+use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnMap, ColumnReader, Context, Offsets, Scratch, StageError, StageInfo, Stats, StringTable,
-    StringWriter,
+    ArrayPlan, ColumnReader, Job, Lookup, Offsets, ReadAt, Scratch, Stage, StageError, Stats, StringTable, StringWriter,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRING_HASH, STRINGS};
 use std::fmt::Write;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "previews",
-    version: 1,
-    bytes_per_node: 4,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.duplicates(),
+    reads: &[
+        document(DOCUMENT),
+        texts(STRINGS),
+        column(STRING_HASH),
+        column(columns::SET_ROW),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_EDGE_COUNT).when(looks_at_edges),
+        column(columns::EDGE_KIND).when(looks_at_edges),
+        column(columns::EDGE_NAME).when(looks_at_edges),
+        column(columns::EDGE_TO).when(looks_at_edges),
+    ],
+    writes: &[texts(SET_PREVIEWS)],
+    arrays: &[&[
+        per_node::<u8>(),
+        per_node::<StringId>(),
+        per_node::<u32>(),
+        per_edge::<u8>(),
+        per_edge::<u32>(),
+        per_edge::<NodeId>(),
+    ]],
+    fixed: 8 << 20,
     passes: "sets once",
+    run,
+    ..Stage::NEW
 };
 
-/// Columns that this stage reads, though others that could remove them are done by then.
-pub const READS: [&str; 3] = ["edge.kind", "edge.name", "edge.to"];
+/// Edges are looked at where they are kept for others that come late.
+fn looks_at_edges(setting: &Setting<'_>) -> bool {
+    setting.looks_into_references() || setting.has(TableName::Edges)
+}
 
 /// Characters of a string on its own, at most, and inside an object.
 const LONG: usize = 120;
@@ -46,42 +68,15 @@ const SHOWN: usize = 4;
 /// Edges of a node that are looked at.
 const LOOKED_AT: usize = 64;
 
-/// Writes the previews.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let snapshot = Snapshot::load(scratch)?;
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let count = rows.remaining();
     context.progress.begin(STAGE.name, count);
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[Offsets::bytes(snapshot.facts.node_count)]);
-    let edges = match scratch.has(columns::EDGE_TO) {
-        true => Some(Edges {
-            offsets: Offsets::load(&mut room, &context.budget, scratch, columns::NODE_EDGE_COUNT)?,
-            kinds: ColumnMap::open(scratch, columns::EDGE_KIND, None)?,
-            names: ColumnMap::open(scratch, columns::EDGE_NAME, None)?,
-            to: ColumnMap::open(scratch, columns::EDGE_TO, None)?,
-        }),
-        false => None,
-    };
-    let ids = names::find(scratch, &["Object", "Array", "__proto__", "value"])?;
-    let header = &snapshot.header;
-    let mut viewer = Viewer {
-        strings: StringTable::open(scratch, STRINGS)?,
-        kinds: ColumnMap::open(scratch, columns::NODE_KIND, None)?,
-        names: ColumnMap::open(scratch, columns::NODE_NAME, None)?,
-        edges,
-        string: header.node_type("string"),
-        number: header.node_type("number"),
-        object: header.node_type("object"),
-        property: header.edge_type("property"),
-        internal: header.edge_type("internal"),
-        plain: ids[0],
-        array: ids[1],
-        proto: ids[2].0,
-        value: ids[3].0,
-    };
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let with_edges = looks_at_edges(&job.setting);
+    let mut viewer = Viewer::open(&snapshot, with_edges, &mut plan, scratch)?;
     let mut writer = StringWriter::create(scratch, SET_PREVIEWS)?;
     for set in 0..count {
         let text = viewer.node(rows.next()?.example)?.unwrap_or_default();
@@ -92,20 +87,20 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     }
     writer.finish()?;
     context.progress.end();
-    Ok(Stats { rows: count, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows: count, spilled_bytes: plan.spilled_bytes() })
 }
 
 struct Edges {
     offsets: Offsets,
-    kinds: ColumnMap<u8>,
-    names: ColumnMap<u32>,
-    to: ColumnMap<NodeId>,
+    kinds: Lookup<u8>,
+    names: Lookup<u32>,
+    to: Lookup<NodeId>,
 }
 
 struct Viewer {
     strings: StringTable,
-    kinds: ColumnMap<u8>,
-    names: ColumnMap<StringId>,
+    kinds: Lookup<u8>,
+    names: Lookup<StringId>,
     edges: Option<Edges>,
     string: Option<u8>,
     number: Option<u8>,
@@ -119,30 +114,71 @@ struct Viewer {
 }
 
 impl Viewer {
+    fn open(
+        snapshot: &Snapshot,
+        with_edges: bool,
+        plan: &mut ArrayPlan<'_>,
+        scratch: &Scratch,
+    ) -> Result<Self, StageError> {
+        let header = &snapshot.header;
+        let ids = names::find(scratch, &["Object", "Array", "__proto__", "value"])?;
+        let (kinds, names, offsets, edge_kinds, edge_names, to) = plan.make((
+            lookup(columns::NODE_KIND),
+            lookup(columns::NODE_NAME),
+            with_edges.then(|| offsets(columns::NODE_EDGE_COUNT)),
+            with_edges.then(|| lookup(columns::EDGE_KIND)),
+            with_edges.then(|| lookup(columns::EDGE_NAME)),
+            with_edges.then(|| lookup(columns::EDGE_TO)),
+        ))?;
+        let edges = match (offsets, edge_kinds, edge_names, to) {
+            (Some(offsets), Some(kinds), Some(names), Some(to)) => Some(Edges { offsets, kinds, names, to }),
+            _ => None,
+        };
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            kinds,
+            names,
+            edges,
+            string: header.node_type("string"),
+            number: header.node_type("number"),
+            object: header.node_type("object"),
+            property: header.edge_type("property"),
+            internal: header.edge_type("internal"),
+            plain: ids[0],
+            array: ids[1],
+            proto: ids[2].0,
+            value: ids[3].0,
+        })
+    }
+
     /// A node on its own.
     fn node(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
-        let kind = Some(self.kinds[node.index()]);
+        let kind = Some(self.kinds.get(node.index())?);
         if kind == self.string {
-            return Ok(Some(self.quoted(self.names[node.index()], LONG)));
+            let name = self.names.get(node.index())?;
+            return Ok(Some(self.quoted(name, LONG)));
         }
         if kind == self.number {
             return self.captured(node);
         }
-        if kind == self.object && self.names[node.index()] != self.array { self.object(node) } else { Ok(None) }
+        let is_object = kind == self.object && self.names.get(node.index())? != self.array;
+        if is_object { self.object(node) } else { Ok(None) }
     }
 
     /// The first edges of a node.
     fn edges(&mut self, node: NodeId) -> Result<Vec<(u8, u32, NodeId)>, StageError> {
-        let Some(edges) = &mut self.edges else { return Ok(Vec::new()) };
-        let range = edges.offsets.range(node.index())?;
-        Ok(range.take(LOOKED_AT).map(|at| (edges.kinds[at], edges.names[at], edges.to[at])).collect())
+        let Some(Edges { offsets, kinds, names, to }) = &mut self.edges else { return Ok(Vec::new()) };
+        let range = offsets.range(node.index())?;
+        range.take(LOOKED_AT).map(|at| Ok((kinds.get(at)?, names.get(at)?, to.get(at)?))).collect()
     }
 
     /// The text of a number, if it was captured.
     fn captured(&mut self, node: NodeId) -> Result<Option<String>, StageError> {
         let edges = self.edges(node)?;
         let value = edges.iter().find(|&&(kind, name, _)| Some(kind) == self.internal && name == self.value);
-        Ok(value.map(|&(_, _, to)| self.strings.text(self.names[to.index()].index()).into_owned()))
+        let Some(&(_, _, to)) = value else { return Ok(None) };
+        let name = self.names.get(to.index())?;
+        Ok(Some(self.strings.text(name.index()).into_owned()))
     }
 
     /// An object by its first properties.
@@ -157,7 +193,7 @@ impl Viewer {
             .map(|&(_, name, to)| (name, to))
             .collect();
         let mut text = String::new();
-        let own = self.names[node.index()];
+        let own = self.names.get(node.index())?;
         if own != self.plain {
             text += &cut(&self.strings.text(own.index()), SHORT);
             text.push(' ');
@@ -179,7 +215,7 @@ impl Viewer {
 
     /// A node inside another one.
     fn inside(&mut self, node: NodeId) -> Result<String, StageError> {
-        let (kind, name) = (Some(self.kinds[node.index()]), self.names[node.index()]);
+        let (kind, name) = (Some(self.kinds.get(node.index())?), self.names.get(node.index())?);
         if kind == self.string {
             return Ok(self.quoted(name, SHORT));
         }

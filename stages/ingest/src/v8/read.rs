@@ -1,10 +1,6 @@
 //! Stage `read`: the file into raw columns.
 //!
 //! * Computes: nothing; understands the file and checks all that can be checked of its numbers.
-//! * Reads: the input, once, front to back.
-//! * Writes: `node.{kind,name,id,self,edge_count}` and, where the file has them, `node.{trace,detached,native}`;
-//!   `edge.{kind,name,to}`; the string table with hashes; `location.*`; `trace.*`, `function.*`, `sample.*`;
-//!   the names that other stages look for ([`TAG_STRING`], [`EPHEMERON_STRING`]).
 //! * Resident memory: fixed buffers, with several threads 1.5 MiB for each of the chunks under way (twice as many as
 //!   threads and one, if the budget has room for them); 20 bytes per source location while they are sorted; 4 bytes per
 //!   level of the trace tree; 20 bytes per weak-map entry name.
@@ -16,44 +12,68 @@
 //!   written in the order of the input; output and errors depend on the input alone.
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
-use super::header::{Header, position};
-use super::rows::{
-    EdgeColumns, EdgeRows, EdgeWriter, LargestName, Location, LocationRows, NodeColumns, NodeRows, NodeWriter,
-    is_indexed,
+use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
+use super::header::{Header, is_indexed};
+use super::node_rows::{NodeColumns, NodeRows, NodeWriter};
+use super::rows::LargestName;
+use super::snapshot::{
+    DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, Snapshot, TAG_STRING,
 };
-use super::{HINT, Snapshot, ephemerons, trace};
-use crate::Admission;
-use crate::chunks::BadNumber;
-use crate::json::{Scanner, StringSink};
-use crate::source::{Identity, Input, Source};
-use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StageInfo, Stats, StringWriter};
-use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, STRING_HASH, STRINGS};
+use super::strings::Strings;
+use super::{locations, roles, trace};
+use crate::format;
+use heaplake_input::json::Scanner;
+use heaplake_input::source::{Identity, Input, Opened, Source};
+use heaplake_kit::access::{Access, column, document, texts};
+use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_schemas::ids::{MAX_NODES, NodeId};
+use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, STRING_HASH, STRINGS, documents};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
-    name: "read",
-    version: 1,
-    bytes_per_node: 4,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 4 << 20,
-    scratch_per_node: 30,
-    scratch_per_edge: 9,
-    passes: "input once",
-};
+/// What the engine knows of this stage.
+pub const STAGE: Stage =
+    Stage { name: "read", version: 2, writes: WRITES, fixed: 4 << 20, passes: "input once", run, ..Stage::NEW };
 
-/// Strings that begin with `<` or `Detached <`: names of DOM elements, which classes cut at the first space.
-pub(super) const TAG_STRING: Column<StringId> = Column::new("v8.tag_string");
-/// Strings that name the edges of weak-map entries, with the entry's table and a hash of what both edges share.
-pub(super) const EPHEMERON_STRING: Column<StringId> = Column::new("v8.ephemeron_string");
-/// See [`EPHEMERON_STRING`].
-pub(super) const EPHEMERON_TABLE: Column<u64> = Column::new("v8.ephemeron_table");
-/// See [`EPHEMERON_STRING`].
-pub(super) const EPHEMERON_SHARED: Column<u64> = Column::new("v8.ephemeron_shared");
+/// Every section has columns of its own.
+const WRITES: &[Access] = &[
+    document(documents::FACTS),
+    document(DOCUMENT),
+    texts(STRINGS),
+    column(STRING_HASH),
+    column(TAG_STRING),
+    column(EPHEMERON_STRING),
+    column(EPHEMERON_TABLE),
+    column(EPHEMERON_SHARED),
+    column(columns::NODE_KIND),
+    column(columns::NODE_NAME),
+    column(columns::NODE_ID),
+    column(columns::NODE_SELF),
+    column(columns::NODE_EDGE_COUNT),
+    column(columns::NODE_TRACE).if_any(),
+    column(columns::NODE_NATIVE).if_any(),
+    column(DETACHEDNESS).if_any(),
+    column(columns::EDGE_KIND),
+    column(columns::EDGE_NAME),
+    column(columns::EDGE_TO),
+    column(columns::LOCATION_NODE),
+    column(columns::LOCATION_SCRIPT),
+    column(columns::LOCATION_LINE),
+    column(columns::LOCATION_COLUMN),
+    column(columns::TRACE_ID).if_any(),
+    column(columns::TRACE_PARENT).if_any(),
+    column(columns::TRACE_FUNCTION).if_any(),
+    column(columns::TRACE_COUNT).if_any(),
+    column(columns::TRACE_SIZE).if_any(),
+    column(columns::FUNCTION_ID).if_any(),
+    column(columns::FUNCTION_NAME).if_any(),
+    column(columns::FUNCTION_SCRIPT_NAME).if_any(),
+    column(columns::FUNCTION_SCRIPT).if_any(),
+    column(columns::FUNCTION_LINE).if_any(),
+    column(columns::FUNCTION_COLUMN).if_any(),
+    column(columns::SAMPLE_TIME).if_any(),
+    column(columns::SAMPLE_LAST_ID).if_any(),
+];
 
 /// Longest header that makes sense, bytes.
 const MOST_HEADER: usize = 4 << 20;
@@ -64,18 +84,9 @@ const MOST_KEY: usize = 1 << 10;
 const SECTIONS: [&str; 8] =
     ["snapshot", "nodes", "edges", "strings", "locations", "trace_function_infos", "trace_tree", "samples"];
 
-/// Reads the input, on which `source` is opened; nothing was taken from it.
-///
-/// # Errors
-/// [`StageError::Input`] with offset for everything wrong with the input; [`StageError::Io`] and
-/// [`StageError::Budget`]; what `admission` returns.
-pub fn run(
-    input: &Input,
-    source: Source,
-    scratch: &Scratch,
-    context: &Context<'_>,
-    admission: Admission<'_>,
-) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let Opened { input, source } = format::opened(job.input)?;
     let size = match input {
         Input::File(path) => fs::metadata(path).map_or(0, |file| file.len()),
         Input::Stdin => 0,
@@ -85,7 +96,7 @@ pub fn run(
     let mut reader = Reader {
         scratch,
         context,
-        admission,
+        admit: job.admit,
         header: None,
         spooled: Vec::new(),
         nodes: None,
@@ -149,7 +160,8 @@ fn read_header(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
 struct Reader<'a> {
     scratch: &'a Scratch,
     context: &'a Context<'a>,
-    admission: Admission<'a>,
+    /// Asks whether so many nodes may be taken on.
+    admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
     header: Option<Header>,
     /// Sections that came before the header, with the offset at which they began.
     spooled: Vec<(&'static str, u64)>,
@@ -195,7 +207,7 @@ impl Reader<'_> {
         match (section, self.header.take()) {
             ("snapshot", _) => {
                 let header = read_header(scanner)?;
-                (self.admission)(header.node_count)?;
+                (self.admit)(header.node_count)?;
                 self.header = Some(header);
             }
             ("strings", header) => {
@@ -260,86 +272,12 @@ impl Reader<'_> {
                 writer.finish()?;
                 self.edges = Some(rows);
             }
-            "locations" => self.locations(header, scanner)?,
-            "trace_tree" => {
-                trace::read(header, scanner, self.scratch, self.context)?;
-            }
-            "trace_function_infos" => self.functions(header, scanner)?,
-            _ => self.samples(header, scanner)?,
+            "locations" => locations::read(header, scanner, self.scratch, self.context)?,
+            "trace_tree" => trace::tree(header, scanner, self.scratch, self.context)?,
+            "trace_function_infos" => trace::functions(header, scanner, &mut self.names, self.scratch)?,
+            _ => trace::samples(header, scanner, self.scratch)?,
         }
         Ok(())
-    }
-
-    fn locations(&self, header: &Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        let Some(rows) = LocationRows::new(header) else { return scanner.skip_value() };
-        let mut locations = self.context.budget.growing::<Location>("source locations");
-        scanner.number_array(rows.width, |numbers| {
-            rows.read(numbers, |location| {
-                let order = locations.len() as u32;
-                locations.push(Location { order, ..location })
-            })
-        })?;
-        locations.sort_unstable();
-        write_locations(&locations, self.scratch)
-    }
-
-    fn functions(&mut self, header: &Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        let fields = &header.trace_function_fields;
-        let at = |name| position(fields, name);
-        let (Some(id), Some(name), Some(script_name), Some(script), Some(line), Some(column)) =
-            (at("function_id"), at("name"), at("script_name"), at("script_id"), at("line"), at("column"))
-        else {
-            return scanner.skip_value();
-        };
-        let create = |column| ColumnWriter::create(self.scratch, column);
-        let mut plain = [
-            (id, create(columns::FUNCTION_ID)?),
-            (script, create(columns::FUNCTION_SCRIPT)?),
-            (line, create(columns::FUNCTION_LINE)?),
-            (column, create(columns::FUNCTION_COLUMN)?),
-        ];
-        let mut names = [
-            (name, ColumnWriter::create(self.scratch, columns::FUNCTION_NAME)?),
-            (script_name, ColumnWriter::create(self.scratch, columns::FUNCTION_SCRIPT_NAME)?),
-        ];
-        let largest = &mut self.names;
-        let mut row = 0;
-        scanner.number_array(fields.len(), |rows| {
-            if let Some(index) = rows.iter().position(|&value| value > u64::from(u32::MAX)) {
-                return Ok(Err(BadNumber { index, expected: "a number below 2^32".to_owned() }));
-            }
-            for numbers in rows.chunks_exact(fields.len()) {
-                plain.iter_mut().try_for_each(|(at, column)| column.push(numbers[*at] as u32))?;
-                for (at, column) in &mut names {
-                    column.push(StringId(numbers[*at] as u32))?;
-                    if numbers[*at] > largest.index {
-                        *largest = LargestName { index: numbers[*at], section: "trace_function_infos", row };
-                    }
-                }
-                row += 1;
-            }
-            Ok(Ok(()))
-        })?;
-        plain.into_iter().try_for_each(|(_, column)| column.finish().map(drop))?;
-        names.into_iter().try_for_each(|(_, column)| column.finish().map(drop))
-    }
-
-    fn samples(&self, header: &Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        let fields = &header.sample_fields;
-        let (Some(time), Some(last)) = (position(fields, "timestamp_us"), position(fields, "last_assigned_id")) else {
-            return scanner.skip_value();
-        };
-        let mut times = ColumnWriter::create(self.scratch, columns::SAMPLE_TIME)?;
-        let mut ids = ColumnWriter::create(self.scratch, columns::SAMPLE_LAST_ID)?;
-        scanner.number_array(fields.len(), |rows| {
-            for numbers in rows.chunks_exact(fields.len()) {
-                times.push(numbers[time])?;
-                ids.push(numbers[last])?;
-            }
-            Ok(Ok(()))
-        })?;
-        times.finish()?;
-        ids.finish().map(drop)
     }
 
     /// Checks what can only be checked at the end, and sums up.
@@ -371,30 +309,36 @@ impl Reader<'_> {
             return at_end("a root node", found);
         }
         if !self.scratch.has(columns::LOCATION_NODE) {
-            write_locations(&[], self.scratch)?;
+            locations::write(&[], self.scratch)?;
         }
-        let facts = Facts {
-            format: "v8-heapsnapshot".to_owned(),
-            input_bytes: identity.bytes,
-            content_bytes,
-            input_hash: identity.hash.clone(),
-            node_count: header.node_count,
-            edge_count,
-            string_count,
-            root: NodeId(header.root as u32),
-            node_kinds: header.node_types.clone(),
-            edge_kinds: header
-                .edge_types
-                .iter()
-                .map(|name| EdgeKind { name: name.clone(), indexed: is_indexed(name) })
-                .collect(),
-            synthetic_kinds: header.node_type("synthetic").into_iter().collect(),
-            internal_kinds: ["synthetic", "hidden"].into_iter().filter_map(|name| header.node_type(name)).collect(),
-            has_native: header.node.native_size.is_some(),
-            has_trace_nodes: header.node.trace_node.is_some(),
-            ..Facts::default()
-        };
+        let facts = facts(&header, identity, content_bytes, string_count);
         Ok(Snapshot { header, facts })
+    }
+}
+
+/// What is known of the input by now.
+fn facts(header: &Header, identity: &Identity, content_bytes: u64, string_count: u64) -> Facts {
+    Facts {
+        format: "v8-heapsnapshot".to_owned(),
+        input_bytes: identity.bytes,
+        content_bytes,
+        input_hash: identity.hash.clone(),
+        node_count: header.node_count,
+        edge_count: header.edge_count,
+        string_count,
+        root: NodeId(header.root as u32),
+        node_kinds: header.node_types.clone(),
+        edge_kinds: header
+            .edge_types
+            .iter()
+            .map(|name| EdgeKind { name: name.clone(), indexed: is_indexed(name) })
+            .collect(),
+        synthetic_kinds: header.node_type("synthetic").into_iter().collect(),
+        internal_kinds: ["synthetic", "hidden"].into_iter().filter_map(|name| header.node_type(name)).collect(),
+        roles: roles::roles(),
+        has_native: header.node.native_size.is_some(),
+        has_trace_nodes: header.node.trace_node.is_some(),
+        ..Facts::default()
     }
 }
 
@@ -408,110 +352,4 @@ fn expect_rows(scanner: &Scanner<'_>, what: &str, promised: u64, rows: u64) -> R
     }
     let expected = format!("{promised} {what}s as snapshot.{what}_count promises");
     Err(scanner.error_at(scanner.offset(), &expected, format!("{rows}")))
-}
-
-/// Writes sorted locations; the last one of a node counts.
-fn write_locations(locations: &[Location], scratch: &Scratch) -> Result<(), StageError> {
-    let mut node = ColumnWriter::create(scratch, columns::LOCATION_NODE)?;
-    let mut script = ColumnWriter::create(scratch, columns::LOCATION_SCRIPT)?;
-    let mut line = ColumnWriter::create(scratch, columns::LOCATION_LINE)?;
-    let mut column = ColumnWriter::create(scratch, columns::LOCATION_COLUMN)?;
-    for (i, location) in locations.iter().enumerate() {
-        if locations.get(i + 1).is_some_and(|next| next.node == location.node) {
-            continue;
-        }
-        node.push(NodeId(location.node))?;
-        script.push(location.script)?;
-        line.push(location.line)?;
-        column.push(location.column)?;
-    }
-    node.finish()?;
-    script.finish()?;
-    line.finish()?;
-    column.finish().map(drop)
-}
-
-/// Writes the string table with hashes, and notes the names that later stages look for.
-struct Strings {
-    table: StringWriter,
-    hash: ColumnWriter<u64>,
-    tag: ColumnWriter<StringId>,
-    ephemeron: ColumnWriter<StringId>,
-    ephemeron_table: ColumnWriter<u64>,
-    ephemeron_shared: ColumnWriter<u64>,
-    /// The current string, as long as it is short.
-    text: Vec<u8>,
-    /// The hash of the current string, once it is long.
-    long: Option<Box<Xxh3>>,
-    room: BudgetVec<u8>,
-}
-
-impl Strings {
-    /// Bytes up to which a string is kept in one piece. V8 cuts the names that are looked for at 1,024 characters.
-    const SHORT: usize = 64 << 10;
-
-    fn create(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        Ok(Self {
-            table: StringWriter::create(scratch, STRINGS)?,
-            hash: ColumnWriter::create(scratch, STRING_HASH)?,
-            tag: ColumnWriter::create(scratch, TAG_STRING)?,
-            ephemeron: ColumnWriter::create(scratch, EPHEMERON_STRING)?,
-            ephemeron_table: ColumnWriter::create(scratch, EPHEMERON_TABLE)?,
-            ephemeron_shared: ColumnWriter::create(scratch, EPHEMERON_SHARED)?,
-            text: Vec::new(),
-            long: None,
-            room: context.budget.zeroed("strings: one string", 2 * Self::SHORT)?,
-        })
-    }
-
-    fn finish(self) -> Result<u64, StageError> {
-        drop(self.room);
-        self.hash.finish()?;
-        self.tag.finish()?;
-        self.ephemeron.finish()?;
-        self.ephemeron_table.finish()?;
-        self.ephemeron_shared.finish()?;
-        self.table.finish()
-    }
-}
-
-impl StringSink for Strings {
-    fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
-        if self.long.is_none() && self.text.len() + bytes.len() <= Self::SHORT {
-            self.text.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let hash = self.long.get_or_insert_with(|| Box::new(Xxh3::new()));
-        for piece in [&self.text, bytes] {
-            hash.update(piece);
-            self.table.extend(piece)?;
-        }
-        self.text.clear();
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), StageError> {
-        let hash = match self.long.take() {
-            Some(hash) => hash.digest(),
-            None => {
-                let id = StringId(self.table.count().min(u64::from(u32::MAX)) as u32);
-                if matches!(self.text.first(), Some(b'<' | b'D'))
-                    && (self.text[0] == b'<' || self.text.starts_with(b"Detached <"))
-                {
-                    self.tag.push(id)?;
-                } else if self.text.first().is_some_and(u8::is_ascii_digit)
-                    && let Some(ephemeron) = ephemerons::parse(&self.text)
-                {
-                    self.ephemeron.push(id)?;
-                    self.ephemeron_table.push(ephemeron.table)?;
-                    self.ephemeron_shared.push(xxh3_64(ephemeron.shared))?;
-                }
-                self.table.extend(&self.text)?;
-                xxh3_64(&self.text)
-            }
-        };
-        self.text.clear();
-        self.hash.push(hash)?;
-        self.table.end()
-    }
 }

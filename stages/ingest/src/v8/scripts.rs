@@ -4,9 +4,8 @@
 //!   [`owners::NODE`] for scripts of Node itself, or [`owners::APPLICATION`]. For each function, and what V8 keeps of it (shared
 //!   function info, scope info, contexts), the script that it is written in; for each object with a location the script
 //!   of its constructor.
-//! * Reads: `node.{kind,name,edge_count}`, `edge.{kind,name,to}`, `location.{node,script}`, `function.script_name`, strings.
-//! * Writes: `origin.{node,of_node}`, `origin`, `function.origin`; new strings.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not; some 100 bytes per script and its path.
+//! * Resident memory: 4 bytes per node where the budget allows, paged where not; some 100 bytes per script and its
+//!   path, 48 per number of a script.
 //! * Passes over disk: one over the nodes and the edges of functions; their targets at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -15,27 +14,49 @@
 //!   place of its constructor, and both that and a function's own bear the number of the script. Which number a script
 //!   has is nowhere but with the functions, so they are looked at first.
 
-use super::{Snapshot, names};
+use super::snapshot::{DOCUMENT, Snapshot};
+use super::{locations, names};
+use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError,
-    StageInfo, Stats, StringTable, WriteAt,
+    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Job, ReadAt, Reservation, Scratch, Stage, StageError,
+    Stats, StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::options::TableName;
 use heaplake_schemas::owners::{self, Origin};
-use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "scripts",
-    version: 1,
-    bytes_per_node: 4,
-    bytes_per_edge: 0,
-    least_bits_per_node: 0,
-    least_fixed: 8 << 20,
-    scratch_per_node: 1,
-    scratch_per_edge: 0,
+    when: |setting| setting.has(TableName::Owners),
+    reads: &[
+        document(DOCUMENT),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+        column(columns::LOCATION_NODE),
+        column(columns::LOCATION_SCRIPT),
+        column(columns::FUNCTION_SCRIPT_NAME).if_any(),
+    ],
+    writes: &[
+        column(columns::ORIGIN_NODE),
+        column(columns::ORIGIN_OF_NODE),
+        column(columns::ORIGIN),
+        column(columns::FUNCTION_ORIGIN).if_any(),
+    ],
+    appends: &[texts(STRINGS), column(STRING_HASH)],
+    arrays: &[&[per_node::<u8>()], &[per_node::<u32>()]],
+    fixed: 8 << 20,
+    temporary: &[per_node::<u8>()],
     passes: "edges of functions once",
+    run,
+    ..Stage::NEW
 };
 
 /// Comes from nowhere.
@@ -72,22 +93,16 @@ const PAIRS: [Column<[NodeId; 2]>; 4] = [
     Column::new("scripts.function"),
 ];
 
-/// Finds the scripts.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     let snapshot = &Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, nodes);
-    collect(snapshot, scratch, context)?;
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[nodes * 4]);
-    let mut origins = room.array(nodes as usize, NOWHERE)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    collect(snapshot, &mut plan, job)?;
+    let mut origins = plan.one(filled(nodes as usize, NOWHERE))?;
     let mut scripts = Scripts::new(scratch, context)?;
-    match &mut origins {
-        Array::Resident(origins) => settle(origins, &mut scripts, scratch, context)?,
-        origins @ Array::Paged(_) => settle(origins, &mut scripts, scratch, context)?,
-    }
+    on_resident!(origins => settle(origins, &mut scripts, scratch, context))?;
     PAIRS.into_iter().for_each(|pairs| scratch.discard(pairs));
     // Not every file has functions of a trace.
     if scratch.has(columns::FUNCTION_SCRIPT_NAME) {
@@ -100,19 +115,64 @@ pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError
     }
     let rows = scripts.finish(scratch)?;
     context.progress.end();
-    Ok(Stats { rows, spilled_bytes: room.spilled_bytes() })
+    Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
+}
+
+/// Tells which edges matter.
+struct Links {
+    internal: Option<u8>,
+    closure: Option<u8>,
+    code: Option<u8>,
+    object: Option<u8>,
+    /// Name of contexts.
+    context: StringId,
+    /// Names of [`EDGES`].
+    names: Vec<StringId>,
+}
+
+impl Links {
+    fn find(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
+        let header = &snapshot.header;
+        Ok(Self {
+            internal: header.edge_type("internal"),
+            closure: header.node_type("closure"),
+            code: header.node_type("code"),
+            object: header.node_type("object"),
+            context: names::find(scratch, &["system / Context"])?[0],
+            names: names::find(scratch, &EDGES.map(|(name, _)| name))?,
+        })
+    }
+
+    fn is_context(&self, kind: Option<u8>, name: StringId) -> bool {
+        kind == self.object && name == self.context
+    }
+
+    /// Whether edges of a node may matter.
+    fn looks_into(&self, kind: Option<u8>, name: StringId) -> bool {
+        kind == self.closure || kind == self.code || self.is_context(kind, name)
+    }
+
+    /// To which of [`PAIRS`] an edge of such a node belongs.
+    fn column(&self, (kind, name): (Option<u8>, StringId), edge_kind: u8, edge_name: u32) -> Option<usize> {
+        if Some(edge_kind) != self.internal {
+            return None;
+        }
+        let (_, (_, link)) = self.names.iter().zip(EDGES).find(|(id, _)| id.get() == Some(edge_name))?;
+        match link {
+            Link::Script if kind == self.code => Some(0),
+            Link::Scope if kind == self.code => Some(1),
+            Link::Scope if self.is_context(kind, name) => Some(2),
+            Link::Shared if kind == self.closure => Some(3),
+            _ => None,
+        }
+    }
 }
 
 /// Picks out the edges that matter.
-fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-    let header = &snapshot.header;
-    let (closure, code, object) = (header.node_type("closure"), header.node_type("code"), header.node_type("object"));
-    let internal = header.edge_type("internal");
-    let found = names::find(scratch, &EDGES.map(|(name, _)| name))?;
-    let link = |name: u32| EDGES.iter().zip(&found).find(|(_, id)| id.get() == Some(name)).map(|((_, link), _)| *link);
-    let context_name = names::find(scratch, &["system / Context"])?[0];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &[snapshot.facts.node_count]);
-    let mut kind_of = room.lookup(columns::NODE_KIND)?;
+fn collect(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let links = Links::find(snapshot, scratch)?;
+    let mut kind_of = plan.one(lookup(columns::NODE_KIND))?;
     let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
     let mut name_reader = ColumnReader::open(scratch, columns::NODE_NAME)?;
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
@@ -128,26 +188,16 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
         if node.is_multiple_of(1 << 16) {
             context.step(1 << 16)?;
         }
-        let is_context = kind == object && name == context_name;
-        if !(is_context || kind == closure || kind == code) {
+        if !links.looks_into(kind, name) {
             edge_kinds.skip(count.into())?;
             edge_names.skip(count.into())?;
             targets.skip(count.into())?;
             continue;
         }
         for _ in 0..count {
-            let (edge_kind, name, to) = (Some(edge_kinds.next()?), edge_names.next()?, targets.next()?);
-            if edge_kind != internal {
-                continue;
-            }
-            let column = match link(name) {
-                Some(Link::Script) if kind == code => 0,
-                Some(Link::Scope) if kind == code => 1,
-                Some(Link::Scope) if is_context => 2,
-                Some(Link::Shared) if kind == closure => 3,
-                _ => continue,
-            };
-            if Some(kind_of.get(to.index())?) == code {
+            let (edge_kind, edge_name, to) = (edge_kinds.next()?, edge_names.next()?, targets.next()?);
+            let Some(column) = links.column((kind, name), edge_kind, edge_name) else { continue };
+            if Some(kind_of.get(to.index())?) == links.code {
                 pairs[column].push([NodeId(node), to])?;
             }
         }
@@ -157,19 +207,20 @@ fn collect(snapshot: &Snapshot, scratch: &Scratch, context: &Context<'_>) -> Res
 
 /// Follows the edges from the scripts on, and the numbers of scripts from functions to objects; writes what comes out.
 fn settle(
-    origins: &mut impl WriteAt<u32>,
+    mut origins: impl WriteAt<u32>,
     scripts: &mut Scripts,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
-    let name = ColumnMap::open(scratch, columns::NODE_NAME, None)?;
+    // Only names of scripts are looked at, of which there are few.
+    let name = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
     let [of_script, of_scope, of_context, of_function] = PAIRS.map(|column| ColumnReader::open(scratch, column));
     let mut pairs = of_script?;
     while pairs.remaining() > 0 {
         let [shared, script] = pairs.next()?;
         let origin = scripts.of(name[script.index()])?;
-        take(origins, shared, origin)?;
-        take(origins, script, origin)?;
+        take(&mut origins, shared, origin)?;
+        take(&mut origins, script, origin)?;
     }
     for (pairs, forwards) in [(of_scope, true), (of_context, false), (of_function, false)] {
         let mut pairs = pairs?;
@@ -177,12 +228,12 @@ fn settle(
             let [from, to] = pairs.next()?;
             let (to, from) = if forwards { (to, from) } else { (from, to) };
             let origin = origins.get(from.index())?;
-            take(origins, to, origin)?;
+            take(&mut origins, to, origin)?;
         }
         context.check()?;
     }
     let mut by_number = FxHashMap::default();
-    each_location(scratch, |node, script| {
+    locations::each(scratch, |node, script| {
         let origin = origins.get(node.index())?;
         if origin != NOWHERE && !by_number.contains_key(&script) {
             scripts.charge(48)?;
@@ -190,7 +241,9 @@ fn settle(
         }
         Ok(())
     })?;
-    each_location(scratch, |node, script| take(origins, node, by_number.get(&script).copied().unwrap_or(NOWHERE)))?;
+    locations::each(scratch, |node, script| {
+        take(&mut origins, node, by_number.get(&script).copied().unwrap_or(NOWHERE))
+    })?;
     let mut nodes = ColumnWriter::create(scratch, columns::ORIGIN_NODE)?;
     let mut of_node = ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?;
     for node in 0..origins.count() {
@@ -208,19 +261,6 @@ fn settle(
 fn take(origins: &mut impl WriteAt<u32>, node: NodeId, origin: u32) -> Result<(), StageError> {
     if origin != NOWHERE && origins.get(node.index())? == NOWHERE {
         origins.set(node.index(), origin)?;
-    }
-    Ok(())
-}
-
-/// Shows all locations: the node and the number of the script.
-fn each_location(
-    scratch: &Scratch,
-    mut show: impl FnMut(NodeId, u32) -> Result<(), StageError>,
-) -> Result<(), StageError> {
-    let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
-    let mut scripts = ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?;
-    while nodes.remaining() > 0 {
-        show(nodes.next()?, scripts.next()?)?;
     }
     Ok(())
 }

@@ -1,44 +1,100 @@
-//! `trace_tree`: nested arrays of allocation sites, of any depth, into rows with a parent.
+//! What a file has of an allocation trace: the sections `trace_tree`, `trace_function_infos` and `samples`.
 
 use super::header::{Header, position};
-use crate::json::Scanner;
+use super::rows::LargestName;
+use heaplake_input::chunks::BadNumber;
+use heaplake_input::json::Scanner;
 use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
 
-/// Reads the tree that follows. Nesting is held in an explicit stack of four bytes a level, counted against the budget.
-/// Gives the number of rows.
+/// Positions of the fields of a node of the tree.
+struct Fields {
+    /// Numbers before the children.
+    width: usize,
+    id: usize,
+    function: usize,
+    count: usize,
+    size: usize,
+}
+
+impl Fields {
+    /// Nothing where the file has no such fields.
+    fn new(header: &Header) -> Option<Self> {
+        let fields = &header.trace_node_fields;
+        Some(Self {
+            width: fields.len().checked_sub(1)?,
+            id: position(fields, "id")?,
+            function: position(fields, "function_info_index")?,
+            count: position(fields, "count")?,
+            size: position(fields, "size")?,
+        })
+    }
+}
+
+/// The columns of the tree.
+struct Tree {
+    ids: ColumnWriter<u32>,
+    parents: ColumnWriter<u32>,
+    functions: ColumnWriter<u32>,
+    counts: ColumnWriter<u64>,
+    sizes: ColumnWriter<u64>,
+}
+
+impl Tree {
+    fn create(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            ids: ColumnWriter::create(scratch, columns::TRACE_ID)?,
+            parents: ColumnWriter::create(scratch, columns::TRACE_PARENT)?,
+            functions: ColumnWriter::create(scratch, columns::TRACE_FUNCTION)?,
+            counts: ColumnWriter::create(scratch, columns::TRACE_COUNT)?,
+            sizes: ColumnWriter::create(scratch, columns::TRACE_SIZE)?,
+        })
+    }
+
+    /// Adds a node; its row.
+    fn push(&mut self, fields: &Fields, values: &[u64], parent: u32, scanner: &Scanner<'_>) -> Result<u32, StageError> {
+        let narrow = |value: u64| {
+            let found = format!("{value}, which is no 32-bit number");
+            u32::try_from(value).map_err(|_| scanner.error_at(scanner.offset(), "a trace node", found))
+        };
+        let row = narrow(self.ids.len())?;
+        self.ids.push(narrow(values[fields.id])?)?;
+        self.parents.push(parent)?;
+        self.functions.push(narrow(values[fields.function])?)?;
+        self.counts.push(values[fields.count])?;
+        self.sizes.push(values[fields.size])?;
+        Ok(row)
+    }
+
+    fn finish(self) -> Result<(), StageError> {
+        self.ids.finish()?;
+        self.parents.finish()?;
+        self.functions.finish()?;
+        self.counts.finish()?;
+        self.sizes.finish().map(drop)
+    }
+}
+
+/// Reads `trace_tree`: nested arrays of allocation sites, of any depth, into rows with a parent. Nesting is held in an
+/// explicit stack of four bytes a level, counted against the budget.
 ///
 /// # Errors
 /// [`StageError::Input`] where the tree is not as its fields say; [`StageError::Budget`] when it is too deep.
-pub fn read(
+pub fn tree(
     header: &Header,
     scanner: &mut Scanner<'_>,
     scratch: &Scratch,
     context: &Context<'_>,
-) -> Result<u64, StageError> {
-    let fields = &header.trace_node_fields;
-    let at = |name| position(fields, name);
-    let (Some(id), Some(function), Some(count), Some(size)) =
-        (at("id"), at("function_info_index"), at("count"), at("size"))
-    else {
-        scanner.skip_value()?;
-        return Ok(0);
-    };
-    if at("children") != Some(fields.len() - 1) {
+) -> Result<(), StageError> {
+    let Some(fields) = Fields::new(header) else { return scanner.skip_value() };
+    if position(&header.trace_node_fields, "children") != Some(fields.width) {
         return Err(scanner.error("\"children\" as the last of snapshot.meta.trace_node_fields"));
     }
-    let mut ids = ColumnWriter::create(scratch, columns::TRACE_ID)?;
-    let mut parents = ColumnWriter::create(scratch, columns::TRACE_PARENT)?;
-    let mut functions = ColumnWriter::create(scratch, columns::TRACE_FUNCTION)?;
-    let mut counts = ColumnWriter::create(scratch, columns::TRACE_COUNT)?;
-    let mut sizes = ColumnWriter::create(scratch, columns::TRACE_SIZE)?;
+    let mut tree = Tree::create(scratch)?;
     // The parent of each open list; the innermost last.
     let mut open = context.budget.growing::<u32>("trace tree: nesting");
-    let mut values = vec![0u64; fields.len() - 1];
-    let narrow = |scanner: &Scanner<'_>, value: u64| {
-        let found = format!("{value}, which is no 32-bit number");
-        u32::try_from(value).map_err(|_| scanner.error_at(scanner.offset(), "a trace node", found))
-    };
+    let mut values = vec![0u64; fields.width];
     scanner.expect(b'[', "an array ([)")?;
     open.push(u32::MAX)?;
     let mut first = true;
@@ -56,19 +112,79 @@ pub fn read(
             scanner.expect(b',', "a comma")?;
         }
         scanner.expect(b'[', "the children ([)")?;
-        let row = narrow(scanner, ids.len())?;
-        ids.push(narrow(scanner, values[id])?)?;
-        parents.push(parent)?;
-        functions.push(narrow(scanner, values[function])?)?;
-        counts.push(values[count])?;
-        sizes.push(values[size])?;
-        open.push(row)?;
+        open.push(tree.push(&fields, &values, parent, scanner)?)?;
         first = true;
     }
-    let rows = ids.finish()?;
-    parents.finish()?;
-    functions.finish()?;
-    counts.finish()?;
-    sizes.finish()?;
-    Ok(rows)
+    tree.finish()
+}
+
+/// Reads `trace_function_infos`, and notes the largest name.
+///
+/// # Errors
+/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`].
+pub fn functions(
+    header: &Header,
+    scanner: &mut Scanner<'_>,
+    largest: &mut LargestName,
+    scratch: &Scratch,
+) -> Result<(), StageError> {
+    let fields = &header.trace_function_fields;
+    let at = |name| position(fields, name);
+    let (Some(id), Some(name), Some(script_name), Some(script), Some(line), Some(column)) =
+        (at("function_id"), at("name"), at("script_name"), at("script_id"), at("line"), at("column"))
+    else {
+        return scanner.skip_value();
+    };
+    let create = |column| ColumnWriter::create(scratch, column);
+    let mut plain = [
+        (id, create(columns::FUNCTION_ID)?),
+        (script, create(columns::FUNCTION_SCRIPT)?),
+        (line, create(columns::FUNCTION_LINE)?),
+        (column, create(columns::FUNCTION_COLUMN)?),
+    ];
+    let mut names = [
+        (name, ColumnWriter::create(scratch, columns::FUNCTION_NAME)?),
+        (script_name, ColumnWriter::create(scratch, columns::FUNCTION_SCRIPT_NAME)?),
+    ];
+    let mut row = 0;
+    scanner.number_array(fields.len(), |rows| {
+        if let Some(index) = rows.iter().position(|&value| value > u64::from(u32::MAX)) {
+            return Ok(Err(BadNumber { index, expected: "a number below 2^32".to_owned() }));
+        }
+        for numbers in rows.chunks_exact(fields.len()) {
+            plain.iter_mut().try_for_each(|(at, column)| column.push(numbers[*at] as u32))?;
+            for (at, column) in &mut names {
+                column.push(StringId(numbers[*at] as u32))?;
+                if numbers[*at] > largest.index {
+                    *largest = LargestName { index: numbers[*at], section: "trace_function_infos", row };
+                }
+            }
+            row += 1;
+        }
+        Ok(Ok(()))
+    })?;
+    plain.into_iter().try_for_each(|(_, column)| column.finish().map(drop))?;
+    names.into_iter().try_for_each(|(_, column)| column.finish().map(drop))
+}
+
+/// Reads `samples`.
+///
+/// # Errors
+/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`].
+pub fn samples(header: &Header, scanner: &mut Scanner<'_>, scratch: &Scratch) -> Result<(), StageError> {
+    let fields = &header.sample_fields;
+    let (Some(time), Some(last)) = (position(fields, "timestamp_us"), position(fields, "last_assigned_id")) else {
+        return scanner.skip_value();
+    };
+    let mut times = ColumnWriter::create(scratch, columns::SAMPLE_TIME)?;
+    let mut ids = ColumnWriter::create(scratch, columns::SAMPLE_LAST_ID)?;
+    scanner.number_array(fields.len(), |rows| {
+        for numbers in rows.chunks_exact(fields.len()) {
+            times.push(numbers[time])?;
+            ids.push(numbers[last])?;
+        }
+        Ok(Ok(()))
+    })?;
+    times.finish()?;
+    ids.finish().map(drop)
 }

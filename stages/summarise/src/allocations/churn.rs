@@ -1,5 +1,5 @@
-//! Rules `large-object-churn` and `pinned-object-churn`: objects in the heaps of large and of pinned objects that do not
-//! stay. Those heaps are collected with generation 2 only, and their objects are never moved together.
+//! What the rules about short-lived objects in the heaps of large and of pinned objects share. Those heaps are collected
+//! with generation 2 only, and their objects are never moved together.
 
 use super::trace::{Trace, about_type};
 use crate::findings::severity;
@@ -9,21 +9,8 @@ use heaplake_schemas::findings::Finding;
 /// Percent of all bytes from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 2];
 
-/// Large objects.
-pub fn large(trace: &Trace) -> Vec<Finding> {
-    let advice =
-        "Rent large buffers from a pool (ArrayPool), keep them, or work in pieces below the limit of large objects.";
-    churn(trace, "large-object-churn", "large", advice)
-}
-
-/// Pinned objects.
-pub fn pinned(trace: &Trace) -> Vec<Finding> {
-    let advice =
-        "Allocate pinned buffers once and keep them; pin what is short-lived where it is, for as long as a call takes.";
-    churn(trace, "pinned-object-churn", "pinned", advice)
-}
-
-fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -> Vec<Finding> {
+/// Types whose objects come and go in such a generation.
+pub fn churn(trace: &Trace, rule: &str, generation: &str, advice: &str) -> Vec<Finding> {
     let gone = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, generation)?;
         let severity = severity(died.bytes, trace.bytes, PERCENT)?;

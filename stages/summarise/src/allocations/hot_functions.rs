@@ -1,18 +1,22 @@
 //! Rule `allocation-hot-spot`: functions that allocate a large part of everything themselves. What they call is not
 //! counted: else the outermost function would always be the hottest.
 
+use super::rule::Rule;
 use super::trace::{Trace, about_function};
 use crate::findings::severity;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
+/// The rule.
+pub const RULE: Rule = Rule { name: "allocation-hot-spot", find };
+
 /// Percent of all bytes from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [40, 20, 10];
 
-pub fn find(trace: &Trace) -> Vec<Finding> {
+fn find(trace: &Trace) -> Vec<Finding> {
     let hot = trace.functions.iter().filter_map(|row| {
         let severity = severity(row.exclusive_bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_function("allocation-hot-spot", severity, row.function_id, trace);
+        let mut finding = about_function(RULE.name, severity, row.function_id, trace);
         (finding.count, finding.bytes) = (row.exclusive_count, row.exclusive_bytes);
         finding.message = format!(
             "{} allocates {} itself{}{}{}",

@@ -1,14 +1,18 @@
 //! Rule `allocated-most`: types that are a large part of everything allocated.
 
+use super::rule::Rule;
 use super::trace::{Trace, about_type, bytes_of};
 use crate::findings::severity;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::replay::ABSENT;
 
+/// The rule.
+pub const RULE: Rule = Rule { name: "allocated-most", find };
+
 /// Percent of all bytes from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [50, 25, 10];
 
-pub fn find(trace: &Trace) -> Vec<Finding> {
+fn find(trace: &Trace) -> Vec<Finding> {
     if trace.types.len() < 2 {
         // A format without types has one that stands for all.
         return Vec::new();
@@ -16,7 +20,7 @@ pub fn find(trace: &Trace) -> Vec<Finding> {
     let large = trace.types.iter().filter_map(|row| {
         let bytes = bytes_of(row);
         let severity = severity(bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_type("allocated-most", severity, row.type_id, trace);
+        let mut finding = about_type(RULE.name, severity, row.type_id, trace);
         finding.count = if row.allocated_count == ABSENT { row.sampled_count } else { row.allocated_count };
         finding.bytes = bytes;
         finding.message = format!(

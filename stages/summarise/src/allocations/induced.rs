@@ -1,23 +1,27 @@
-//! Rule `induced-collections`: collections that the program asked for, many of them.
+//! Rule `induced-collections`: garbage collections that the program asked for, many of them.
 
+use super::rule::Rule;
 use super::trace::Trace;
 use crate::findings::blank;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
+
+/// The rule.
+pub const RULE: Rule = Rule { name: "induced-collections", find };
 
 /// Collections from which on it matters.
 const LEAST: u64 = 10;
 /// Percent of all from which on it is medium, low.
 const PERCENT: [u64; 2] = [50, 10];
 
-pub fn find(trace: &Trace) -> Vec<Finding> {
+fn find(trace: &Trace) -> Vec<Finding> {
     let (all, induced) = trace.collections;
     let at_least = |percent: u64| induced * 100 >= all * percent;
     if induced < LEAST || !at_least(PERCENT[1]) {
         return Vec::new();
     }
     let severity = if at_least(PERCENT[0]) { Severity::Medium } else { Severity::Low };
-    let mut finding = blank("induced-collections", severity, Scope::Trace, "collections".to_owned());
+    let mut finding = blank(RULE.name, severity, Scope::Trace, "collections".to_owned());
     finding.count = induced;
     finding.message = format!("{} of {} collections were asked for by the program", count(induced), count(all));
     "Leave collections to the runtime: look for GC.Collect in the program and its libraries."

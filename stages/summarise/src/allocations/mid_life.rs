@@ -1,19 +1,23 @@
 //! Rule `mid-life-crisis`: types whose objects survive into generation 2 and die there. Collections have moved them twice
 //! by then, for nothing, and only a full collection gets rid of them.
 
+use super::rule::Rule;
 use super::trace::{Trace, about_type};
 use crate::findings::severity;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::Finding;
 
+/// The rule.
+pub const RULE: Rule = Rule { name: "mid-life-crisis", find };
+
 /// Percent of all bytes from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [20, 5, 1];
 
-pub fn find(trace: &Trace) -> Vec<Finding> {
+fn find(trace: &Trace) -> Vec<Finding> {
     let late = trace.types.iter().filter_map(|row| {
         let died = trace.died(row.type_id, "2")?;
         let severity = severity(died.bytes, trace.bytes, PERCENT)?;
-        let mut finding = about_type("mid-life-crisis", severity, row.type_id, trace);
+        let mut finding = about_type(RULE.name, severity, row.type_id, trace);
         (finding.count, finding.bytes) = (died.count, died.bytes);
         let part = 100.0 * died.count as f64 / row.allocated_count.max(1) as f64;
         finding.message = format!(

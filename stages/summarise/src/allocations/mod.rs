@@ -2,8 +2,6 @@
 //!
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
 //!   Thresholds are parts of all that was allocated, with a floor in bytes.
-//! * Reads: `replay.{type,function,lifetime,site,caller,collection}`, names.
-//! * Writes: the document of findings, the most severe first.
 //! * Resident memory: the rows of types, functions and lifetimes, 400 bytes per type and 250 per function; 64 per
 //!   pair of an allocating function and its caller.
 //! * Passes over disk: one over sites and callers each.
@@ -11,44 +9,68 @@
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: order of the rows.
 //! * Reference: "mid-life crisis" is a word of Rico Mariani's for objects that die in the oldest generation.
+//!
+//! # How to add a rule
+//!
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function from a
+//!    `Trace` to them. `hot_types.rs` is a short example.
+//! 2. Name the file in the list `rules!` below.
+//!
+//! A rule for which a trace tells nothing finds nothing.
 
 mod churn;
-mod hot_functions;
-mod hot_types;
-mod induced;
-mod mid_life;
+mod rule;
 mod trace;
 
 use crate::findings::rank;
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::findings::Finding;
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::replay;
 use heaplake_schemas::scratch::documents;
+use rule::Rule;
 use trace::Trace;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo =
-    StageInfo::streaming("allocation findings", 8 << 20, "rows of types and functions, sites and callers once");
+rules! { Rule:
+    hot_functions,
+    hot_types,
+    mid_life,
+    large_objects,
+    pinned_objects,
+    induced,
+}
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "allocation findings",
+    when: |setting| setting.traces(TraceTable::Findings),
+    reads: &[
+        column(replay::TYPES),
+        column(replay::FUNCTIONS),
+        column(replay::CALLERS),
+        column(replay::LIFETIMES).if_any(),
+        column(replay::SITES).if_any(),
+        column(replay::COLLECTIONS),
+        texts(replay::TYPE_NAMES),
+        texts(replay::STRINGS),
+    ],
+    writes: &[document(documents::FINDINGS)],
+    fixed: 8 << 20,
+    passes: "rows of types and functions, sites and callers once",
+    run,
+    ..Stage::NEW
+};
 
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 10;
 
-/// Says what it found.
-type Rule = fn(&Trace) -> Vec<Finding>;
-
-/// All rules. Those that a trace tells nothing for find nothing.
-const RULES: [Rule; 6] =
-    [hot_functions::find, hot_types::find, mid_life::find, churn::large, churn::pinned, induced::find];
-
-/// Finds.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, RULES.len() as u64);
     let trace = Trace::read(scratch, context)?;
     let mut findings = Vec::new();
     for rule in RULES {
-        let mut found = rule(&trace);
+        let mut found = (rule.find)(&trace);
         rank(&mut found);
         found.truncate(MOST_OF_A_RULE);
         findings.append(&mut found);

@@ -32,7 +32,7 @@ pub struct Trace {
     products: FxHashMap<u32, (u32, u64)>,
     /// By function: the caller for which it allocates most.
     callers: FxHashMap<u32, (u32, u64)>,
-    /// Collections, and those that somebody asked for.
+    /// Garbage collections, and those that somebody asked for.
     pub collections: (u64, u64),
     names: Names,
     _rows: Reservation,
@@ -59,7 +59,8 @@ impl Trace {
         let places = functions.iter().map(|row| (row.function_id, row.name)).collect();
         let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
         let names = Names { types: type_names, functions: strings, places };
-        let lifetimes: Vec<LifetimeRow> = all(scratch, LIFETIMES)?;
+        // Only where objects were followed to their deaths, as sites.
+        let lifetimes: Vec<LifetimeRow> = if scratch.has(LIFETIMES) { all(scratch, LIFETIMES)? } else { Vec::new() };
         let lifetimes = lifetimes.into_iter().map(|row| ((row.type_id, row.generation), row)).collect();
         let mut trace = Self {
             bytes: types.iter().map(bytes_of).fold(0, u64::saturating_add),
@@ -80,6 +81,9 @@ impl Trace {
     }
 
     fn sites(&mut self, scratch: &Scratch) -> Result<(), StageError> {
+        if !scratch.has(SITES) {
+            return Ok(());
+        }
         let mut sites = ColumnReader::open(scratch, SITES)?;
         while sites.remaining() > 0 {
             let row = sites.next()?;

@@ -1,42 +1,43 @@
 //! Rule `boxed-numbers`: numbers that are objects.
 
+use super::class_roles::role;
 use super::heap::{Heap, about_class};
-use super::{Rule, severity};
+use super::rule::{Detector, Rule, list_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::text::count;
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::Finding;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: list_bytes::<ClassRow>(CLASSES),
+    open: |_, _| Ok(Box::<BoxedNumbers>::default()),
+    ..Rule::NEW
+};
+
+const NAME: &str = "boxed-numbers";
 /// Percent of the heap from which on a finding is high (never), medium, low.
 const PERCENT: [u64; 3] = [101, 10, 2];
-/// The classes of numbers.
-const BOXES: [&str; 8] = [
-    "java.lang.Boolean",
-    "java.lang.Byte",
-    "java.lang.Character",
-    "java.lang.Double",
-    "java.lang.Float",
-    "java.lang.Integer",
-    "java.lang.Long",
-    "java.lang.Short",
-];
+/// Classes that are remembered, the largest.
+const CLASSES: usize = 1 << 12;
 
 #[derive(Default)]
 pub struct BoxedNumbers {
     rows: Vec<ClassRow>,
 }
 
-impl Rule for BoxedNumbers {
+impl Detector for BoxedNumbers {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        if BOXES.contains(&&*heap.class_name(row.class_id)) {
+        if self.rows.len() < CLASSES && heap.classes.has(row.class_id, role::BOX) {
             self.rows.push(*row);
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let found = self.rows.iter().filter_map(|row| {
             let severity = severity(row.shallow_bytes, heap.bytes, PERCENT)?;
-            let mut finding = about_class("boxed-numbers", severity, row.class_id, heap);
+            let mut finding = about_class(NAME, severity, row.class_id, heap);
             finding.count = row.count;
             finding.bytes = row.shallow_bytes;
             finding.message =

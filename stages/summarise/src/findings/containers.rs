@@ -1,34 +1,45 @@
-//! What rules about collections share: the collections that a rule minds, by their class and by whoever holds them.
+//! What rules about containers share: those that a rule judges, by their class and by whoever holds them.
 
-use super::heap::{CLASS, Heap, about_class};
-use super::severity;
+use super::class_roles::role;
+use super::heap::{Heap, about_class};
+use super::rule::{Detector, Rule, map_bytes, severity};
+use heaplake_kit::access::{column, per_node};
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::count;
-use heaplake_kit::{ColumnMap, ColumnReader, Context, StageError};
-use heaplake_schemas::containers::ContainerRow;
+use heaplake_kit::{ArrayPlan, ColumnReader, Lookup, ReadAt, StageError};
+use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::ids::{ClassId, NodeId};
 use heaplake_schemas::scratch as columns;
 use std::collections::BTreeMap;
 
+/// What such a rule declares, but for its names and how it begins.
+pub const BASE: Rule = Rule {
+    reads: &[column(columns::CONTAINER_ROW).if_any(), column(columns::NODE_SELF)],
+    arrays: &[per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u8>(), per_node::<u64>()],
+    working: map_bytes::<(u32, Holder), Crowd>(PAIRS),
+    ..Rule::NEW
+};
+
 /// Pairs of class and holder that are told apart.
 const PAIRS: usize = 1 << 14;
-/// Dominators among which the holder of a collection is looked for.
+/// Dominators among which the holder of a container is looked for.
 const STEPS: usize = 64;
 
-/// Bytes of a store from which on it is more than what a collection begins with.
+/// Bytes of a store from which on it is more than what a container begins with.
 pub const LARGE: u64 = 256;
 
-/// A collection with the sizes of its parts.
+/// A container with the sizes of its parts.
 pub struct Container {
     /// The row.
     pub row: ContainerRow,
     /// Bytes of the object itself, its store apart.
     pub own: u64,
-    /// Bytes of the store; 0 where it is not the collection's alone.
+    /// Bytes of the store; 0 where it is not the container's alone.
     pub store: u64,
 }
 
-/// Who holds collections.
+/// Who holds containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
     /// Objects of a class.
@@ -39,7 +50,7 @@ enum Holder {
     Many,
 }
 
-/// Collections of one class that are held alike.
+/// Containers of one class that are held alike.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crowd {
     /// How many they are.
@@ -49,53 +60,70 @@ pub struct Crowd {
     /// What the rule says of them, bytes.
     pub bytes: u64,
     /// Whether the input does not show all that they may hold.
-    pub unsure: bool,
+    unsure: bool,
     /// The one of which it says most.
     largest: (u64, u32),
 }
 
-/// The findings of a rule that minds so many bytes of a collection, or does not mind it.
-pub fn judge(
-    rule: &str,
-    percent: [u64; 3],
-    next_step: &str,
-    heap: &Heap,
-    context: &Context<'_>,
-    mut minds: impl FnMut(&Container) -> Option<u64>,
-    says: impl Fn(&Crowd, &str) -> String,
-) -> Result<Vec<Finding>, StageError> {
-    if !heap.scratch.has(columns::CONTAINER_ROW) {
-        return Ok(Vec::new());
-    }
-    let own = ColumnMap::open(heap.scratch, columns::NODE_SELF, None)?;
-    let mut rows = ColumnReader::open(heap.scratch, columns::CONTAINER_ROW)?;
-    let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
-    while rows.remaining() > 0 {
-        let row = rows.next()?;
-        if rows.remaining().is_multiple_of(1 << 10) {
-            context.check()?;
-            own.release();
-            heap.nodes.release();
-        }
-        let alone = heap.nodes.dominator[..].get(row.store as usize).is_some_and(|dominator| dominator.0 == row.node);
-        let store = if alone { own[row.store as usize] } else { 0 };
-        let container = Container { row, own: own[row.node as usize], store };
-        let Some(bytes) = minds(&container) else { continue };
-        let key = (heap.nodes.class[row.node as usize].0, holder(row.node, heap));
-        if crowds.len() == PAIRS && !crowds.contains_key(&key) {
-            continue;
-        }
-        let crowd = crowds.entry(key).or_default();
-        crowd.count += 1;
-        crowd.entries += u64::from(row.entries);
-        crowd.bytes = crowd.bytes.saturating_add(bytes);
-        crowd.unsure |= row.flags & heaplake_schemas::containers::flags::UNSURE != 0;
-        if crowd.count == 1 || bytes > crowd.largest.0 {
-            crowd.largest = (bytes, row.node);
+impl Crowd {
+    fn add(&mut self, row: &ContainerRow, bytes: u64) {
+        self.count += 1;
+        self.entries += u64::from(row.entries);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.unsure |= row.flags & flags::UNSURE != 0;
+        if self.count == 1 || bytes > self.largest.0 {
+            self.largest = (bytes, row.node);
         }
     }
-    let found = crowds.iter().filter_map(|(&(class, holder), crowd)| {
-        let mut finding = about_class(rule, severity(crowd.bytes, heap.bytes, percent)?, class, heap);
+}
+
+/// How a rule judges containers.
+#[derive(Clone, Copy)]
+pub struct Judge {
+    /// Name of its findings.
+    pub name: &'static str,
+    /// Percent of the heap from which on a finding is high (never), medium, low.
+    pub percent: [u64; 3],
+    /// What to do.
+    pub next_step: &'static str,
+    /// The bytes of a container that count for the rule, if it does.
+    pub bytes: fn(&Container) -> Option<u64>,
+    /// The beginning of the message about a crowd that is called so.
+    pub message: fn(&Crowd, &str, &Heap) -> String,
+}
+
+impl Detector for Judge {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(columns::CONTAINER_ROW) {
+            return Ok(Vec::new());
+        }
+        let crowds = self.crowds(heap)?;
+        Ok(crowds.iter().filter_map(|(&(class, holder), crowd)| self.finding(class, holder, crowd, heap)).collect())
+    }
+}
+
+impl Judge {
+    fn crowds(&self, heap: &Heap) -> Result<BTreeMap<(u32, Holder), Crowd>, StageError> {
+        let mut nodes = Nodes::open(heap)?;
+        let mut rows = ColumnReader::open(heap.job.scratch, columns::CONTAINER_ROW)?;
+        let mut crowds: BTreeMap<(u32, Holder), Crowd> = BTreeMap::new();
+        while rows.remaining() > 0 {
+            let container = nodes.container(rows.next()?)?;
+            if rows.remaining().is_multiple_of(1 << 10) {
+                heap.job.context.check()?;
+            }
+            let Some(bytes) = (self.bytes)(&container) else { continue };
+            let node = container.row.node;
+            let key = (nodes.class.get(node as usize)?.0, nodes.holder(node, heap)?);
+            if crowds.len() < PAIRS || crowds.contains_key(&key) {
+                crowds.entry(key).or_default().add(&container.row, bytes);
+            }
+        }
+        Ok(crowds)
+    }
+
+    fn finding(&self, class: u32, holder: Holder, crowd: &Crowd, heap: &Heap) -> Option<Finding> {
+        let mut finding = about_class(self.name, severity(crowd.bytes, heap.bytes, self.percent)?, class, heap);
         finding.node = Some(crowd.largest.1);
         finding.count = crowd.count;
         finding.bytes = crowd.bytes;
@@ -105,63 +133,59 @@ pub fn judge(
             Holder::Many => String::new(),
         };
         let what = format!("{} × {}{held},", count(crowd.count), finding.subject);
-        finding.message = format!("{}; for example {}", says(crowd, &what), heap.chain(crowd.largest.1));
+        let message = (self.message)(crowd, &what, heap);
+        finding.message = format!("{message}; for example {}", heap.chain(crowd.largest.1));
         if crowd.unsure {
             finding.message += ". Small integers among the entries are not in the file";
         }
-        finding.next_step = next_step.to_owned();
+        finding.next_step = self.next_step.to_owned();
         Some(finding)
-    });
-    Ok(found.collect())
-}
-
-/// The nearest dominator that is an object of the program and no collection.
-fn holder(node: u32, heap: &Heap) -> Holder {
-    let mut at = node;
-    for _ in 0..STEPS {
-        at = heap.nodes.dominator[at as usize].0;
-        if at == heap.facts.root.0 {
-            return Holder::Many;
-        }
-        if heap.kind(heap.nodes.kind[at as usize]) == CLASS {
-            return Holder::Node(at);
-        }
-        let class = heap.nodes.class[at as usize].0;
-        if !heap.is_internal(at) && !is_collection(&heap.class_name(class)) {
-            return Holder::Class(class);
-        }
     }
-    Holder::Many
 }
 
-/// Whether classes of this name are collections, or parts of them.
-fn is_collection(name: &str) -> bool {
-    name.starts_with("java.util.") || matches!(name, "Map" | "Set" | "Array" | "Object")
+/// Columns of nodes that are looked up for every container.
+struct Nodes {
+    dominator: Lookup<NodeId>,
+    class: Lookup<ClassId>,
+    kind: Lookup<u8>,
+    own: Lookup<u64>,
 }
 
-/// Whether classes of this name are entries of collections, each of which leads to what the collection holds.
-pub fn is_entry(name: &str) -> bool {
-    let part = name.strip_prefix("java.util.").and_then(|name| name.split_once('$'));
-    part.is_some_and(|(_, part)| part.ends_with("Node") || part.ends_with("Entry"))
-}
+impl Nodes {
+    fn open(heap: &Heap) -> Result<Self, StageError> {
+        let (dominator, class, kind, own) = ArrayPlan::of(&heap.job, "findings: containers").make((
+            lookup(columns::NODE_DOMINATOR),
+            lookup(columns::NODE_CLASS),
+            lookup(columns::NODE_KIND),
+            lookup(columns::NODE_SELF),
+        ))?;
+        Ok(Self { dominator, class, kind, own })
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn container(&mut self, row: ContainerRow) -> Result<Container, StageError> {
+        let store = row.store as usize;
+        let alone = store < self.dominator.count() && self.dominator.get(store)?.0 == row.node;
+        let store = if alone { self.own.get(store)? } else { 0 };
+        Ok(Container { row, own: self.own.get(row.node as usize)?, store })
+    }
 
-    #[test]
-    fn entries_of_collections_by_their_names() {
-        for name in [
-            "java.util.HashMap$Node",
-            "java.util.HashMap$TreeNode",
-            "java.util.LinkedHashMap$Entry",
-            "java.util.concurrent.ConcurrentHashMap$Node",
-            "java.util.LinkedList$Node",
-        ] {
-            assert!(is_entry(name), "{name}");
+    /// The nearest dominator that is an object of the program and no container.
+    fn holder(&mut self, node: u32, heap: &Heap) -> Result<Holder, StageError> {
+        let mut at = node as usize;
+        for _ in 0..STEPS {
+            at = self.dominator.get(at)?.index();
+            if at == heap.facts.root.index() {
+                return Ok(Holder::Many);
+            }
+            let kind = self.kind.get(at)?;
+            if heap.is_class_object(kind) {
+                return Ok(Holder::Node(at as u32));
+            }
+            let class = self.class.get(at)?.0;
+            if !heap.is_part(kind, class) && !heap.classes.has(class, role::CONTAINER) {
+                return Ok(Holder::Class(class));
+            }
         }
-        for name in ["java.util.HashMap$Node[]", "java.util.HashMap", "com.example.Tree$Node", "java.util.Entry"] {
-            assert!(!is_entry(name), "{name}");
-        }
+        Ok(Holder::Many)
     }
 }

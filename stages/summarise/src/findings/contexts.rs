@@ -1,25 +1,33 @@
 //! Rule `big-context`: the variables of a closure that keep much alive. A context is shared by all functions that were
 //! made in one call, so one that needs little may keep what another one needed.
 
+use super::class_roles::role;
 use super::heap::{Heap, about_node};
-use super::{FLOOR, Node, Rule, severity};
-use heaplake_kit::{Context, StageError};
+use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use std::cmp::Reverse;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: list_bytes::<(Reverse<u64>, u32)>(2 * MOST),
+    open: |_, _| Ok(Box::<Contexts>::default()),
+    ..Rule::NEW
+};
+
+const NAME: &str = "big-context";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [101, 15, 5];
-/// The class of contexts.
-const CONTEXT: &str = "system / Context";
 /// Nodes that are remembered, those that retain most.
 const MOST: usize = 1024;
 
 #[derive(Default)]
-pub struct Contexts {
+struct Contexts {
     largest: Vec<(Reverse<u64>, u32)>,
 }
 
-impl Rule for Contexts {
+impl Detector for Contexts {
     fn see(&mut self, node: &Node) {
         if node.retained >= FLOOR {
             self.largest.push((Reverse(node.retained), node.node));
@@ -30,11 +38,11 @@ impl Rule for Contexts {
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         self.largest.sort_unstable();
-        let is_context = |node: u32| heap.class_name(heap.nodes.class[node as usize].0) == CONTEXT;
+        let is_context = |node: u32| heap.classes.has(heap.nodes.class[node as usize].0, role::CLOSURE_CONTEXT);
         let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
-            let mut finding = about_node("big-context", severity(bytes, heap.bytes, PERCENT)?, node, heap);
+            let mut finding = about_node(NAME, severity(bytes, heap.bytes, PERCENT)?, node, heap);
             let function = heap.nodes.label(heap.nodes.dominator[node as usize]);
             finding.bytes = bytes;
             finding.message = format!(

@@ -1,11 +1,20 @@
 //! Rule `detached-dom`: DOM nodes that are in no document any more and are still held.
 
 use super::heap::{Heap, blank};
-use super::{Node, Rule, severity};
+use super::rule::{Detector, Node, Rule, list_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::text::count;
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS),
+    open: |_, _| Ok(Box::<Detached>::default()),
+    ..Rule::NEW
+};
+
+const NAME: &str = "detached-dom";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [10, 5, 1];
 /// Nodes from which on it is worth a look whatever they weigh.
@@ -14,13 +23,13 @@ const SOME: u64 = 50;
 const TOPS: usize = 1 << 15;
 
 #[derive(Default)]
-pub struct Detached {
+struct Detached {
     count: u64,
     /// Detached nodes and their dominators, as long as there is room.
     tops: Vec<Node>,
 }
 
-impl Rule for Detached {
+impl Detector for Detached {
     fn see(&mut self, node: &Node) {
         if node.detached {
             self.count += 1;
@@ -30,7 +39,7 @@ impl Rule for Detached {
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let detached: Vec<u32> = self.tops.iter().map(|node| node.node).collect();
         // What another detached node dominates is counted with it.
         let tops = || self.tops.iter().filter(|node| detached.binary_search(&node.dominator).is_err());
@@ -43,7 +52,7 @@ impl Rule for Detached {
             None => return Ok(Vec::new()),
             Some(severity) => severity,
         };
-        let mut finding = blank("detached-dom", severity, Scope::Node, heap.shown_class(largest.class));
+        let mut finding = blank(NAME, severity, Scope::Node, heap.shown_class(largest.class));
         finding.class_id = Some(largest.class);
         finding.node = Some(largest.node);
         finding.count = self.count;

@@ -1,14 +1,31 @@
 //! Rules `duplicate-strings` and `duplicate-arrays`: texts, and arrays of plain data, of which there are several that say
 //! the same, all together. Such sets have no references, so no two of them have a byte in common.
 
+use super::class_roles::Kinds;
 use super::heap::{Heap, about_class, shorten};
-use super::{Finding, Rule, severity};
+use super::rule::{Detector, Rule, map_bytes, severity};
+use heaplake_kit::access::{column, per_node, texts};
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnReader, Context, StageError, StringTable};
+use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, StringTable};
 use heaplake_schemas::duplicate_sets::SetRow;
-use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::ids::ClassId;
+use heaplake_schemas::scratch::{self as columns, Facts, SET_PREVIEWS};
 use std::collections::BTreeMap;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[STRINGS, ARRAYS],
+    reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
+    arrays: &[per_node::<u8>(), per_node::<ClassId>()],
+    working: map_bytes::<u32, Tally>(CLASSES),
+    open: |_, facts| Ok(Box::new(DuplicateValues::new(facts))),
+    ..Rule::NEW
+};
+
+const STRINGS: &str = "duplicate-strings";
+const ARRAYS: &str = "duplicate-arrays";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [40, 10, 2];
 /// Characters of the example that are shown.
@@ -16,7 +33,10 @@ const SHOWN: usize = 60;
 /// Classes that are told apart.
 const CLASSES: usize = 1 << 12;
 
-pub struct DuplicateValues;
+struct DuplicateValues {
+    strings: Kinds,
+    arrays: Kinds,
+}
 
 /// Sets of one class.
 #[derive(Default)]
@@ -27,77 +47,88 @@ struct Tally {
     largest: Option<(u32, SetRow)>,
 }
 
-/// The rule for a kind of nodes.
-fn rule(kind: &str) -> Option<&'static str> {
-    match kind {
-        "string" => Some("duplicate-strings"),
-        "primitive array" => Some("duplicate-arrays"),
-        _ => None,
+impl Tally {
+    fn add(&mut self, set: u32, row: SetRow) {
+        self.sets += 1;
+        self.members += u64::from(row.members);
+        self.bytes = self.bytes.saturating_add(row.additional_bytes);
+        if self.largest.is_none_or(|(_, largest)| row.additional_bytes > largest.additional_bytes) {
+            self.largest = Some((set, row));
+        }
     }
 }
 
-impl Rule for DuplicateValues {
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
-        if !heap.scratch.has(columns::SET_ROW) {
+impl Detector for DuplicateValues {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let scratch = heap.job.scratch;
+        if !scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
-        let mut rows = ColumnReader::open(heap.scratch, columns::SET_ROW)?;
-        let mut classes: BTreeMap<u32, Tally> = BTreeMap::new();
-        for set in 0..rows.remaining() as u32 {
-            let row = rows.next()?;
-            if set.is_multiple_of(1 << 16) {
-                context.check()?;
-            }
-            let (kind, class) = (heap.nodes.kind[row.example.index()], heap.nodes.class[row.example.index()].0);
-            if row.trivial == 0
-                || rule(heap.kind(kind)).is_none()
-                || (classes.len() == CLASSES && !classes.contains_key(&class))
-            {
-                continue;
-            }
-            let tally = classes.entry(class).or_default();
-            tally.sets += 1;
-            tally.members += u64::from(row.members);
-            tally.bytes = tally.bytes.saturating_add(row.additional_bytes);
-            if tally.largest.is_none_or(|(_, largest)| row.additional_bytes > largest.additional_bytes) {
-                tally.largest = Some((set, row));
-            }
-        }
-        let previews = match heap.scratch.has(SET_PREVIEWS.start) {
-            true => Some(StringTable::open(heap.scratch, SET_PREVIEWS)?),
+        let classes = self.classes(heap)?;
+        let previews = match scratch.has(SET_PREVIEWS.start) {
+            true => Some(StringTable::open(scratch, SET_PREVIEWS)?),
             false => None,
         };
         let preview =
             |set: u32| previews.as_ref().map_or_else(String::new, |all| shorten(&all.text(set as usize), SHOWN));
-        Ok(classes.iter().filter_map(|(&class, tally)| found(class, tally, preview, heap)).collect())
+        Ok(classes.iter().filter_map(|(&class, tally)| self.found(class, tally, preview, heap)).collect())
     }
 }
 
-fn found(class: u32, tally: &Tally, preview: impl Fn(u32) -> String, heap: &Heap) -> Option<Finding> {
-    let (set, largest) = tally.largest?;
-    // One set alone has a finding of its own.
-    let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
-    let rule = rule(heap.kind(heap.nodes.kind[largest.example.index()]))?;
-    let mut finding = about_class(rule, severity, class, heap);
-    finding.set = Some(set);
-    finding.node = Some(largest.example.0);
-    finding.count = tally.members;
-    finding.bytes = tally.bytes;
-    finding.message = format!(
-        "{} × {} say one of {} things; {} would go if each was there once, above all {} × {} ({})",
-        count(tally.members),
-        finding.subject,
-        count(tally.sets),
-        heap.share(tally.bytes),
-        count(largest.members.into()),
-        preview(set),
-        size(largest.additional_bytes),
-    );
-    finding.next_step =
-        "Intern values where they are made or read, or let the collector do it (Java: -XX:+UseStringDeduplication)."
-            .to_owned();
-    if rule == "duplicate-strings" {
-        finding.next_step = "Keep one of each in a table by its content, where they are made or read.".to_owned();
+impl DuplicateValues {
+    fn new(facts: &Facts) -> Self {
+        let roles = &facts.roles;
+        Self { strings: Kinds::of(&roles.plain_texts, facts), arrays: Kinds::of(&roles.data_arrays, facts) }
     }
-    Some(finding)
+
+    /// Sets of texts and arrays, by class.
+    fn classes(&self, heap: &Heap) -> Result<BTreeMap<u32, Tally>, StageError> {
+        let (mut kinds, mut class_of) = ArrayPlan::of(&heap.job, "duplicate values")
+            .make((lookup(columns::NODE_KIND), lookup(columns::NODE_CLASS)))?;
+        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
+        let mut classes: BTreeMap<u32, Tally> = BTreeMap::new();
+        for set in 0..rows.remaining() as u32 {
+            let row = rows.next()?;
+            if set.is_multiple_of(1 << 16) {
+                heap.job.context.check()?;
+            }
+            if row.trivial == 0 {
+                continue;
+            }
+            let (kind, class) = (kinds.get(row.example.index())?, class_of.get(row.example.index())?.0);
+            if (self.strings.has(kind) || self.arrays.has(kind))
+                && (classes.len() < CLASSES || classes.contains_key(&class))
+            {
+                classes.entry(class).or_default().add(set, row);
+            }
+        }
+        Ok(classes)
+    }
+
+    fn found(&self, class: u32, tally: &Tally, preview: impl Fn(u32) -> String, heap: &Heap) -> Option<Finding> {
+        let (set, largest) = tally.largest?;
+        // One set alone has a finding of its own.
+        let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
+        let (name, next_step) = match self.strings.has(heap.nodes.kind[largest.example.index()]) {
+            true => (STRINGS, "Keep one of each in a table by its content, where they are made or read."),
+            false => (ARRAYS, &*heap.facts.roles.data_array_advice),
+        };
+        let mut finding = about_class(name, severity, class, heap);
+        finding.set = Some(set);
+        finding.node = Some(largest.example.0);
+        finding.count = tally.members;
+        finding.bytes = tally.bytes;
+        finding.message = format!(
+            "{} × {} say one of {} things; {} would go if each was there once, above all {} × {} ({})",
+            count(tally.members),
+            finding.subject,
+            count(tally.sets),
+            heap.share(tally.bytes),
+            count(largest.members.into()),
+            preview(set),
+            size(largest.additional_bytes),
+        );
+        next_step.clone_into(&mut finding.next_step);
+        Some(finding)
+    }
 }

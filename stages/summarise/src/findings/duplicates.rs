@@ -2,30 +2,41 @@
 //! sets that no other set holds count: what is inside a duplicate goes with it.
 
 use super::heap::{Heap, blank};
-use super::{Rule, severity};
+use super::rule::{Detector, Rule, severity};
+use heaplake_kit::access::column;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnReader, Context, StageError};
+use heaplake_kit::{ColumnReader, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::scratch::{self as columns, limits};
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[EXACT_NAME, POSSIBLE_NAME],
+    reads: &[column(columns::SET_ROW).if_any()],
+    open: |_, _| Ok(Box::new(Duplicates)),
+    ..Rule::NEW
+};
+
+const EXACT_NAME: &str = "duplicate-waste";
+const POSSIBLE_NAME: &str = "possible-duplicates";
 /// Percent of the heap from which on a finding is high, medium, low.
 const EXACT: [u64; 3] = [25, 5, 1];
 const POSSIBLE: [u64; 3] = [101, 101, 5];
 
-pub struct Duplicates;
+struct Duplicates;
 
-impl Rule for Duplicates {
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
-        if !heap.scratch.has(columns::SET_ROW) {
+impl Detector for Duplicates {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
-        let mut rows = ColumnReader::open(heap.scratch, columns::SET_ROW)?;
+        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
         let mut found = Vec::new();
         for set in 0..rows.remaining() as u32 {
             let row = rows.next()?;
             if set.is_multiple_of(1 << 16) {
-                context.check()?;
+                heap.job.context.check()?;
             }
             // Sets that nobody looked into to the end say little.
             let is_open = row.reasons & (limits::MODE | limits::WORK) != 0;
@@ -39,7 +50,7 @@ impl Rule for Duplicates {
 
 fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
     let exact = row.reasons == 0;
-    let (rule, percent) = if exact { ("duplicate-waste", EXACT) } else { ("possible-duplicates", POSSIBLE) };
+    let (rule, percent) = if exact { (EXACT_NAME, EXACT) } else { (POSSIBLE_NAME, POSSIBLE) };
     let severity = severity(row.additional_bytes, heap.bytes, percent)?;
     let class = heap.nodes.class[row.example.index()].0;
     let mut finding = blank(rule, severity, Scope::Set, heap.shown_class(class));

@@ -1,36 +1,41 @@
 //! Rule `finalizer-queue`: objects that wait to be finalized, or will have to.
 
 use super::heap::{Heap, about_class};
-use super::{Rule, severity};
+use super::rule::{Detector, Rule, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::text::count;
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Severity};
 
+/// The rule.
+pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::<Finalizers>::default()), ..Rule::NEW };
+
+const NAME: &str = "finalizer-queue";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 2];
 /// Objects from which on they are worth knowing of whatever they hold.
 const MANY: u64 = 10_000;
-/// The class of the references that finalizable objects have.
-const FINALIZER: &str = "java.lang.ref.Finalizer";
 
 #[derive(Default)]
-pub struct Finalizers {
+struct Finalizers {
+    /// Of the references that finalizable objects have.
     row: Option<ClassRow>,
 }
 
-impl Rule for Finalizers {
+impl Detector for Finalizers {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        if self.row.is_none() && heap.class_name(row.class_id) == FINALIZER {
+        let Some(finalizers) = &heap.facts.roles.finalizers else { return };
+        if self.row.is_none() && heap.class_name(row.class_id) == finalizers.class {
             self.row = Some(*row);
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let advice = heap.facts.roles.finalizers.as_ref().map_or("", |finalizers| &finalizers.advice);
         let found = self.row.and_then(|row| {
             let many = (row.count >= MANY).then_some(Severity::Low);
             let severity = severity(row.retained_bytes, heap.bytes, PERCENT).or(many)?;
-            let mut finding = about_class("finalizer-queue", severity, row.class_id, heap);
+            let mut finding = about_class(NAME, severity, row.class_id, heap);
             finding.count = row.count;
             finding.bytes = row.retained_bytes;
             finding.message = format!(
@@ -38,10 +43,7 @@ impl Rule for Finalizers {
                 count(row.count),
                 heap.share(row.retained_bytes)
             );
-            finding.next_step =
-                "Close what can be closed, and use java.lang.ref.Cleaner instead of finalize(); a slow finalizer holds up \
-                 all others."
-                    .to_owned();
+            finding.next_step = advice.to_owned();
             Some(finding)
         });
         Ok(found.into_iter().collect())

@@ -1,22 +1,16 @@
-//! What rules are shown, and what they may ask.
+//! What rules may ask of the heap, and findings to be filled in.
 
-use super::Node;
+use super::class_roles::{ClassRoles, Kinds, role};
 use crate::nodes::Nodes;
 use heaplake_kit::chains::Chains;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnMap, ColumnReader, Job, StageError, StringTable};
 use heaplake_schemas::chains::ChainRow;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
-use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
+use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
-
-/// Kind of the nodes that are classes, in formats that have such.
-pub const CLASS: &str = "class";
-
-/// Value of `node.detached` for a detached node.
-const DETACHED: u8 = 2;
 
 /// Characters of a class name that a message shows.
 const MOST_NAME: usize = 80;
@@ -28,65 +22,18 @@ const CHAIN_STEPS: usize = 4096;
 /// Chains to a class that are looked at.
 const CHAINS: usize = 64;
 
-/// All nodes in order.
-pub struct Sweep {
-    class: ColumnReader<ClassId>,
-    kind: ColumnReader<u8>,
-    detached: Option<ColumnReader<u8>>,
-    edges: ColumnReader<u32>,
-    dominator: ColumnReader<NodeId>,
-    shallow: ColumnReader<u64>,
-    native: Option<ColumnReader<u64>>,
-    retained: ColumnReader<u64>,
-    preorder: Option<ColumnReader<Preorder>>,
-}
-
-impl Sweep {
-    pub fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        let there = |yes: bool| yes.then_some(());
-        Ok(Self {
-            class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
-            kind: ColumnReader::open(scratch, columns::NODE_KIND)?,
-            detached: there(scratch.has(columns::NODE_DETACHED))
-                .map(|()| ColumnReader::open(scratch, columns::NODE_DETACHED))
-                .transpose()?,
-            edges: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
-            dominator: ColumnReader::open(scratch, columns::NODE_DOMINATOR)?,
-            shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
-            native: there(facts.has_native).map(|()| ColumnReader::open(scratch, columns::NODE_NATIVE)).transpose()?,
-            retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
-            preorder: there(facts.keeps_garbage)
-                .map(|()| ColumnReader::open(scratch, columns::NODE_PREORDER))
-                .transpose()?,
-        })
-    }
-
-    /// Node `node`, which is the next one.
-    pub fn next(&mut self, node: u32) -> Result<Node, StageError> {
-        let garbage = self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
-        let kind = self.kind.next()?;
-        Ok(Node {
-            node,
-            class: self.class.next()?.0,
-            kind,
-            detached: self.detached.as_mut().map_or(Ok(0), ColumnReader::next)? == DETACHED,
-            reachable: !garbage,
-            edges: self.edges.next()?,
-            dominator: self.dominator.next()?.0,
-            shallow: self.shallow.next()?,
-            native: self.native.as_mut().map_or(Ok(0), ColumnReader::next)?,
-            retained: self.retained.next()?,
-        })
-    }
-}
-
 /// The heap as a whole, and what can be looked up in it.
 pub struct Heap<'a> {
     pub facts: Facts,
-    pub scratch: &'a Scratch,
+    pub job: Job<'a>,
     /// Bytes of all nodes that the root holds.
     pub bytes: u64,
     pub nodes: Nodes,
+    /// What part classes play in the runtime.
+    pub classes: ClassRoles,
+    /// Kinds of parts of the runtime or of the object that holds them, and of classes.
+    parts: Kinds,
+    class_objects: Kinds,
     names: ColumnMap<StringId>,
     strings: StringTable,
     keys: StringTable,
@@ -95,25 +42,34 @@ pub struct Heap<'a> {
 }
 
 impl<'a> Heap<'a> {
-    pub fn open(facts: Facts, scratch: &'a Scratch) -> Result<Self, StageError> {
+    pub fn open(facts: Facts, job: &Job<'a>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         let nodes = Nodes::open(scratch)?;
+        let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
+        let strings = StringTable::open(scratch, STRINGS)?;
+        let name = |class: usize| strings.text(names[class].index());
+        let classes = ClassRoles::of(names.len(), name, &facts.roles, &context.budget)?;
+        strings.release();
         Ok(Self {
             bytes: nodes.retained[facts.root.index()],
             nodes,
-            names: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
-            strings: StringTable::open(scratch, STRINGS)?,
+            classes,
+            parts: Kinds::of(&facts.roles.part_kinds, &facts).with(&facts.synthetic_kinds),
+            class_objects: Kinds::of(&facts.roles.class_objects, &facts),
+            names,
+            strings,
             keys: StringTable::open(scratch, CLASS_KEYS)?,
             chains: match scratch.has(columns::CHAIN_ROW) {
-                true => Some((ColumnMap::open(scratch, columns::CHAIN_ROW, None)?, Chains::open(scratch)?)),
+                true => Some((ColumnMap::uncounted(scratch, columns::CHAIN_ROW)?, Chains::open(scratch)?)),
                 false => None,
             },
             facts,
-            scratch,
+            job: *job,
         })
     }
 
     pub fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
-        let mut rows = ColumnReader::open(self.scratch, columns::CLASS_ROW)?;
+        let mut rows = ColumnReader::open(self.job.scratch, columns::CLASS_ROW)?;
         while rows.remaining() > 0 {
             each(&rows.next()?);
         }
@@ -140,26 +96,24 @@ impl<'a> Heap<'a> {
         shorten(&self.class_name(class), MOST_NAME)
     }
 
-    /// Name of a kind of nodes.
-    pub fn kind(&self, kind: u8) -> &str {
-        self.facts.node_kinds.get(usize::from(kind)).map_or("", String::as_str)
-    }
-
     /// Whether classes are objects, which hold what is in their static fields.
     pub fn has_class_objects(&self) -> bool {
-        self.facts.node_kinds.iter().any(|kind| kind == CLASS)
+        self.class_objects.any()
     }
 
-    /// Whether a node is a part of the runtime, or of the object that holds it, rather than an object of the program.
-    pub fn is_internal(&self, node: u32) -> bool {
-        let kind = self.nodes.kind[node as usize];
-        let class = self.class_name(self.nodes.class[node as usize].0);
-        self.facts.synthetic_kinds.contains(&kind)
-            || matches!(
-                self.kind(kind),
-                "array" | "hidden" | "code" | "object shape" | "native" | "object array" | "primitive array"
-            )
-            || class.starts_with("system / ")
+    /// Whether nodes of a kind are such.
+    pub fn is_class_object(&self, kind: u8) -> bool {
+        self.class_objects.has(kind)
+    }
+
+    /// Whether nodes of a kind and a class are parts of the runtime, or of the object that holds them, rather than objects
+    /// of the program.
+    pub fn is_part(&self, kind: u8, class: u32) -> bool {
+        self.parts.has(kind) || self.classes.has(class, role::PART)
+    }
+
+    fn is_internal(&self, node: u32) -> bool {
+        self.is_part(self.nodes.kind[node as usize], self.nodes.class[node as usize].0)
     }
 
     /// The nearest dominator that is an object of the program, the node itself included.

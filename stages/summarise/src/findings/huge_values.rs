@@ -1,40 +1,47 @@
 //! Rules `huge-string` and `huge-array`: single pieces of plain data that are a part of the heap worth knowing.
 
+use super::class_roles::Kinds;
 use super::heap::{Heap, about_node, shorten};
-use super::{FLOOR, Node, Rule, severity};
-use heaplake_kit::{Context, StageError};
+use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Facts;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[STRING, ARRAY],
+    candidates: list_bytes::<Node>(2 * MOST),
+    open: |_, facts| Ok(Box::new(HugeValues::new(facts))),
+    ..Rule::NEW
+};
+
+const STRING: &str = "huge-string";
+const ARRAY: &str = "huge-array";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [101, 10, 2];
 /// Values that are remembered.
 const MOST: usize = 1024;
 
-pub struct HugeValues {
-    strings: Vec<u8>,
-    arrays: Vec<u8>,
+struct HugeValues {
+    strings: Kinds,
+    arrays: Kinds,
     largest: Vec<Node>,
 }
 
 impl HugeValues {
-    pub fn new(facts: &Facts) -> Self {
-        let kinds = |wanted: &[&str]| {
-            let kinds = facts.node_kinds.iter().enumerate();
-            kinds.filter(|(_, kind)| wanted.contains(&kind.as_str())).map(|(at, _)| at as u8).collect()
-        };
+    fn new(facts: &Facts) -> Self {
         Self {
-            strings: kinds(&["string", "concatenated string", "sliced string"]),
-            arrays: kinds(&["primitive array"]),
+            strings: Kinds::of(&facts.roles.texts, facts),
+            arrays: Kinds::of(&facts.roles.data_arrays, facts),
             largest: Vec::new(),
         }
     }
 }
 
-impl Rule for HugeValues {
+impl Detector for HugeValues {
     fn see(&mut self, node: &Node) {
-        if node.shallow >= FLOOR && (self.strings.contains(&node.kind) || self.arrays.contains(&node.kind)) {
+        if node.shallow >= FLOOR && (self.strings.has(node.kind) || self.arrays.has(node.kind)) {
             self.largest.push(*node);
             if self.largest.len() >= 2 * MOST {
                 self.largest.sort_unstable_by_key(|node| (std::cmp::Reverse(node.shallow), node.node));
@@ -43,10 +50,10 @@ impl Rule for HugeValues {
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let found = self.largest.iter().filter_map(|node| {
-            let is_string = self.strings.contains(&node.kind);
-            let rule = if is_string { "huge-string" } else { "huge-array" };
+            let is_string = self.strings.has(node.kind);
+            let rule = if is_string { STRING } else { ARRAY };
             let mut finding = about_node(rule, severity(node.shallow, heap.bytes, PERCENT)?, node.node, heap);
             finding.bytes = node.shallow;
             let begins = if is_string {

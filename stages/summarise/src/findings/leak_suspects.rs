@@ -5,20 +5,31 @@
 //! the program that owns them and the chain of references to them say where to look; where their class has no such
 //! chain, that of dominators.
 
-use super::containers::is_entry;
-use super::heap::{CLASS, Heap, about_class, about_node};
-use super::{FLOOR, Node, Rule, severity};
-use heaplake_kit::array::column_bytes;
+use super::class_roles::role;
+use super::heap::{Heap, about_class, about_node};
+use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, map_bytes, severity};
+use heaplake_kit::access::per_node;
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, Context, ReadAt, StageError};
+use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Name of the rule.
-pub const RULE: &str = "leak-suspect";
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    arrays: &[per_node::<ClassId>(), per_node::<NodeId>()],
+    candidates: list_bytes::<(u64, u32)>(CANDIDATES),
+    working: 2 * map_bytes::<u32, u64>(CANDIDATES) + map_bytes::<(u32, u32), Crowd>(PAIRS),
+    open: |_, facts| Ok(Box::new(LeakSuspects::new(facts))),
+    ..Rule::NEW
+};
+
+/// Name of its findings.
+pub const NAME: &str = "leak-suspect";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [25, 10, 5];
 /// Objects that are looked at, those that retain most.
@@ -26,12 +37,12 @@ const CANDIDATES: usize = 1 << 14;
 /// Places that are looked into, and pairs of such a place and a class that are told apart.
 const PLACES: usize = 64;
 const PAIRS: usize = 1 << 15;
-/// Entries of collections, one in the other, that are looked through.
+/// Entries of containers, one in the other, that are looked through.
 const ENTRIES: usize = 64;
 /// Objects of one class that make a crowd.
 const CROWD: u64 = 20;
 
-pub struct LeakSuspects {
+struct LeakSuspects {
     root: u32,
     synthetic: Vec<u8>,
     /// The least of them on top.
@@ -39,7 +50,7 @@ pub struct LeakSuspects {
 }
 
 impl LeakSuspects {
-    pub fn new(facts: &Facts) -> Self {
+    fn new(facts: &Facts) -> Self {
         Self { root: facts.root.0, synthetic: facts.synthetic_kinds.clone(), largest: BinaryHeap::new() }
     }
 
@@ -88,65 +99,67 @@ impl Crowd {
     }
 }
 
-/// For each place and class, what is directly below, or below entries of the collection that the place is a part of.
-fn crowds(
-    places: &[u32],
-    entries: &[bool],
-    heap: &Heap,
-    context: &Context<'_>,
-) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
-    let mut sorted = places.to_vec();
-    sorted.sort_unstable();
-    let has_entries = entries.contains(&true);
-    let bytes = [column_bytes(heap.scratch, columns::NODE_CLASS), column_bytes(heap.scratch, columns::NODE_DOMINATOR)];
-    let mut room = ArrayPlan::plan(&context.budget, heap.scratch, "leak suspects", &bytes);
-    let (mut classes, mut dominators) = (room.lookup(columns::NODE_CLASS)?, room.lookup(columns::NODE_DOMINATOR)?);
-    // The place above a node whose dominator is given, if only entries are between them.
-    let mut place = |dominator: u32| -> Result<Option<u32>, StageError> {
+/// The dominator tree around the places.
+struct Tree<'a, C, D> {
+    heap: &'a Heap<'a>,
+    /// The places, ascending.
+    places: Vec<u32>,
+    classes: C,
+    dominators: D,
+}
+
+impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>> Tree<'_, C, D> {
+    /// The place above a node whose dominator is given, if only entries of containers are between them.
+    fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
         let mut at = dominator;
         for _ in 0..ENTRIES {
-            if sorted.binary_search(&at).is_ok() {
+            if self.places.binary_search(&at).is_ok() {
                 return Ok(Some(at));
             }
-            if !has_entries || !entries[classes.get(at as usize)?.index()] {
-                return Ok(None);
+            let roles = &self.heap.classes;
+            if !roles.any(role::ENTRY) || !roles.has(self.classes.get(at as usize)?.0, role::ENTRY) {
+                break;
             }
-            at = dominators.get(at as usize)?.0;
+            at = self.dominators.get(at as usize)?.0;
         }
         Ok(None)
-    };
-    let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
-    let mut class = ColumnReader::open(heap.scratch, columns::NODE_CLASS)?;
-    let mut dominator = ColumnReader::open(heap.scratch, columns::NODE_DOMINATOR)?;
-    let mut retained = ColumnReader::open(heap.scratch, columns::NODE_RETAINED)?;
-    let mut names = ColumnReader::open(heap.scratch, columns::NODE_NAME)?;
-    for node in 0..heap.facts.node_count as u32 {
-        let (class, dominator, bytes, name) = (class.next()?.0, dominator.next()?.0, retained.next()?, names.next()?);
-        if node.is_multiple_of(1 << 18) {
-            context.check()?;
-        }
-        let Some(place) = place(dominator)?.filter(|&place| place != node) else { continue };
-        // Entries in entries are counted with the outer ones.
-        if (entries[class as usize] && place != dominator)
-            || (crowds.len() == PAIRS && !crowds.contains_key(&(place, class)))
-        {
-            continue;
-        }
-        crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name);
     }
-    Ok(crowds)
+
+    /// For each place and class, what is directly below, or below entries of the container that the place is a part of.
+    fn crowds(&mut self) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
+        let heap = self.heap;
+        let scratch = heap.job.scratch;
+        let mut crowds: BTreeMap<(u32, u32), Crowd> = BTreeMap::new();
+        let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
+        let mut dominator = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;
+        let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
+        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+        for node in 0..heap.facts.node_count as u32 {
+            let (class, dominator) = (class.next()?.0, dominator.next()?.0);
+            let (bytes, name) = (retained.next()?, names.next()?);
+            if node.is_multiple_of(1 << 18) {
+                heap.job.context.check()?;
+            }
+            let Some(place) = self.place(dominator)?.filter(|&place| place != node) else { continue };
+            // Entries in entries are counted with the outer ones.
+            let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
+            if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
+                crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name);
+            }
+        }
+        Ok(crowds)
+    }
 }
 
-/// Which classes are entries of collections, which lead to what those hold.
-fn entry_classes(heap: &Heap, context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
-    let mut entries = context.budget.filled("classes of entries", heap.facts.class_count as usize, false)?;
-    for (class, entry) in entries.iter_mut().enumerate() {
-        *entry = is_entry(&heap.class_name(class as u32));
-    }
-    Ok(entries)
+fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    let (mut classes, mut dominators) = ArrayPlan::of(&heap.job, "leak suspects")
+        .make((lookup(columns::NODE_CLASS), lookup(columns::NODE_DOMINATOR)))?;
+    on_resident!(classes, dominators => Tree { heap, places, classes, dominators }.crowds())
 }
 
-impl Rule for LeakSuspects {
+impl Detector for LeakSuspects {
     fn see(&mut self, node: &Node) {
         if node.retained < FLOOR || node.node == self.root || self.synthetic.contains(&node.kind) {
             return;
@@ -160,20 +173,20 @@ impl Rule for LeakSuspects {
         }
     }
 
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let places = self.places(heap);
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let entries = entry_classes(heap, context)?;
-        let crowds = crowds(&places, &entries, heap, context)?;
+        let crowds = crowds(&places, heap)?;
         let found = places.iter().map(|&place| {
             let bytes = heap.nodes.retained[place as usize];
             let of_place = || crowds.range((place, 0)..=(place, u32::MAX)).map(|(key, crowd)| (key.1, crowd));
             let large = |&(_, crowd): &(u32, &Crowd)| crowd.count >= CROWD && crowd.bytes >= bytes / 4;
             let size = |&(class, crowd): &(u32, &Crowd)| (crowd.bytes, Reverse(class));
-            // What the entries of a collection lead to says more than the entries.
-            let most = |&(class, crowd): &(u32, &Crowd)| !entries[class as usize] && crowd.bytes >= bytes / 2;
+            // What the entries of a container lead to says more than the entries.
+            let most =
+                |&(class, crowd): &(u32, &Crowd)| !heap.classes.has(class, role::ENTRY) && crowd.bytes >= bytes / 2;
             let objects = of_place().filter(large).filter(most).max_by_key(size);
             match objects.or_else(|| of_place().max_by_key(size).filter(large)) {
                 Some((class, crowd)) => held_crowd(place, class, *crowd, heap),
@@ -192,7 +205,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
     let alike = heap.nodes.own_name(NodeId(crowd.example), 60);
     let alike = if alike.trim().is_empty() { String::new() } else { format!(" (such as {alike:?})") };
     let id = heap.nodes.id[holder as usize];
-    let mut finding = about_class(RULE, severity, class, heap);
+    let mut finding = about_class(NAME, severity, class, heap);
     finding.node = Some(holder);
     finding.count = crowd.count;
     finding.bytes = crowd.bytes;
@@ -234,10 +247,10 @@ fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
     let end = heap.owner(place).unwrap_or(place);
     let owner = head(end, heap);
     let bytes = if owner == end { bytes } else { heap.nodes.retained[owner as usize] };
-    let mut finding = about_node(RULE, severity, owner, heap);
+    let mut finding = about_node(NAME, severity, owner, heap);
     finding.bytes = bytes;
     let class = heap.nodes.class[owner as usize].0;
-    let is_class = heap.kind(heap.nodes.kind[owner as usize]) == CLASS;
+    let is_class = heap.is_class_object(heap.nodes.kind[owner as usize]);
     let name = if is_class { heap.nodes.label(NodeId(owner)) } else { heap.shown_class(class) };
     let chain = heap.reference_chain(class, |example| example == owner).filter(|_| !is_class);
     let alone = heap.nodes.shallow[place as usize] >= bytes / 2;

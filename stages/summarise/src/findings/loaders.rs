@@ -1,14 +1,24 @@
 //! Rule `class-loader-leak`: one class that many loaders have loaded, each copy with what it holds. A loader that was
 //! thrown away (a redeployed application, a script engine) should be gone.
 
-use super::heap::{Heap, blank};
-use super::{Rule, severity};
+use super::class_roles::role;
+use super::heap::{Heap, blank, shorten};
+use super::rule::{Detector, Rule, map_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::text::count;
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use std::collections::BTreeMap;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: map_bytes::<u32, Copies>(NAMES),
+    open: |_, _| Ok(Box::<Loaders>::default()),
+    ..Rule::NEW
+};
+
+const NAME: &str = "class-loader-leak";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [20, 5, 1];
 /// Loaders from which on they are many.
@@ -25,11 +35,11 @@ struct Copies {
 }
 
 #[derive(Default)]
-pub struct Loaders {
+struct Loaders {
     names: BTreeMap<u32, Copies>,
 }
 
-impl Rule for Loaders {
+impl Detector for Loaders {
     fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
         let key = heap.class_name_id(row.class_id).0;
         // In other formats a key tells classes of one name apart by their place in the source.
@@ -42,14 +52,13 @@ impl Rule for Loaders {
         copies.bytes = copies.bytes.saturating_add(row.retained_bytes);
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let found = self.names.values().filter(|copies| copies.loaders >= MANY).filter_map(|copies| {
-            let name = heap.class_name(copies.class);
-            if is_generated(&name) {
+            if heap.classes.has(copies.class, role::GENERATED) {
                 return None;
             }
             let severity = severity(copies.bytes, heap.bytes, PERCENT).unwrap_or(Severity::Low);
-            let mut finding = blank("class-loader-leak", severity, Scope::Class, heap.shown_class(copies.class));
+            let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(copies.class));
             finding.class_id = Some(copies.class);
             finding.count = copies.count;
             finding.bytes = copies.bytes;
@@ -59,7 +68,7 @@ impl Rule for Loaders {
                 count(copies.loaders),
                 count(copies.count),
                 heap.share(copies.bytes),
-                super::heap::shorten(&heap.class_key(copies.class), 120),
+                shorten(&heap.class_key(copies.class), 120),
             );
             finding.next_step =
                 "Look for what holds the old loaders: threads, thread locals, listeners and statics of \
@@ -69,11 +78,4 @@ impl Rule for Loaders {
         });
         Ok(found.collect())
     }
-}
-
-/// Whether classes of such names are made anew at will.
-fn is_generated(name: &str) -> bool {
-    ["$Proxy", "$$Lambda", "Lambda$", "LambdaForm", "GeneratedMethodAccessor", "GeneratedConstructorAccessor", "$$"]
-        .iter()
-        .any(|mark| name.contains(mark))
 }

@@ -2,160 +2,213 @@
 //!
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
 //!   Thresholds are parts of the heap with a floor in bytes, so that what every small program has is no finding.
-//! * Reads: `node.{class,kind,shallow,native,retained,dominator,detached,edge_count,preorder}` in order, these and
-//!   `node.{id,name,self}` at random for what is found and for collections, `container.row`, `weak_entry.row`, `set.*`,
-//!   class rows, chains, names.
-//! * Writes: the document of findings, the most severe first.
-//! * Resident memory: class and dominator, 8 bytes per node, where the budget allows, paged where not; a bit per node where
-//!   arrays show their elements; the entries of weak maps, 16 bytes each. All rules together keep 16 MiB of candidates.
-//! * Passes over disk: up to three over node columns, one over collections for each rule about them.
+//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, where the budget allows, paged
+//!   where not; a bit per node where arrays show their elements; the entries of weak maps, 48 bytes each; 24 bytes per class
+//!   for possible duplicates. What rules keep of candidates is bounded, and each declares its bound.
+//! * Passes over disk: up to three over node columns, one over containers for each rule about them.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
 //! * Determinism: order of the nodes and of the classes.
 //! * Reference: the idea of leak suspects is that of Eclipse MAT; the rules are ours.
+//!
+//! # How to add a rule
+//!
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads beyond
+//!    `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then every
+//!    class, and then asked what it found; it may look things up in the `Heap`. `boxed_numbers.rs` is a short example;
+//!    `containers.rs` is what all rules about containers share.
+//! 2. Name the file in the list `rules!` below. The stage's own declaration follows from the rules.
+//!
+//! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the reader
+//! of each format fills in. A format that has nothing for a rule makes it find nothing.
 
-mod boxed_numbers;
-mod collection_slack;
+mod class_roles;
 mod containers;
-mod contexts;
-mod detached;
-mod duplicate_values;
-mod duplicates;
-mod empty_collections;
-mod finalizers;
 mod heap;
-mod huge_values;
-mod leak_suspects;
-mod loaders;
-mod many_instances;
-mod native;
-mod one_entry;
-mod possible_duplicates;
-mod sparse_arrays;
-mod thread_locals;
-mod unreachable;
-mod weak_maps;
+mod rule;
+mod sweep;
 
-use heap::{Heap, Sweep};
+use heap::Heap;
 pub(crate) use heap::{blank, shorten};
-use heaplake_kit::{Context, Scratch, StageError, StageInfo, Stats};
-use heaplake_schemas::classes::ClassRow;
-use heaplake_schemas::findings::{Finding, Severity};
-use heaplake_schemas::scratch::{Facts, documents};
+use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
+pub(crate) use rule::severity;
+use rule::{Detector, Rule};
 use std::cmp::Reverse;
+use sweep::Sweep;
 
-/// What the plan knows of this stage.
-pub const STAGE: StageInfo = StageInfo {
+rules! { Rule:
+    leak_suspects,
+    many_instances,
+    duplicates,
+    duplicate_values,
+    possible_duplicates,
+    detached,
+    contexts,
+    huge_values,
+    unreachable,
+    native,
+    sparse_arrays,
+    container_slack,
+    one_entry,
+    empty_containers,
+    weak_maps,
+    loaders,
+    thread_locals,
+    finalizers,
+    boxed_numbers,
+}
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
     name: "findings",
     version: 2,
-    bytes_per_node: 8,
-    bytes_per_edge: 0,
-    least_bits_per_node: 1,
-    least_fixed: 25 << 20,
-    scratch_per_node: 0,
-    scratch_per_edge: 0,
+    when: |setting| setting.findings(),
+    reads: &READS,
+    writes: &[document(documents::FINDINGS)],
+    arrays: &ARRAYS,
+    least: &[bits_per_node(BOUNDS.bits_per_node)],
+    fixed: BUFFERS + BOUNDS.candidates + BOUNDS.working,
     passes: "node columns twice",
+    run,
+    ..Stage::NEW
 };
 
-/// Bytes that all rules together keep of candidates, at most.
-const CANDIDATES: u64 = 16 << 20;
+/// What is read for all rules: the [`Sweep`] over the nodes, and the [`Heap`].
+const COMMON: [Access; 18] = [
+    document(documents::FACTS),
+    texts(STRINGS),
+    texts(CLASS_KEYS),
+    column(columns::CLASS_NAME),
+    column(columns::CLASS_ROW),
+    column(columns::CHAIN_ROW).if_any(),
+    column(columns::CHAIN_ELEMENT).if_any(),
+    column(columns::NODE_ID),
+    column(columns::NODE_KIND),
+    column(columns::NODE_CLASS),
+    column(columns::NODE_NAME),
+    column(columns::NODE_SHALLOW),
+    column(columns::NODE_NATIVE).if_any(),
+    column(columns::NODE_RETAINED),
+    column(columns::NODE_DOMINATOR),
+    column(columns::NODE_DETACHED).if_any(),
+    column(columns::NODE_EDGE_COUNT),
+    column(columns::NODE_PREORDER),
+];
+
+/// Those, and what each rule reads beyond them; some of it is there more than once.
+const READS: [Access; COMMON.len() + reads_of_rules()] = reads();
+const ARRAYS: [&[Size]; RULES.len()] = arrays();
+/// Buffers and page frames of arrays, beside what rules hold and take.
+const BUFFERS: u64 = 9 << 20;
+
 /// Nodes that rules are shown at a time.
 const SHOWN: usize = 256;
 /// Findings of one rule that are kept.
 const MOST_OF_A_RULE: usize = 20;
 
-/// A node as rules see it.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    node: u32,
-    class: u32,
-    kind: u8,
-    detached: bool,
-    reachable: bool,
-    /// Of the edges that leave it.
-    edges: u32,
-    dominator: u32,
-    shallow: u64,
-    native: u64,
-    retained: u64,
-}
-
-/// Looks at all nodes, then says what it found.
-trait Rule {
-    /// Is shown every node, in order.
-    fn see(&mut self, _node: &Node) {}
-
-    /// The same, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
-    fn see_all(&mut self, nodes: &[Node]) {
-        nodes.iter().for_each(|node| self.see(node));
+const fn reads_of_rules() -> usize {
+    let (mut count, mut rule) = (0, 0);
+    while rule < RULES.len() {
+        count += RULES[rule].reads.len();
+        rule += 1;
     }
-
-    /// Is shown every class, the largest first.
-    fn see_class(&mut self, _row: &ClassRow, _heap: &Heap) {}
-
-    /// What it found.
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError>;
+    count
 }
 
-/// All rules. Those that a format has nothing for find nothing.
-fn rules(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Vec<Box<dyn Rule>>, StageError> {
-    Ok(vec![
-        Box::new(leak_suspects::LeakSuspects::new(facts)),
-        Box::new(many_instances::ManyInstances::default()),
-        Box::new(duplicates::Duplicates),
-        Box::new(duplicate_values::DuplicateValues),
-        Box::new(possible_duplicates::PossibleDuplicates),
-        Box::new(detached::Detached::default()),
-        Box::new(contexts::Contexts::default()),
-        Box::new(huge_values::HugeValues::new(facts)),
-        Box::new(unreachable::Unreachable::default()),
-        Box::new(native::Native::new(facts)),
-        Box::new(sparse_arrays::SparseArrays::new(facts, scratch, context)?),
-        Box::new(collection_slack::CollectionSlack),
-        Box::new(one_entry::OneEntry),
-        Box::new(empty_collections::EmptyCollections),
-        Box::new(weak_maps::WeakMaps),
-        Box::new(loaders::Loaders::default()),
-        Box::new(thread_locals::ThreadLocals::default()),
-        Box::new(finalizers::Finalizers::default()),
-        Box::new(boxed_numbers::BoxedNumbers::default()),
-    ])
-}
-
-/// Finds.
-///
-/// # Errors
-/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn run(scratch: &Scratch, context: &Context<'_>) -> Result<Stats, StageError> {
-    let facts = scratch.read_document::<Facts>(documents::FACTS)?;
-    context.progress.begin(STAGE.name, facts.node_count);
-    let _candidates = context.budget.reserve("candidates of findings", CANDIDATES)?;
-    let mut rules = rules(&facts, scratch, context)?;
-    let mut sweep = Sweep::open(&facts, scratch)?;
-    let (mut nodes, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
-    for first in (0..count).step_by(SHOWN) {
-        nodes.clear();
-        for node in first..count.min(first.saturating_add(SHOWN as u32)) {
-            nodes.push(sweep.next(node)?);
+const fn reads<const COUNT: usize>() -> [Access; COUNT] {
+    let mut reads = [COMMON[0]; COUNT];
+    let (mut count, mut rule) = (0, 0);
+    while count < COMMON.len() {
+        reads[count] = COMMON[count];
+        count += 1;
+    }
+    while rule < RULES.len() {
+        let mut at = 0;
+        while at < RULES[rule].reads.len() {
+            reads[count] = RULES[rule].reads[at];
+            (count, at) = (count + 1, at + 1);
         }
-        rules.iter_mut().for_each(|rule| rule.see_all(&nodes));
-        context.step(nodes.len() as u64)?;
+        rule += 1;
     }
-    let heap = Heap::open(facts, scratch)?;
-    heap.each_class(|row| rules.iter_mut().for_each(|rule| rule.see_class(row, &heap)))?;
+    reads
+}
+
+/// Rules report one after the other: the arrays of each are a phase.
+const fn arrays() -> [&'static [Size]; RULES.len()] {
+    let mut arrays: [&[Size]; RULES.len()] = [&[]; RULES.len()];
+    let mut rule = 0;
+    while rule < RULES.len() {
+        arrays[rule] = RULES[rule].arrays;
+        rule += 1;
+    }
+    arrays
+}
+
+/// What all rules hold together, and what the greediest of them takes while it reports.
+struct Bounds {
+    bits_per_node: u64,
+    candidates: u64,
+    working: u64,
+}
+
+const BOUNDS: Bounds = bounds();
+
+const fn bounds() -> Bounds {
+    let mut all = Bounds { bits_per_node: 0, candidates: 0, working: 0 };
+    let mut rule = 0;
+    while rule < RULES.len() {
+        all.bits_per_node += RULES[rule].bits_per_node;
+        all.candidates += RULES[rule].candidates;
+        if RULES[rule].working > all.working {
+            all.working = RULES[rule].working;
+        }
+        rule += 1;
+    }
+    all
+}
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let facts = job.facts()?;
+    let Job { scratch, context, .. } = *job;
+    context.progress.begin(STAGE.name, facts.node_count);
+    let _candidates = context.budget.reserve("candidates of findings", BOUNDS.candidates)?;
+    let open = |rule: &Rule| (rule.open)(job, &facts);
+    let mut detectors = RULES.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    show_nodes(&mut detectors, &facts, job)?;
+    let heap = Heap::open(facts, job)?;
+    heap.each_class(|row| detectors.iter_mut().for_each(|detector| detector.see_class(row, &heap)))?;
     let mut findings = Vec::new();
-    for rule in &mut rules {
-        let mut found = rule.report(&heap, context)?;
+    for (rule, detector) in RULES.iter().zip(&mut detectors) {
+        let _working = context.budget.reserve("findings of a rule", rule.working)?;
+        let mut found = detector.report(&heap)?;
+        debug_assert!(found.iter().all(|finding| rule.names.contains(&&*finding.rule)), "{:?}", rule.names);
         heap.nodes.release();
         rank(&mut found);
         found.truncate(MOST_OF_A_RULE);
         findings.append(&mut found);
     }
     rank(&mut findings);
-    many_instances::leave_out_suspects(&mut findings);
+    RULES.iter().for_each(|rule| (rule.settle)(&mut findings));
     scratch.write_document(documents::FINDINGS, &findings)?;
     context.progress.end();
     Ok(Stats { rows: findings.len() as u64, spilled_bytes: 0 })
+}
+
+fn show_nodes(detectors: &mut [Box<dyn Detector>], facts: &Facts, job: &Job<'_>) -> Result<(), StageError> {
+    let mut sweep = Sweep::open(facts, job.scratch)?;
+    let (mut nodes, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
+    for first in (0..count).step_by(SHOWN) {
+        nodes.clear();
+        for node in first..count.min(first.saturating_add(SHOWN as u32)) {
+            nodes.push(sweep.next(node)?);
+        }
+        detectors.iter_mut().for_each(|detector| detector.see_all(&nodes));
+        job.context.step(nodes.len() as u64)?;
+    }
+    Ok(())
 }
 
 /// The most severe first, then the largest.
@@ -166,33 +219,5 @@ pub(crate) fn rank(findings: &mut [Finding]) {
     });
 }
 
-/// Bytes that must come together for a finding, whatever the heap.
-const FLOOR: u64 = 1 << 20;
-/// Bytes that must come together for one of high severity.
-const HIGH_FLOOR: u64 = 4 << 20;
-
-/// What bytes out of the heap amount to: so many percent of it for a high, a medium and a low severity.
-pub(crate) fn severity(bytes: u64, heap: u64, percent: [u64; 3]) -> Option<Severity> {
-    let at_least = |percent: u64| u128::from(bytes) * 100 >= u128::from(heap) * u128::from(percent);
-    match percent {
-        [high, _, _] if at_least(high) && bytes >= HIGH_FLOOR => Some(Severity::High),
-        [_, medium, _] if at_least(medium) && bytes >= FLOOR => Some(Severity::Medium),
-        [_, _, low] if at_least(low) && bytes >= FLOOR => Some(Severity::Low),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn severity_wants_a_part_and_a_floor() {
-        let of = |bytes, heap| severity(bytes, heap, [25, 10, 5]);
-        assert_eq!(of(30 << 20, 100 << 20), Some(Severity::High));
-        assert_eq!(of(3 << 20, 4 << 20), Some(Severity::Medium));
-        assert_eq!(of(6 << 20, 100 << 20), Some(Severity::Low));
-        assert_eq!(of(1 << 19, 1 << 20), None);
-        assert_eq!(of(u64::MAX, u64::MAX), Some(Severity::High));
-    }
-}
+mod tests;

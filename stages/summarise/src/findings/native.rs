@@ -1,15 +1,25 @@
 //! Rule `native-memory`: small objects that hold much memory outside the managed heap, where the format says so of the
 //! object, or has a node of its own for such memory.
 
+use super::class_roles::Kinds;
 use super::heap::{Heap, about_class};
-use super::{Node, Rule, severity};
+use super::rule::{Detector, Node, Rule, list_bytes, map_bytes, severity};
+use heaplake_kit::StageError;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    candidates: list_bytes::<(u64, u32)>(2 * MOST) + map_bytes::<u32, Tally>(CLASSES),
+    open: |_, facts| Ok(Box::new(Native::new(facts))),
+    ..Rule::NEW
+};
+
+const NAME: &str = "native-memory";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [50, 20, 5];
 /// Bytes up to which an object is small, and outside of it from which on it holds much.
@@ -29,18 +39,18 @@ struct Tally {
 /// Nodes of native memory that are remembered.
 const MOST: usize = 1 << 14;
 
-pub struct Native {
-    /// The kind of nodes that are native memory.
-    kind: Option<u8>,
+struct Native {
+    /// Kinds of nodes that are native memory.
+    kinds: Kinds,
     /// The largest of them, in no order: bytes and node.
     memory: Vec<(u64, u32)>,
     classes: BTreeMap<u32, Tally>,
 }
 
 impl Native {
-    pub fn new(facts: &Facts) -> Self {
-        let kind = facts.node_kinds.iter().position(|kind| kind == "native");
-        Self { kind: kind.map(|kind| kind as u8), memory: Vec::new(), classes: BTreeMap::new() }
+    fn new(facts: &Facts) -> Self {
+        let kinds = Kinds::of(&facts.roles.native_memory, facts);
+        Self { kinds, memory: Vec::new(), classes: BTreeMap::new() }
     }
 
     fn add(&mut self, class: u32, node: u32, shallow: u64, native: u64) {
@@ -54,12 +64,12 @@ impl Native {
     }
 }
 
-impl Rule for Native {
+impl Detector for Native {
     fn see(&mut self, node: &Node) {
         if node.native >= MUCH && node.shallow <= SMALL {
             self.add(node.class, node.node, node.shallow, node.native);
         }
-        if Some(node.kind) == self.kind && node.shallow >= MUCH {
+        if self.kinds.has(node.kind) && node.shallow >= MUCH {
             self.memory.push((node.shallow, node.node));
             if self.memory.len() == 2 * MOST {
                 self.memory.sort_unstable_by_key(|&(bytes, node)| (Reverse(bytes), node));
@@ -68,7 +78,7 @@ impl Rule for Native {
         }
     }
 
-    fn report(&mut self, heap: &Heap, _context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let mut memory = std::mem::take(&mut self.memory);
         memory.sort_unstable_by_key(|&(_, node)| node);
         for (bytes, node) in memory {
@@ -79,7 +89,7 @@ impl Rule for Native {
             }
         }
         let found = self.classes.iter().filter_map(|(&class, tally)| {
-            let mut finding = about_class("native-memory", severity(tally.native, heap.bytes, PERCENT)?, class, heap);
+            let mut finding = about_class(NAME, severity(tally.native, heap.bytes, PERCENT)?, class, heap);
             finding.node = Some(tally.example);
             finding.count = tally.count;
             finding.bytes = tally.native;

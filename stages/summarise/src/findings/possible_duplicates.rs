@@ -2,21 +2,33 @@
 //! the run was not asked to or the allowed work was used up; and the same for the snapshot as a whole.
 
 use super::heap::{Heap, blank};
-use super::{Finding, Rule, Severity};
+use super::rule::{Detector, Rule};
+use heaplake_kit::access::{column, per_node};
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnReader, Context, StageError};
+use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
-use heaplake_schemas::findings::Scope;
+use heaplake_schemas::findings::{Finding, Scope, Severity};
+use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, limits};
-use std::collections::BTreeMap;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    reads: &[column(columns::SET_ROW).if_any()],
+    arrays: &[per_node::<ClassId>()],
+    open: |_, _| Ok(Box::new(PossibleDuplicates)),
+    ..Rule::NEW
+};
+
+const NAME: &str = "possible-duplicate-instances";
 /// Characters that mean something in a pattern of class names.
 const SPECIAL: [char; 5] = ['*', '?', '[', ']', '\''];
 
-pub struct PossibleDuplicates;
+struct PossibleDuplicates;
 
 /// Sets that were not looked into to the end.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Open {
     sets: u64,
     members: u64,
@@ -43,13 +55,17 @@ impl Open {
     }
 }
 
-impl Rule for PossibleDuplicates {
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
-        if !heap.scratch.has(columns::SET_ROW) {
+impl Detector for PossibleDuplicates {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
-        let mut rows = ColumnReader::open(heap.scratch, columns::SET_ROW)?;
-        let (mut all, mut classes) = (Open::default(), BTreeMap::<u32, Open>::new());
+        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
+        let context = heap.job.context;
+        let class_count = heap.job.class_count()?;
+        let mut classes = context.budget.filled("possible duplicates", class_count, Open::default())?;
+        let mut class_of = ArrayPlan::of(&heap.job, "possible duplicates").one(lookup(columns::NODE_CLASS))?;
+        let mut all = Open::default();
         for set in 0..rows.remaining() {
             let row = rows.next()?;
             if set.is_multiple_of(1 << 16) {
@@ -57,17 +73,18 @@ impl Rule for PossibleDuplicates {
             }
             if row.reasons & (limits::MODE | limits::WORK) != 0 && row.members > 1 {
                 all.add(&row);
-                classes.entry(heap.nodes.class[row.example.index()].0).or_default().add(&row);
+                classes[class_of.get(row.example.index())?.index()].add(&row);
             }
         }
-        if classes.is_empty() {
+        if all.sets == 0 {
             return Ok(Vec::new());
         }
+        let of_class = || classes.iter().zip(0..).filter(|(open, _)| open.sets > 0);
         let mut whole = finding(Scope::Snapshot, "the snapshot".to_owned(), &all);
-        whole.message = all.says(&format!("instances of {} classes", count(classes.len() as u64)));
+        whole.message = all.says(&format!("instances of {} classes", count(of_class().count() as u64)));
         whole.next_step =
             "Run `heaplake duplicates RUN`; where it was out of work, with a larger --duplicate-work.".to_owned();
-        let of_classes = classes.iter().map(|(&class, open)| {
+        let of_classes = of_class().map(|(open, class)| {
             let name = heap.shown_class(class);
             let mut found = finding(Scope::Class, name.clone(), open);
             // Of the whole name, for one that is cut fits nothing.
@@ -83,7 +100,7 @@ impl Rule for PossibleDuplicates {
 }
 
 fn finding(scope: Scope, subject: String, open: &Open) -> Finding {
-    let mut finding = blank("possible-duplicate-instances", Severity::Low, scope, subject);
+    let mut finding = blank(NAME, Severity::Low, scope, subject);
     finding.count = open.members;
     finding.bytes = open.bytes;
     finding

@@ -1,19 +1,38 @@
 //! Rule `sparse-array`: arrays that are mostly empty. Where the edges of an array are its elements that are not null
-//! (dumps of Java heaps), all arrays of references but those inside collections, which have rules of their own; and
+//! (dumps of Java heaps), all arrays of references but those inside containers, which have rules of their own; and
 //! arrays of which the reader of the format says so.
 
+use super::class_roles::Kinds;
+use super::containers::{self, Judge};
 use super::heap::{Heap, about_class};
-use super::{Node, Rule, containers, severity};
+use super::rule::{Detector, Node, Rule, map_bytes, severity};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{Bitset, ColumnReader, Context, Scratch, StageError};
+use heaplake_kit::{Bitset, ColumnReader, Job, StageError};
 use heaplake_schemas::containers::flags;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::collections::BTreeMap;
 
-const RULE: &str = "sparse-array";
-const NEXT: &str =
-    "Make arrays as large as what is in them, or use a map from index to element where those lie far apart.";
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[JUDGE.name],
+    bits_per_node: 1,
+    candidates: map_bytes::<u32, Tally>(CLASSES),
+    open: |job, facts| Ok(Box::new(SparseArrays::new(facts, job)?)),
+    ..containers::BASE
+};
+
+/// Judges the arrays of which the reader of the format says it.
+const JUDGE: Judge = Judge {
+    name: "sparse-array",
+    percent: PERCENT,
+    next_step: "Make arrays as large as what is in them, or use a map from index to element where those lie far apart.",
+    bytes: |container| (container.row.flags & flags::SPARSE != 0).then_some(container.row.spare_bytes),
+    message: |crowd, what, heap| {
+        let (entries, share) = (count(crowd.entries), heap.share(crowd.bytes));
+        format!("{what} hold {entries} objects far apart: {share} of empty slots")
+    },
+};
 
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [101, 10, 2];
@@ -34,9 +53,9 @@ struct Tally {
     largest: (u64, u32),
 }
 
-pub struct SparseArrays {
-    kind: Option<u8>,
-    /// Arrays inside collections.
+struct SparseArrays {
+    kinds: Kinds,
+    /// Arrays inside containers.
     stores: Bitset,
     /// Bytes of a reference: 8, until an array is seen that holds more than fit.
     reference: u64,
@@ -44,12 +63,12 @@ pub struct SparseArrays {
 }
 
 impl SparseArrays {
-    pub fn new(facts: &Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let kind = facts.node_kinds.iter().position(|kind| kind == "object array");
-        let nodes = if kind.is_some() { facts.node_count as usize } else { 0 };
-        let mut stores = Bitset::new(&context.budget, "findings: arrays of collections", nodes)?;
-        if nodes > 0 && scratch.has(columns::CONTAINER_ROW) {
-            let mut rows = ColumnReader::open(scratch, columns::CONTAINER_ROW)?;
+    fn new(facts: &Facts, job: &Job<'_>) -> Result<Self, StageError> {
+        let kinds = Kinds::of(&facts.roles.reference_arrays, facts);
+        let nodes = if kinds.any() { facts.node_count as usize } else { 0 };
+        let mut stores = Bitset::new(&job.context.budget, "findings: arrays of containers", nodes)?;
+        if nodes > 0 && job.scratch.has(columns::CONTAINER_ROW) {
+            let mut rows = ColumnReader::open(job.scratch, columns::CONTAINER_ROW)?;
             while rows.remaining() > 0 {
                 let store = rows.next()?.store as usize;
                 if store < nodes {
@@ -57,13 +76,13 @@ impl SparseArrays {
                 }
             }
         }
-        Ok(Self { kind: kind.map(|kind| kind as u8), stores, reference: 8, classes: BTreeMap::new() })
+        Ok(Self { kinds, stores, reference: 8, classes: BTreeMap::new() })
     }
 }
 
-impl Rule for SparseArrays {
+impl Detector for SparseArrays {
     fn see(&mut self, node: &Node) {
-        if Some(node.kind) != self.kind || !node.reachable || self.stores.contains(node.node as usize) {
+        if !self.kinds.has(node.kind) || !node.reachable || self.stores.contains(node.node as usize) {
             return;
         }
         // One edge leads to the class.
@@ -87,39 +106,33 @@ impl Rule for SparseArrays {
         }
     }
 
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
-        let reference = self.reference;
-        let found = self.classes.iter().filter_map(|(&class, tally)| {
-            let empty = tally.bytes.saturating_sub(tally.filled.saturating_mul(reference));
-            let mut finding = about_class(RULE, severity(empty, heap.bytes, PERCENT)?, class, heap);
-            finding.node = Some(tally.largest.1);
-            finding.count = tally.count;
-            finding.bytes = empty;
-            finding.message = format!(
-                "{} × {} hold {} elements and have {} of empty slots, the largest {}: {}",
-                count(tally.count),
-                finding.subject,
-                count(tally.filled),
-                heap.share(empty),
-                size(tally.largest.0),
-                heap.chain(tally.largest.1),
-            );
-            finding.next_step = NEXT.to_owned();
-            Some(finding)
-        });
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        let found = self.classes.iter().filter_map(|(&class, tally)| tally.finding(class, self.reference, heap));
         let mut found: Vec<Finding> = found.collect();
-        found.append(&mut containers::judge(
-            RULE,
-            PERCENT,
-            NEXT,
-            heap,
-            context,
-            |container| (container.row.flags & flags::SPARSE != 0).then_some(container.row.spare_bytes),
-            |crowd, what| {
-                let (entries, share) = (count(crowd.entries), heap.share(crowd.bytes));
-                format!("{what} hold {entries} objects far apart: {share} of empty slots")
-            },
-        )?);
+        let mut judge = JUDGE;
+        found.append(&mut judge.report(heap)?);
         Ok(found)
+    }
+}
+
+impl Tally {
+    /// About the arrays of a class, where a reference takes so many bytes.
+    fn finding(&self, class: u32, reference: u64, heap: &Heap) -> Option<Finding> {
+        let empty = self.bytes.saturating_sub(self.filled.saturating_mul(reference));
+        let mut finding = about_class(JUDGE.name, severity(empty, heap.bytes, PERCENT)?, class, heap);
+        finding.node = Some(self.largest.1);
+        finding.count = self.count;
+        finding.bytes = empty;
+        finding.message = format!(
+            "{} × {} hold {} elements and have {} of empty slots, the largest {}: {}",
+            count(self.count),
+            finding.subject,
+            count(self.filled),
+            heap.share(empty),
+            size(self.largest.0),
+            heap.chain(self.largest.1),
+        );
+        finding.next_step = JUDGE.next_step.to_owned();
+        Some(finding)
     }
 }

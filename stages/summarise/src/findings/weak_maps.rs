@@ -3,16 +3,30 @@
 //! chain of entries has to look at all entries again for each link of it.
 
 use super::heap::{Heap, about_node};
-use super::{Finding, Rule, severity};
+use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
+use heaplake_kit::access::{column, per_node};
+use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::count;
-use heaplake_kit::{BudgetVec, ColumnReader, Context, StageError};
+use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::containers::WeakEntryRow;
-use heaplake_schemas::findings::Severity;
+use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[RETAINED, CHAIN],
+    reads: &[column(columns::WEAK_ENTRY_ROW).if_any()],
+    arrays: &[per_node::<NodeId>(), per_node::<u64>()],
+    working: map_bytes::<u32, Map>(MAPS) + map_bytes::<u32, u64>(CLASSES),
+    open: |_, _| Ok(Box::new(WeakMaps)),
+    ..Rule::NEW
+};
+
+const RETAINED: &str = "weak-map";
+const CHAIN: &str = "weak-map-chain";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [50, 15, 5];
 /// Links of a chain from which on it is worth knowing of, and worth a look.
@@ -24,7 +38,7 @@ const STEPS: usize = 8;
 const MAPS: usize = 1 << 14;
 const CLASSES: usize = 1 << 14;
 
-pub struct WeakMaps;
+struct WeakMaps;
 
 /// Entries of one map.
 #[derive(Default)]
@@ -38,75 +52,122 @@ struct Map {
     largest: (u64, u32),
 }
 
-impl Rule for WeakMaps {
-    fn report(&mut self, heap: &Heap, context: &Context<'_>) -> Result<Vec<Finding>, StageError> {
-        if !heap.scratch.has(columns::WEAK_ENTRY_ROW) {
+impl Detector for WeakMaps {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(columns::WEAK_ENTRY_ROW) {
             return Ok(Vec::new());
         }
-        let entries = entries(heap, context)?;
-        let links = links(&entries, heap, context)?;
-        let mut maps: BTreeMap<u32, Map> = BTreeMap::new();
-        for (entry, &links) in entries.iter().zip(links.iter()) {
-            if maps.len() == MAPS && !maps.contains_key(&entry.table) {
-                continue;
-            }
-            let bytes = heap.nodes.retained[entry.value as usize];
-            let map = maps.entry(entry.table).or_default();
-            map.entries += 1;
-            // What is held by another value is within the bytes of that.
-            if links == 1 && is_held(entry, heap) {
-                map.bytes = map.bytes.saturating_add(bytes);
-                map.largest = map.largest.max((bytes, entry.key));
-            }
-            map.longest = map.longest.max((links, entry.key));
-        }
+        let entries = entries(heap)?;
+        // What finding the chains takes at most is kept free of the arrays.
+        let kept =
+            heap.job.context.budget.reserve("findings: weak maps", list_bytes::<u32>(3 * entries.len() + 2048))?;
+        let (mut dominator, mut retained) = ArrayPlan::of(&heap.job, "findings: weak maps")
+            .make((lookup(columns::NODE_DOMINATOR), lookup(columns::NODE_RETAINED)))?;
+        drop(kept);
+        let maps = on_resident!(dominator, retained => maps(&entries, dominator, retained, heap))?;
         let by_size = |map: &(&u32, &Map)| (Reverse(map.1.bytes), *map.0);
         let mut sorted: Vec<_> = maps.iter().collect();
         sorted.sort_unstable_by_key(by_size);
-        let large = sorted.iter().filter_map(|&(&table, map)| retained(table, map, &entries, heap));
-        let long = sorted.iter().filter_map(|&(&table, map)| chain(table, map, heap));
+        let large = sorted.iter().filter_map(|&(&table, map)| about_values(table, map, &entries, heap));
+        let long = sorted.iter().filter_map(|&(&table, map)| about_chain(table, map, heap));
         Ok(large.chain(long).collect())
     }
 }
 
 /// All entries, by value; of those with the same value one.
-fn entries(heap: &Heap, context: &Context<'_>) -> Result<BudgetVec<WeakEntryRow>, StageError> {
-    let mut rows = ColumnReader::open(heap.scratch, columns::WEAK_ENTRY_ROW)?;
-    let mut entries = context.budget.growing("findings: entries of weak maps");
+fn entries(heap: &Heap) -> Result<BudgetVec<WeakEntryRow>, StageError> {
+    let budget = &heap.job.context.budget;
+    let mut rows = ColumnReader::open(heap.job.scratch, columns::WEAK_ENTRY_ROW)?;
+    let mut entries = budget.growing("findings: entries of weak maps");
     while rows.remaining() > 0 {
         entries.push(rows.next()?)?;
     }
     entries.sort_unstable_by_key(|entry: &WeakEntryRow| (entry.value, entry.key, entry.table));
-    let mut kept = context.budget.growing("findings: entries of weak maps");
+    let mut kept = budget.growing("findings: entries of weak maps");
     for same in entries.chunk_by(|a, b| a.value == b.value) {
         kept.push(same[0])?;
     }
     Ok(kept)
 }
 
-/// Position of the entry whose value is a node or dominates it closely.
-fn above(node: u32, entries: &[WeakEntryRow], heap: &Heap) -> Option<usize> {
-    let mut at = node;
-    for _ in 0..STEPS {
-        if at == heap.facts.root.0 {
-            return None;
+/// What the entries of each map come to.
+fn maps(
+    entries: &[WeakEntryRow],
+    dominator: impl ReadAt<NodeId>,
+    mut retained: impl ReadAt<u64>,
+    heap: &Heap,
+) -> Result<BTreeMap<u32, Map>, StageError> {
+    let mut tree = Tree { dominator, root: heap.facts.root };
+    let links = links(entries, &mut tree, heap)?;
+    let mut maps: BTreeMap<u32, Map> = BTreeMap::new();
+    for (entry, &links) in entries.iter().zip(links.iter()) {
+        if maps.len() == MAPS && !maps.contains_key(&entry.table) {
+            continue;
         }
-        if let Ok(found) = entries.binary_search_by_key(&at, |entry| entry.value) {
-            return Some(found);
+        let bytes = retained.get(entry.value as usize)?;
+        let map = maps.entry(entry.table).or_default();
+        map.entries += 1;
+        // What is held by another value is within the bytes of that.
+        if links == 1 && tree.is_held(entry)? {
+            map.bytes = map.bytes.saturating_add(bytes);
+            map.largest = map.largest.max((bytes, entry.key));
         }
-        at = heap.nodes.dominator[at as usize].0;
+        map.longest = map.longest.max((links, entry.key));
     }
-    None
+    Ok(maps)
+}
+
+/// The dominator tree.
+struct Tree<D> {
+    dominator: D,
+    root: NodeId,
+}
+
+impl<D: ReadAt<NodeId>> Tree<D> {
+    /// Position of the entry whose value is a node or dominates it closely.
+    fn entry_above(&mut self, node: u32, entries: &[WeakEntryRow]) -> Result<Option<usize>, StageError> {
+        let mut at = node;
+        for _ in 0..STEPS {
+            if at == self.root.0 {
+                break;
+            }
+            if let Ok(found) = entries.binary_search_by_key(&at, |entry| entry.value) {
+                return Ok(Some(found));
+            }
+            at = self.dominator.get(at as usize)?.0;
+        }
+        Ok(None)
+    }
+
+    /// Whether only the key keeps the value.
+    fn is_held(&mut self, entry: &WeakEntryRow) -> Result<bool, StageError> {
+        let mut at = entry.value;
+        for _ in 0..STEPS {
+            if at == self.root.0 {
+                break;
+            }
+            at = self.dominator.get(at as usize)?.0;
+            if at == entry.key {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// For each entry how many entries there are in the chain that ends with it: its own, the one whose value holds its key,
 /// and so on.
-fn links(entries: &[WeakEntryRow], heap: &Heap, context: &Context<'_>) -> Result<BudgetVec<u32>, StageError> {
-    let mut links = context.budget.zeroed::<u32>("findings: chains of weak maps", entries.len())?;
-    let mut path: BudgetVec<u32> = context.budget.growing("findings: chains of weak maps");
+fn links(
+    entries: &[WeakEntryRow],
+    tree: &mut Tree<impl ReadAt<NodeId>>,
+    heap: &Heap,
+) -> Result<BudgetVec<u32>, StageError> {
+    let budget = &heap.job.context.budget;
+    let mut links = budget.zeroed::<u32>("findings: chains of weak maps", entries.len())?;
+    let mut path: BudgetVec<u32> = budget.growing("findings: chains of weak maps");
     for start in 0..entries.len() {
         if start.is_multiple_of(1 << 16) {
-            context.check()?;
+            heap.job.context.check()?;
         }
         let mut at = Some(start);
         // A value above a key dominates it, and the key its own value: ways up do not come back. Should the input be
@@ -120,8 +181,8 @@ fn links(entries: &[WeakEntryRow], heap: &Heap, context: &Context<'_>) -> Result
             }
             links[here] = ON_PATH;
             path.push(here as u32)?;
-            let held = is_held(&entries[here], heap);
-            at = if held { above(entries[here].key, entries, heap) } else { None };
+            let held = tree.is_held(&entries[here])?;
+            at = if held { tree.entry_above(entries[here].key, entries)? } else { None };
         };
         while let Some(here) = path.pop() {
             known = (known + 1).min(ON_PATH - 1);
@@ -134,17 +195,11 @@ fn links(entries: &[WeakEntryRow], heap: &Heap, context: &Context<'_>) -> Result
 /// Marks an entry that is being looked at.
 const ON_PATH: u32 = u32::MAX;
 
-/// Whether only the key keeps the value.
-fn is_held(entry: &WeakEntryRow, heap: &Heap) -> bool {
-    let up = |&at: &u32| Some(heap.nodes.dominator[at as usize].0).filter(|_| at != heap.facts.root.0);
-    std::iter::successors(Some(entry.value), up).skip(1).take(STEPS).any(|at| at == entry.key)
-}
-
 /// A map whose values retain much.
-fn retained(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) -> Option<Finding> {
+fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) -> Option<Finding> {
     let severity = severity(map.bytes, heap.bytes, PERCENT)?;
     let owner = heap.owner(table).unwrap_or(table);
-    let mut finding = about_node("weak-map", severity, owner, heap);
+    let mut finding = about_node(RETAINED, severity, owner, heap);
     let (_, key) = map.largest;
     finding.count = map.entries;
     finding.bytes = map.bytes;
@@ -176,7 +231,7 @@ fn classes(table: u32, entries: &[WeakEntryRow], heap: &Heap) -> String {
 }
 
 /// A map with a long chain.
-fn chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
+fn about_chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
     let (links, key) = map.longest;
     let severity = match links {
         VERY_LONG.. => Severity::Medium,
@@ -184,7 +239,7 @@ fn chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
         _ => return None,
     };
     let owner = heap.owner(table).unwrap_or(table);
-    let mut finding = about_node("weak-map-chain", severity, owner, heap);
+    let mut finding = about_node(CHAIN, severity, owner, heap);
     finding.node = Some(key);
     finding.count = links.into();
     finding.message = format!(

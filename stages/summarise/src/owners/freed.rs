@@ -11,13 +11,12 @@
 //! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in where they may not go.
 
 use super::rules::Code;
-use super::{STAGE, add};
-use heaplake_kit::array::column_bytes;
-use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, Lookup, Offsets, ReadAt, Scratch, Stack, StageError, WriteAt,
-};
+use super::tallies::add;
+use heaplake_kit::array_plan::{filled, lookup, offsets};
+use heaplake_kit::{ArrayPlan, ColumnReader, Context, Job, Offsets, ReadAt, Stack, StageError, WriteAt, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
+use std::ops::Deref;
 
 /// Owners that are looked at together.
 pub const AT_ONCE: usize = 63;
@@ -35,42 +34,31 @@ const AHEAD: usize = 8;
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
-pub fn run(
+pub fn find(
     chosen: &[u32],
     owner_of: Column<Code>,
     facts: &Facts,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    who: &'static str,
+    job: &Job<'_>,
 ) -> Result<(Vec<u64>, u64), StageError> {
-    let nodes = facts.node_count;
-    let (partly, wholly) = (
-        Stack::new(&context.budget, scratch, "owners.partly")?,
-        Stack::new(&context.budget, scratch, "owners.wholly")?,
-    );
-    let sizes = [nodes * 8, nodes, Offsets::bytes(nodes), column_bytes(scratch, columns::ESSENTIAL_TO)];
-    let mut room = ArrayPlan::plan(&context.budget, scratch, STAGE.name, &sizes);
-    let mut without = room.array(nodes as usize, 0u64)?;
-    let mut owner = room.array(nodes as usize, OTHER)?;
-    places(chosen, owner_of, &mut owner, scratch, context)?;
-    let offsets = Offsets::load(&mut room, &context.budget, scratch, columns::ESSENTIAL_DEGREE)?;
-    let to = room.lookup(columns::ESSENTIAL_TO)?;
+    let Job { scratch, context, .. } = *job;
+    let partly = Stack::new(&context.budget, scratch, "owners.partly")?;
+    let wholly = Stack::new(&context.budget, scratch, "owners.wholly")?;
+    let nodes = facts.node_count as usize;
+    let mut plan = ArrayPlan::of(job, who);
+    let (mut without, mut owner, mut offsets, mut to) = plan.make((
+        filled(nodes, 0u64),
+        filled(nodes, OTHER),
+        offsets(columns::ESSENTIAL_DEGREE),
+        lookup(columns::ESSENTIAL_TO),
+    ))?;
+    places(chosen, owner_of, &mut owner, job)?;
     let all = (WAITS - 1) >> (AT_ONCE - chosen.len());
-    match (&mut without, &mut owner, offsets.resident(), to) {
-        (Array::Resident(without), Array::Resident(owner), Ok(offsets), Lookup::Mapped(to)) => {
-            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
-            search.run(facts.root, scratch)?;
-        }
-        (without, owner, Ok(offsets), to) => {
-            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
-            search.run(facts.root, scratch)?;
-        }
-        (without, owner, Err(offsets), to) => {
-            let search = Search { all, without, owner, offsets, to, partly, wholly, context };
-            search.run(facts.root, scratch)?;
-        }
-    }
-    let bytes = sum(chosen.len(), all, facts, &mut without, &mut owner, scratch, context)?;
-    Ok((bytes, room.spilled_bytes()))
+    on_resident!(without, owner, offsets, to => {
+        Search { all, without, owner, offsets, to, partly, wholly, context }.run(facts.root, job)
+    })?;
+    let bytes = on_resident!(without, owner => sum(chosen.len(), all, facts, without, owner, job))?;
+    Ok((bytes, plan.spilled_bytes()))
 }
 
 /// The place of each node's owner among those that are looked at.
@@ -78,9 +66,9 @@ fn places(
     chosen: &[u32],
     owner_of: Column<Code>,
     owner: &mut impl WriteAt<u8>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
     let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
     let mut place_of = context.budget.filled("owners: places", most, OTHER)?;
     for (place, &owner) in chosen.iter().enumerate() {
@@ -95,13 +83,13 @@ fn places(
     Ok(())
 }
 
-struct Search<'a, R, P, O, E> {
+struct Search<'a, R, P, O, B, E> {
     /// The bits of all owners.
     all: u64,
     /// For each node, without which owners some way leads to it, and [`WAITS`].
-    without: &'a mut R,
-    owner: &'a mut P,
-    offsets: Offsets<O>,
+    without: R,
+    owner: P,
+    offsets: Offsets<O, B>,
     to: E,
     /// Nodes that wait, apart those that can do without all owners.
     partly: Stack<NodeId>,
@@ -109,11 +97,18 @@ struct Search<'a, R, P, O, E> {
     context: &'a Context<'a>,
 }
 
-impl<R: WriteAt<u64>, P: WriteAt<u8>, O: ReadAt<u32>, E: ReadAt<NodeId>> Search<'_, R, P, O, E> {
-    fn run(mut self, root: NodeId, scratch: &Scratch) -> Result<(), StageError> {
+impl<R, P, O, B, E> Search<'_, R, P, O, B, E>
+where
+    R: WriteAt<u64>,
+    P: ReadAt<u8>,
+    O: ReadAt<u32>,
+    B: Deref<Target = [u64]>,
+    E: ReadAt<NodeId>,
+{
+    fn run(mut self, root: NodeId, job: &Job<'_>) -> Result<(), StageError> {
         self.reach(root, self.all)?;
         // The root holds what nothing else holds.
-        let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
+        let mut orphans = ColumnReader::open(job.scratch, columns::ESSENTIAL_ORPHAN)?;
         while orphans.remaining() > 0 {
             self.reach(orphans.next()?, self.all)?;
         }
@@ -177,11 +172,11 @@ fn sum(
     count: usize,
     all: u64,
     facts: &Facts,
-    without: &mut impl ReadAt<u64>,
-    owner: &mut impl ReadAt<u8>,
-    scratch: &Scratch,
-    context: &Context<'_>,
+    mut without: impl ReadAt<u64>,
+    mut owner: impl ReadAt<u8>,
+    job: &Job<'_>,
 ) -> Result<Vec<u64>, StageError> {
+    let Job { scratch, context, .. } = *job;
     let mut bytes = vec![0; count];
     let mut sizes = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
     let mut numbers = ColumnReader::open(scratch, columns::NODE_PREORDER)?;

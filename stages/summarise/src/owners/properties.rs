@@ -1,16 +1,17 @@
 //! The stage on thousands of random graphs, against a search for each owner.
 
 use super::freed::AT_ONCE;
-use super::{PASSES, run};
+use super::{PASSES, STAGE};
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Scratch, StringTable, StringWriter};
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringTable, StringWriter};
 use heaplake_oracle::SplitMix64;
 use heaplake_oracle::graph::{self, Arc};
 use heaplake_oracle::owners::{Claim, Owned, Share, shares};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
+use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::owners::Origin;
+use heaplake_schemas::owners::{OwnerRule, OwnerRules};
 use heaplake_schemas::replay::ABSENT;
-use heaplake_schemas::run::{Options, OwnerRule, OwnerRules};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, STRINGS, documents};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -139,15 +140,11 @@ impl Case {
         write(scratch, columns::PREORDER_DOMINATOR, order.iter().map(position));
         let facts = Facts {
             node_count: self.n as u64,
-            class_count: self.of_class.len() as u64,
             synthetic_kinds: vec![0],
             keeps_garbage: self.garbage,
             ..Facts::default()
         };
         scratch.write_document(documents::FACTS, &facts).unwrap();
-        scratch
-            .write_document(documents::OPTIONS, &Options { owners: self.rules.clone(), ..Options::default() })
-            .unwrap();
     }
 
     /// Nodes in some depth-first preorder, and the position of each.
@@ -184,9 +181,12 @@ fn found(case: &Case, memory: u64) -> BTreeMap<String, (u64, u64, Option<u64>)> 
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
-    run(&scratch, &Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel }).unwrap();
+    let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+    let options = Options::Analysis(AnalysisOptions { owners: case.rules.clone(), ..AnalysisOptions::default() });
+    (STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
+    drop(context);
     assert_eq!(budget.used(), 0, "all memory is given back");
-    let rows = ColumnMap::open(&scratch, columns::OWNER_ROW, None).unwrap();
+    let rows = ColumnMap::uncounted(&scratch, columns::OWNER_ROW).unwrap();
     let names = StringTable::open(&scratch, OWNER_NAMES).unwrap();
     let name = |at: usize| names.text(at).into_owned();
     let order: Vec<_> = rows.iter().enumerate().map(|(at, row)| (u64::MAX - row.retained_bytes, name(at))).collect();

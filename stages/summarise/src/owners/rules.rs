@@ -5,8 +5,8 @@ use glob::Pattern;
 use heaplake_kit::{BudgetVec, ColumnMap, Context, Reservation, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::owners::Origin;
-use heaplake_schemas::run::{OwnerRule, OwnerRules};
-use heaplake_schemas::scratch::{self as columns, Facts, STRINGS};
+use heaplake_schemas::owners::{OwnerRule, OwnerRules};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
 use rustc_hash::FxHashMap;
 
 /// An owner and how strong its claim is, or nobody.
@@ -70,24 +70,20 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Rules {
     /// Without rules of the user's, packages own all.
-    pub fn new(
-        rules: Option<&OwnerRules>,
-        facts: &Facts,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Self, StageError> {
+    pub fn new(rules: Option<&OwnerRules>, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let class_origin = match scratch.has(columns::CLASS_ORIGIN) {
-            true => ColumnMap::open(scratch, columns::CLASS_ORIGIN, None)?,
+            true => ColumnMap::uncounted(scratch, columns::CLASS_ORIGIN)?,
             false => ColumnMap::empty(),
         };
+        let class_name = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
         Ok(Self {
             rules: rules.map_or_else(Vec::new, |rules| rules.rules.iter().map(Rule::new).collect()),
             packages: rules.is_none_or(|rules| rules.packages),
             strings: StringTable::open(scratch, STRINGS)?,
-            class_name: ColumnMap::open(scratch, columns::CLASS_NAME, None)?,
             class_origin,
-            origins: ColumnMap::open(scratch, columns::ORIGIN, None)?,
-            by_class: context.budget.filled("owners: classes", facts.class_count as usize, Code::UNKNOWN)?,
+            origins: ColumnMap::uncounted(scratch, columns::ORIGIN)?,
+            by_class: context.budget.filled("owners: classes", class_name.len(), Code::UNKNOWN)?,
+            class_name,
             by_both: FxHashMap::default(),
             names: Vec::new(),
             by_name: FxHashMap::default(),

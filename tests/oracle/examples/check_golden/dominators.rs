@@ -27,7 +27,7 @@ pub fn dominators(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     dominator
 }
 
-/// Where the ways of two nodes up to the root meet.
+/// Where the paths of two nodes up the dominator tree meet.
 fn common_dominator(dominator: &[Option<u32>], rank: &[Option<usize>], mut a: u32, mut b: u32) -> u32 {
     let up = |node: u32| dominator[node as usize].expect("both have a dominator");
     while a != b {

@@ -5,7 +5,7 @@
 //! Beside each file must lie `FILE.devtools.tsv` and `FILE.devtools.tsv.classes`, as the DevTools
 //! harness among the benchmark's peers writes them. Prints the differences and fails if there are any.
 
-#![allow(clippy::print_stdout, reason = "this program prints")]
+#![expect(clippy::print_stdout, reason = "this program prints")]
 
 mod dominators;
 mod read;

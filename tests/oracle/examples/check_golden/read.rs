@@ -34,33 +34,42 @@ pub fn snapshot(bytes: &[u8]) -> Snapshot {
         root_index: header.get("root_index").map(|root| root.number() as usize / width),
         ..Snapshot::new()
     };
-    let edges = file.table("edges", &edge_fields);
+    snapshot.nodes = nodes(&file, &node_fields, &edge_fields);
+    snapshot.locations = locations(&file, &meta.texts("location_fields"), width);
+    snapshot
+}
+
+fn nodes(file: &Json, node_fields: &[String], edge_fields: &[String]) -> Vec<Node> {
+    let width = node_fields.len();
+    let edges = file.table("edges", edge_fields);
     let mut edges = edges.iter().map(|row| Edge {
         kind: row("type") as usize,
         name_or_index: row("name_or_index"),
         to: row("to_node") as usize / width,
     });
-    for row in file.table("nodes", &node_fields) {
-        snapshot.nodes.push(Node {
-            kind: row("type") as usize,
-            name: row("name") as usize,
-            id: row("id"),
-            self_size: row("self_size"),
-            edges: edges.by_ref().take(row("edge_count") as usize).collect(),
-            trace_node_id: row("trace_node_id"),
-            detachedness: row("detachedness") as u8,
-            native_size: row("native_size"),
-        });
-    }
-    for row in file.table("locations", &meta.texts("location_fields")) {
-        snapshot.locations.push(Location {
-            node: row("object_index") as usize / width,
-            script_id: row("script_id"),
-            line: row("line"),
-            column: row("column"),
-        });
-    }
-    snapshot
+    let rows = file.table("nodes", node_fields);
+    let node = |row: &dyn Fn(&str) -> u64| Node {
+        kind: row("type") as usize,
+        name: row("name") as usize,
+        id: row("id"),
+        self_size: row("self_size"),
+        edges: edges.by_ref().take(row("edge_count") as usize).collect(),
+        trace_node_id: row("trace_node_id"),
+        detachedness: row("detachedness") as u8,
+        native_size: row("native_size"),
+    };
+    rows.iter().map(|row| row as &dyn Fn(&str) -> u64).map(node).collect()
+}
+
+fn locations(file: &Json, fields: &[String], width: usize) -> Vec<Location> {
+    let rows = file.table("locations", fields);
+    let location = |row: &dyn Fn(&str) -> u64| Location {
+        node: row("object_index") as usize / width,
+        script_id: row("script_id"),
+        line: row("line"),
+        column: row("column"),
+    };
+    rows.iter().map(|row| row as &dyn Fn(&str) -> u64).map(location).collect()
 }
 
 impl Json {

@@ -5,7 +5,7 @@
 //! Beside each file must lie `FILE.mat.objects.csv` (address, shallow size, retained size) and
 //! `FILE.mat.histogram.csv` (class, number, shallow size). Prints the differences and fails if there are any.
 
-#![allow(clippy::print_stdout, reason = "this program prints")]
+#![expect(clippy::print_stdout, reason = "this program prints")]
 
 #[path = "../check_golden/dominators.rs"]
 mod dominators;

@@ -33,7 +33,7 @@ pub struct Node {
     pub described: bool,
 }
 
-/// What is to be said of a node.
+/// The truth about a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
     /// Name of its type.
@@ -42,18 +42,18 @@ pub struct NodeTruth {
     pub kind: String,
     /// Its size.
     pub shallow: u64,
-    /// What would go with it.
+    /// Retained size.
     pub retained: u64,
-    /// Number of the node without which it could not be reached; the root's is the root.
+    /// Number of its immediate dominator; the root's is the root.
     pub dominator: u32,
-    /// References on the way from the root.
+    /// Distance from the root.
     pub distance: Option<u32>,
     /// Targets of its references.
     pub edges: Vec<u32>,
 }
 
 impl Graph {
-    /// What is to be said of every node.
+    /// The truth about every node.
     #[must_use]
     pub fn truth(&self) -> Vec<NodeTruth> {
         let n = self.nodes.len();
@@ -73,17 +73,10 @@ impl Graph {
             let node = &self.nodes[number];
             let class = self.types[if node.described { node.of_type as usize } else { 0 }].0.clone();
             NodeTruth {
-                kind: match class.as_str() {
-                    "System.String" => "string",
-                    name if name.starts_with("[RCW") => "object",
-                    name if name.starts_with('[') => "root",
-                    name if name.starts_with("System.Byte[]") => "array",
-                    _ => "object",
-                }
-                .to_owned(),
+                kind: kind(&class).to_owned(),
                 class,
                 shallow: sizes[number],
-                // Everything in a dump is alive, rings that nothing refers to as well: they are the root's.
+                // Cycles that nothing refers to are alive, too: the root dominates each of their nodes.
                 retained: match dominators[number] {
                     _ if number == self.root as usize => sizes.iter().sum(),
                     Some(_) => kept[number],
@@ -100,23 +93,7 @@ impl Graph {
     /// The bytes of a file; the seed decides the order in which nodes are described.
     #[must_use]
     pub fn to_gcdump(&self, seed: u64) -> Vec<u8> {
-        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        SplitMix64::new(seed).shuffle(&mut order);
-        let mut block = Vec::new();
-        // What is referred to, and never described.
-        [0, 0].into_iter().for_each(|number| signed(&mut block, number));
-        let mut labels = vec![0u32; self.nodes.len()];
-        for number in order.into_iter().filter(|&number| self.nodes[number].described) {
-            let node = &self.nodes[number];
-            labels[number] = block.len() as u32;
-            let (of_type, explicit) = (node.of_type as i32, self.types[node.of_type as usize].1 != node.size);
-            signed(&mut block, of_type << 1 | i32::from(explicit));
-            if explicit {
-                signed(&mut block, node.size);
-            }
-            signed(&mut block, node.references.len() as i32);
-            node.references.iter().for_each(|&to| signed(&mut block, to as i32 - number as i32));
-        }
+        let (labels, block) = self.descriptions(seed);
         let mut file = Vec::new();
         text(&mut file, Some("!FastSerialization.1"));
         begin(&mut file, "GCHeapDump", 10, 8);
@@ -134,36 +111,75 @@ impl Graph {
         file.extend(block);
         file.extend((labels.len() as u32).to_le_bytes());
         file.extend(self.nodes.iter().flat_map(|node| node.address.to_le_bytes()));
+        self.end(&mut file);
+        file
+    }
+
+    /// Where each node is described, and the descriptions.
+    fn descriptions(&self, seed: u64) -> (Vec<u32>, Vec<u8>) {
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        SplitMix64::new(seed).shuffle(&mut order);
+        let mut block = Vec::new();
+        // What is referred to, and never described.
+        [0, 0].into_iter().for_each(|number| signed(&mut block, number));
+        let mut labels = vec![0u32; self.nodes.len()];
+        for number in order.into_iter().filter(|&number| self.nodes[number].described) {
+            let node = &self.nodes[number];
+            labels[number] = block.len() as u32;
+            let (of_type, explicit) = (node.of_type as i32, self.types[node.of_type as usize].1 != node.size);
+            signed(&mut block, of_type << 1 | i32::from(explicit));
+            if explicit {
+                signed(&mut block, node.size);
+            }
+            signed(&mut block, node.references.len() as i32);
+            node.references.iter().for_each(|&to| signed(&mut block, to as i32 - number as i32));
+        }
+        (labels, block)
+    }
+
+    /// What follows the graph.
+    fn end(&self, file: &mut Vec<u8>) {
         file.extend([8, 1, 6, 1]);
         file.extend([1f32, 1.0].map(f32::to_le_bytes).concat());
         file.extend([1, 1]);
-        text(&mut file, Some("a log of the collection"));
+        text(file, Some("a log of the collection"));
         file.extend(self.ticks.to_le_bytes());
-        text(&mut file, Some("machine"));
-        text(&mut file, None);
+        text(file, Some("machine"));
+        text(file, None);
         file.extend([0; 4 + 8 + 8 + 4]);
         file.extend([6, 6, 0, 0, 0, 0]);
-        file
     }
 }
+
+fn kind(class: &str) -> &'static str {
+    match class {
+        "System.String" => "string",
+        name if name.starts_with("[RCW") => "object",
+        name if name.starts_with('[') => "root",
+        name if name.starts_with("System.Byte[]") => "array",
+        _ => "object",
+    }
+}
+
+/// Names of types. The first is that of nodes that are not described.
+const NAMES: [&str; 9] = [
+    "UNDEFINED",
+    "[.NET Roots]",
+    "[static vars]",
+    "System.String",
+    "System.Byte[] (Bytes > 1K)",
+    "Order",
+    "Order",
+    "[RCW Thing]",
+    "System.Collections.Generic.List<Größe[]>",
+];
 
 /// A graph of at most so many nodes from a seed.
 #[must_use]
 pub fn graph(seed: u64, most: usize) -> Graph {
     let rng = &mut SplitMix64::new(seed);
-    let names = [
-        "UNDEFINED",
-        "[.NET Roots]",
-        "[static vars]",
-        "System.String",
-        "System.Byte[] (Bytes > 1K)",
-        "Order",
-        "Order",
-        "[RCW Thing]",
-        "System.Collections.Generic.List<Größe[]>",
-    ];
     let modules = [None, Some("Core.dll"), Some("/app/App.dll")];
-    let types = names.iter().map(|name| {
+    let types = NAMES.iter().map(|name| {
         let size = if *name == "UNDEFINED" { 0 } else { [-1, 0, 24, 100_000][rng.below(4)] };
         ((*name).to_owned(), size, modules[rng.below(3)].map(str::to_owned))
     });

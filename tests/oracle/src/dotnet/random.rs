@@ -1,6 +1,6 @@
 //! Heaps from a seed: small, and odd in every way that a trace allows.
 
-use super::{Heap, Object, Root, Static, Type, Walk};
+use super::model::{Heap, Object, Root, Static, Type, Walk};
 use crate::graph::random_graph;
 use crate::rng::SplitMix64;
 
@@ -41,26 +41,7 @@ pub fn heap(seed: u64, most: usize) -> Heap {
 }
 
 fn walk(rng: &mut SplitMix64, types: &[Type], most: usize) -> Walk {
-    let (n, arcs) = random_graph(rng.next_u64(), most);
-    // Neighbours in memory, mostly; any order.
-    let mut addresses: Vec<u64> = (0..n as u64).map(|node| 0x1_0000 + node * 24).collect();
-    if rng.one_in(3) {
-        addresses.iter_mut().for_each(|address| *address += 0x100_0000 * rng.below(40) as u64);
-    }
-    if rng.one_in(2) {
-        rng.shuffle(&mut addresses);
-    }
-    let mut objects: Vec<Object> = addresses
-        .iter()
-        .map(|&address| {
-            let type_id = if rng.one_in(40) { 0x9999 } else { types[rng.below(types.len())].id };
-            Object { address, size: u64::from(rng.small(200)), type_id, references: Vec::new() }
-        })
-        .collect();
-    for (from, to) in arcs {
-        let target = if rng.one_in(60) { 0xdead_0000 } else { addresses[to as usize] };
-        objects[from as usize].references.push(target);
-    }
+    let (addresses, objects) = objects(rng, types, most);
     let some = |rng: &mut SplitMix64| match rng.below(12) {
         0 => 0,
         1 => 0xdead_0000,
@@ -81,4 +62,29 @@ fn walk(rng: &mut SplitMix64, types: &[Type], most: usize) -> Walk {
         walk.dependents.push((some(rng), some(rng)));
     }
     walk
+}
+
+/// The objects of a walk, and their addresses.
+fn objects(rng: &mut SplitMix64, types: &[Type], most: usize) -> (Vec<u64>, Vec<Object>) {
+    let (n, arcs) = random_graph(rng.next_u64(), most);
+    // Neighbours in memory, mostly; any order.
+    let mut addresses: Vec<u64> = (0..n as u64).map(|node| 0x1_0000 + node * 24).collect();
+    if rng.one_in(3) {
+        addresses.iter_mut().for_each(|address| *address += 0x100_0000 * rng.below(40) as u64);
+    }
+    if rng.one_in(2) {
+        rng.shuffle(&mut addresses);
+    }
+    let mut objects: Vec<Object> = addresses
+        .iter()
+        .map(|&address| {
+            let type_id = if rng.one_in(40) { 0x9999 } else { types[rng.below(types.len())].id };
+            Object { address, size: u64::from(rng.small(200)), type_id, references: Vec::new() }
+        })
+        .collect();
+    for (from, to) in arcs {
+        let target = if rng.one_in(60) { 0xdead_0000 } else { addresses[to as usize] };
+        objects[from as usize].references.push(target);
+    }
+    (addresses, objects)
 }

@@ -2,7 +2,7 @@
 //!
 //! Fit for traces in which one thread walks the heap, with headers that say only what changed.
 
-use super::{Heap, Object, Root, Static, Type, Walk};
+use super::model::{Heap, Object, Root, Static, Type, Walk};
 use std::collections::BTreeMap;
 
 /// Fields, front to back.
@@ -34,10 +34,7 @@ impl Fields<'_> {
 /// Takes a trace apart. Panics where it is not of the format.
 #[must_use]
 pub fn read(file: &[u8]) -> Heap {
-    let mut heap = Heap::default();
-    let mut names: BTreeMap<u64, (String, u64)> = BTreeMap::new();
-    let mut walk = Walk::default();
-    let (mut edges, mut counts) = (Vec::new(), Vec::new());
+    let mut reader = Reader::default();
     let mut at = 8 + 4 + 20;
     while file[at] != 1 {
         let mut fields = Fields(&file[at + 3..]);
@@ -53,87 +50,98 @@ pub fn read(file: &[u8]) -> Heap {
         let start = (at + 4).next_multiple_of(4);
         let block = &file[start..start + size];
         at = start + size + 1;
-        if !matches!(name.as_str(), "MetadataBlock" | "EventBlock") {
-            continue;
-        }
-        for (number, payload) in events(block) {
-            let mut fields = Fields(payload);
-            if name == "MetadataBlock" {
-                let number = fields.number(4);
-                let provider = fields.text();
-                names.insert(number, (provider, fields.number(4)));
-                continue;
-            }
-            let (provider, event) = &names[&number];
-            let runtime = provider == "Microsoft-Windows-DotNETRuntime";
-            match event {
-                152..=154 if *event != 152 || runtime => {
-                    let module = fields.number(8);
-                    fields.number(16);
-                    heap.modules.push((module, fields.text()));
-                }
-                _ if !runtime => {}
-                2 if !counts.is_empty() => {
-                    let mut edges = std::mem::take(&mut edges).into_iter();
-                    for (object, count) in walk.objects.iter_mut().zip(std::mem::take(&mut counts)) {
-                        object.references = edges.by_ref().take(count as usize).collect();
-                    }
-                    heap.walks.push(std::mem::take(&mut walk));
-                }
-                15 | 16 | 18 | 19 | 38 => {
-                    entries(*event, &mut fields, &mut heap.types, &mut walk, &mut edges, &mut counts);
-                }
-                _ => {}
-            }
+        match name.as_str() {
+            "MetadataBlock" => events(block).into_iter().for_each(|(_, payload)| reader.describe(Fields(payload))),
+            "EventBlock" => events(block).into_iter().for_each(|(kind, payload)| reader.event(kind, Fields(payload))),
+            _ => {}
         }
     }
-    heap
+    reader.heap
 }
 
-fn entries(
-    event: u64,
-    fields: &mut Fields<'_>,
-    types: &mut Vec<Type>,
-    walk: &mut Walk,
-    edges: &mut Vec<u64>,
-    counts: &mut Vec<u64>,
-) {
-    if (16..=19).contains(&event) {
-        fields.number(4);
+/// What was read so far.
+#[derive(Default)]
+struct Reader {
+    heap: Heap,
+    /// Provider and number of the events that each description describes.
+    names: BTreeMap<u64, (String, u64)>,
+    /// The walk that is not over yet; the references of all its objects, and how many are of each.
+    walk: Walk,
+    edges: Vec<u64>,
+    counts: Vec<u64>,
+}
+
+impl Reader {
+    fn describe(&mut self, mut fields: Fields<'_>) {
+        let number = fields.number(4);
+        let provider = fields.text();
+        self.names.insert(number, (provider, fields.number(4)));
     }
-    let count = fields.number(4);
-    fields.number(if event == 38 { 10 - 2 } else { 0 });
-    fields.number(2);
-    for _ in 0..count {
+
+    fn event(&mut self, description: u64, mut fields: Fields<'_>) {
+        let (provider, event) = &self.names[&description];
+        let (runtime, event) = (provider == "Microsoft-Windows-DotNETRuntime", *event);
         match event {
-            15 => {
-                let (id, module, token) = (fields.number(8), fields.number(8), fields.number(4) as u32);
-                let (flags, element, name) = (fields.number(4), fields.number(1), fields.text());
-                let parameters = (0..fields.number(4)).map(|_| fields.number(8)).collect();
-                types.retain(|of| of.id != id);
-                let (array, string) = (flags & 8 != 0, element == 14);
-                types.push(Type { id, module, token, array, string, name, parameters });
+            152..=154 if event != 152 || runtime => {
+                let module = fields.number(8);
+                fields.number(16);
+                self.heap.modules.push((module, fields.text()));
             }
-            16 => {
-                let (object, kind, flags) = (fields.number(8), fields.number(1) as u8, fields.number(4) as u32);
-                fields.number(8);
-                walk.roots.push(Root { object, kind, flags });
-            }
-            18 => {
-                let (address, size, type_id) = (fields.number(8), fields.number(8), fields.number(8));
-                walk.objects.push(Object { address, size, type_id, references: Vec::new() });
-                counts.push(fields.number(8));
-            }
-            19 => {
-                edges.push(fields.number(8));
-                fields.number(4);
-            }
-            _ => {
-                fields.number(8);
-                let (object, type_id, thread) = (fields.number(8), fields.number(8), fields.number(4) & 1 == 1);
-                walk.statics.push(Static { object, type_id, field: fields.text(), thread });
+            _ if !runtime => {}
+            2 if !self.counts.is_empty() => self.end_walk(),
+            15 | 16 | 18 | 19 | 38 => self.entries(event, &mut fields),
+            _ => {}
+        }
+    }
+
+    fn end_walk(&mut self) {
+        let mut edges = std::mem::take(&mut self.edges).into_iter();
+        for (object, count) in self.walk.objects.iter_mut().zip(std::mem::take(&mut self.counts)) {
+            object.references = edges.by_ref().take(count as usize).collect();
+        }
+        self.heap.walks.push(std::mem::take(&mut self.walk));
+    }
+
+    fn entries(&mut self, event: u64, fields: &mut Fields<'_>) {
+        if (16..=19).contains(&event) {
+            fields.number(4);
+        }
+        let count = fields.number(4);
+        fields.number(if event == 38 { 10 - 2 } else { 0 });
+        fields.number(2);
+        for _ in 0..count {
+            match event {
+                15 => self.type_entry(fields),
+                16 => {
+                    let (object, kind, flags) = (fields.number(8), fields.number(1) as u8, fields.number(4) as u32);
+                    fields.number(8);
+                    self.walk.roots.push(Root { object, kind, flags });
+                }
+                18 => {
+                    let (address, size, type_id) = (fields.number(8), fields.number(8), fields.number(8));
+                    self.walk.objects.push(Object { address, size, type_id, references: Vec::new() });
+                    self.counts.push(fields.number(8));
+                }
+                19 => {
+                    self.edges.push(fields.number(8));
+                    fields.number(4);
+                }
+                _ => {
+                    fields.number(8);
+                    let (object, type_id, thread) = (fields.number(8), fields.number(8), fields.number(4) & 1 == 1);
+                    self.walk.statics.push(Static { object, type_id, field: fields.text(), thread });
+                }
             }
         }
+    }
+
+    fn type_entry(&mut self, fields: &mut Fields<'_>) {
+        let (id, module, token) = (fields.number(8), fields.number(8), fields.number(4) as u32);
+        let (flags, element, name) = (fields.number(4), fields.number(1), fields.text());
+        let parameters = (0..fields.number(4)).map(|_| fields.number(8)).collect();
+        self.heap.types.retain(|of| of.id != id);
+        let (array, string) = (flags & 8 != 0, element == 14);
+        self.heap.types.push(Type { id, module, token, array, string, name, parameters });
     }
 }
 
@@ -148,23 +156,14 @@ fn events(block: &[u8]) -> Vec<(u64, &[u8])> {
         if flags & 1 != 0 {
             number = fields.varint();
         }
-        if flags & 2 != 0 {
-            for _ in 0..3 {
-                fields.varint();
-            }
-        }
-        if flags & 4 != 0 {
+        // Sequence number with the capturing thread and processor; thread; stack; the time, which is always there.
+        let skipped = [(2, 3), (4, 1), (8, 1)].iter().filter(|(flag, _)| flags & flag != 0).map(|(_, count)| count);
+        for _ in 0..skipped.sum::<u64>() + 1 {
             fields.varint();
         }
-        if flags & 8 != 0 {
-            fields.varint();
-        }
-        fields.varint();
-        for flag in [16, 32] {
-            if flags & flag != 0 {
-                fields.number(8);
-                fields.number(8);
-            }
+        for _ in [16, 32].iter().filter(|&flag| flags & flag != 0) {
+            fields.number(8);
+            fields.number(8);
         }
         if flags & 128 != 0 {
             size = fields.varint() as usize;

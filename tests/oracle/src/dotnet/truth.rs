@@ -1,10 +1,10 @@
 //! What the tables must say about a walk.
 
-use super::{Heap, Type};
+use super::model::{Heap, Object, Type, Walk};
 use crate::graph::{Arc, distances, dominators_by_deletion, retained};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is to be said of an object.
+/// The truth about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTruth {
     /// `object`, `array` or `string`.
@@ -13,17 +13,17 @@ pub struct NodeTruth {
     pub class: String,
     /// Its size.
     pub shallow: u64,
-    /// What would go with it.
+    /// Retained size.
     pub retained: u64,
-    /// Address of the object without which it could not be reached; nothing where that is the root.
+    /// Address of its immediate dominator; none where that is the root.
     pub dominator: Option<u64>,
-    /// References on the way from the root.
+    /// Distance from the root.
     pub distance: Option<u32>,
     /// Targets and kinds of its edges, those to objects of the walk.
     pub edges: Vec<(u64, &'static str)>,
 }
 
-/// What is to be said of a walk.
+/// The truth about a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// The objects, by address.
@@ -34,21 +34,53 @@ pub struct Truth {
     pub classes: BTreeMap<String, (u64, u64)>,
 }
 
-/// What is to be said of a walk of a heap.
+/// Targets and kinds of the edges of each object, by address.
+type Edges = BTreeMap<u64, Vec<(u64, &'static str)>>;
+
+/// The truth about a walk of a heap.
 #[must_use]
 pub fn truth(heap: &Heap, walk: usize) -> Truth {
     let walk = &heap.walks[walk];
     let place: BTreeMap<u64, u32> = walk.objects.iter().map(|object| object.address).zip(1..).collect();
     let n = walk.objects.len() + 1;
-    let mut arcs: Vec<Arc> = Vec::new();
-    let mut edges: BTreeMap<u64, Vec<(u64, &'static str)>> = BTreeMap::new();
+    let (mut arcs, mut edges) = edges(walk, &place);
+    let roots = roots(walk, &place);
+    arcs.extend(roots.iter().map(|(object, _)| (0, place[object])));
+    let far = distances(n, &arcs, 0);
+    // Objects that nothing refers to are alive, too.
+    let held: BTreeSet<u32> = arcs.iter().filter(|(from, to)| from != to).map(|&(_, to)| to).collect();
+    arcs.extend((1..n as u32).filter(|node| !held.contains(node)).map(|node| (0, node)));
+    let sizes: Vec<u64> = std::iter::once(0).chain(walk.objects.iter().map(|object| object.size)).collect();
+    let (dominators, kept) = (dominators_by_deletion(n, &arcs, 0), retained(n, &arcs, 0, &sizes));
+    let address = |node: u32| walk.objects[node as usize - 1].address;
+    let one = |(object, node): (&Object, usize)| {
+        let of = find(heap, object.type_id);
+        let truth = NodeTruth {
+            kind: kind(of),
+            class: of.map_or("(unknown type)".to_owned(), |of| name(heap, of)),
+            shallow: object.size,
+            // A cycle that nothing refers to: each of its objects is dominated by the root and retains itself only.
+            retained: if dominators[node].is_some() { kept[node] } else { object.size },
+            dominator: dominators[node].filter(|&node| node > 0).map(address),
+            distance: far[node],
+            edges: edges.remove(&object.address).unwrap_or_default(),
+        };
+        (object.address, truth)
+    };
+    let nodes = walk.objects.iter().zip(1..).map(one).collect();
+    Truth { nodes, roots, classes: classes(heap, walk) }
+}
+
+/// The edges: references, then those of dependent handles.
+fn edges(walk: &Walk, place: &BTreeMap<u64, u32>) -> (Vec<Arc>, Edges) {
+    let (mut arcs, mut edges) = (Vec::new(), Edges::new());
     for object in &walk.objects {
         for reference in object.references.iter().filter(|address| place.contains_key(address)) {
             arcs.push((place[&object.address], place[reference]));
             edges.entry(object.address).or_default().push((*reference, "reference"));
         }
     }
-    // What one object keeps comes in the order of the walk.
+    // The dependents of one object come in the order of the walk.
     let mut dependents = walk.dependents.clone();
     dependents.sort_by_key(|(_, value)| place.get(value));
     for (key, value) in &dependents {
@@ -57,45 +89,28 @@ pub fn truth(heap: &Heap, walk: usize) -> Truth {
             edges.entry(*key).or_default().push((*value, "dependent"));
         }
     }
-    let roots = roots(walk, &place);
-    arcs.extend(roots.iter().map(|(object, _)| (0, place[object])));
-    let far = distances(n, &arcs, 0);
-    // What nothing refers to is alive all the same.
-    let held: BTreeSet<u32> = arcs.iter().filter(|(from, to)| from != to).map(|&(_, to)| to).collect();
-    arcs.extend((1..n as u32).filter(|node| !held.contains(node)).map(|node| (0, node)));
-    let sizes: Vec<u64> = std::iter::once(0).chain(walk.objects.iter().map(|object| object.size)).collect();
-    let (dominators, kept) = (dominators_by_deletion(n, &arcs, 0), retained(n, &arcs, 0, &sizes));
-    let mut nodes = BTreeMap::new();
-    let mut classes: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for (object, node) in walk.objects.iter().zip(1..) {
-        let of = find(heap, object.type_id);
-        let class = of.map_or("(unknown type)".to_owned(), |of| name(heap, of));
-        let sums = classes.entry(key(heap, object.type_id)).or_default();
-        *sums = (sums.0 + 1, sums.1 + object.size);
-        nodes.insert(
-            object.address,
-            NodeTruth {
-                kind: match of {
-                    Some(of) if of.string => "string",
-                    Some(of) if of.array => "array",
-                    _ => "object",
-                },
-                class,
-                shallow: object.size,
-                // Rings that nothing refers to: the root has them, each object alone.
-                retained: if dominators[node].is_some() { kept[node] } else { object.size },
-                dominator: dominators[node]
-                    .filter(|&node| node > 0)
-                    .map(|node| walk.objects[node as usize - 1].address),
-                distance: far[node],
-                edges: edges.remove(&object.address).unwrap_or_default(),
-            },
-        );
-    }
-    Truth { nodes, roots, classes }
+    (arcs, edges)
 }
 
-fn roots(walk: &super::Walk, place: &BTreeMap<u64, u32>) -> BTreeSet<(u64, String)> {
+fn kind(of: Option<&Type>) -> &'static str {
+    match of {
+        Some(of) if of.string => "string",
+        Some(of) if of.array => "array",
+        _ => "object",
+    }
+}
+
+/// Objects and bytes, by class key.
+fn classes(heap: &Heap, walk: &Walk) -> BTreeMap<String, (u64, u64)> {
+    let mut classes: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for object in &walk.objects {
+        let sums = classes.entry(key(heap, object.type_id)).or_default();
+        *sums = (sums.0 + 1, sums.1 + object.size);
+    }
+    classes
+}
+
+fn roots(walk: &Walk, place: &BTreeMap<u64, u32>) -> BTreeSet<(u64, String)> {
     let (weak, pinned, counted) = (2, 1, 8);
     let named = walk.roots.iter().filter(|root| root.flags & weak == 0).map(|root| {
         let name = match root.kind {
@@ -128,7 +143,7 @@ fn module(heap: &Heap, address: u64) -> String {
     file.strip_suffix(".dll").or(file.strip_suffix(".exe")).unwrap_or(file).to_owned()
 }
 
-/// What people call a type.
+/// The name of a type.
 #[must_use]
 pub fn name(heap: &Heap, of: &Type) -> String {
     if !of.name.is_empty() {

@@ -1,6 +1,6 @@
 //! A `.nettrace` of a heap, in any form that the format allows.
 
-use super::{Heap, Type, Walk};
+use super::model::{Heap, Object, Root, Type, Walk};
 use crate::rng::SplitMix64;
 
 /// What the format leaves open.
@@ -39,31 +39,44 @@ struct Event {
     payload: Vec<u8>,
 }
 
+impl Event {
+    /// With a header that says only what changed: nearly all of it.
+    fn write_compressed(&self, content: &mut Vec<u8>, first: bool, before: u64) {
+        content.push(0x01 | 0x02 | 0x04 | 0x80);
+        let (time, length) = (self.time - before, self.payload.len() as u64);
+        for number in [u64::from(self.number), u64::from(first), self.thread, 0, self.thread, time, length] {
+            varint(content, number);
+        }
+        content.extend(&self.payload);
+    }
+
+    fn write_plain(&self, content: &mut Vec<u8>) {
+        let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + self.payload.len();
+        content.extend((size as u32).to_le_bytes());
+        content.extend([self.number, 0].map(u32::to_le_bytes).concat());
+        content.extend([self.thread, self.thread].map(u64::to_le_bytes).concat());
+        content.extend([0u32; 2].map(u32::to_le_bytes).concat());
+        content.extend(self.time.to_le_bytes());
+        content.extend([0; 32]);
+        content.extend((self.payload.len() as u32).to_le_bytes());
+        content.extend(&self.payload);
+        content.resize(content.len().next_multiple_of(4), 0);
+    }
+}
+
 impl Heap {
     /// The bytes of a trace.
     #[must_use]
     pub fn to_nettrace(&self, layout: &Layout) -> Vec<u8> {
         let mut file = b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec();
-        object(&mut file, "Trace", |file| {
-            for part in [2026u16, 11, 6, 21, 19, 0, 0, 0] {
-                file.extend(part.to_le_bytes());
-            }
-            file.extend(1000u64.to_le_bytes());
-            file.extend(1_000_000_000u64.to_le_bytes());
-            for part in [if layout.wide { 8u32 } else { 4 }, 77, 2, 0] {
-                file.extend(part.to_le_bytes());
-            }
-        });
+        head(&mut file, layout);
         let descriptions: Vec<Event> = EVENTS.iter().map(|&(number, version)| description(number, version)).collect();
         block(&mut file, "MetadataBlock", &descriptions, false);
         let mut time = 1000;
         for walk in &self.walks {
             let mut events = self.events(walk, layout, &mut time);
             if let Some(lost) = layout.lost {
-                let position = events.iter().enumerate().filter(|(_, event)| (16..=19).contains(&event.number));
-                if let Some((at, _)) = position.clone().nth(lost % position.count().max(1)) {
-                    events.remove(at);
-                }
+                lose(&mut events, lost);
             }
             let mut rng = SplitMix64::new(layout.seed ^ time);
             let (mine, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(|event| event.thread == 1);
@@ -74,12 +87,7 @@ impl Heap {
                     if others.is_empty() || (!mine.is_empty() && rng.one_in(2)) { &mut mine } else { &mut others };
                 block(&mut file, "EventBlock", &from.remove(0), layout.compressed);
             }
-            object(&mut file, "SPBlock", |file| {
-                file.extend(12u32.to_le_bytes());
-                pad(file);
-                file.extend(time.to_le_bytes());
-                file.extend(0u32.to_le_bytes());
-            });
+            sequence_point(&mut file, time);
         }
         file.push(1);
         file
@@ -89,64 +97,7 @@ impl Heap {
     fn events(&self, walk: &Walk, layout: &Layout, time: &mut u64) -> Vec<Event> {
         let mut rng = SplitMix64::new(layout.seed);
         let mut events = vec![(1, start()), (38, self.statics(walk))];
-        let series: [(u32, Vec<Vec<u8>>); 4] = [
-            (
-                16,
-                walk.roots
-                    .iter()
-                    .map(|root| {
-                        let object = pointer(root.object, layout.wide);
-                        [object, vec![root.kind], root.flags.to_le_bytes().to_vec(), pointer(0, layout.wide)].concat()
-                    })
-                    .collect(),
-            ),
-            (
-                17,
-                walk.dependents
-                    .iter()
-                    .map(|&(key, value)| [key, value, 0].map(|address| pointer(address, layout.wide)).concat())
-                    .collect(),
-            ),
-            (
-                18,
-                walk.objects
-                    .iter()
-                    .map(|object| {
-                        let rest = [object.size, object.type_id, object.references.len() as u64]
-                            .map(u64::to_le_bytes)
-                            .concat();
-                        [pointer(object.address, layout.wide), rest].concat()
-                    })
-                    .collect(),
-            ),
-            (
-                19,
-                walk.objects
-                    .iter()
-                    .flat_map(|object| &object.references)
-                    .map(|&target| [pointer(target, layout.wide), vec![0; 4]].concat())
-                    .collect(),
-            ),
-        ];
-        let mut queues: Vec<(u32, Vec<Vec<u8>>)> = series
-            .into_iter()
-            .map(|(number, entries)| {
-                let pieces = split(entries, layout.entries).into_iter().enumerate();
-                (number, pieces.map(|(index, piece)| bulk(Some(index as u32), &piece)).collect())
-            })
-            .filter(|(_, events): &(u32, Vec<_>)| !events.is_empty())
-            .collect();
-        let mut types = split(self.types.iter().map(type_entry).collect(), layout.entries.max(3));
-        // The kinds of events come in any order, each in its own.
-        while !queues.is_empty() {
-            let at = rng.below(queues.len());
-            events.push((queues[at].0, queues[at].1.remove(0)));
-            queues.retain(|(_, events)| !events.is_empty());
-            if !types.is_empty() && rng.one_in(2) {
-                events.push((15, bulk(None, &types.remove(0))));
-            }
-        }
-        events.extend(types.iter().map(|piece| (15, bulk(None, piece))));
+        self.bulks(walk, layout, &mut rng, &mut events);
         events.push((2, [1u32, 2].map(u32::to_le_bytes).concat()));
         events.extend(self.modules.iter().map(|(address, path)| (152, module(*address, path))));
         let mut out = Vec::new();
@@ -161,6 +112,28 @@ impl Heap {
         out
     }
 
+    /// The events with entries: the kinds come in any order, each in its own, with the types in between.
+    fn bulks(&self, walk: &Walk, layout: &Layout, rng: &mut SplitMix64, events: &mut Vec<(u32, Vec<u8>)>) {
+        let mut queues: Vec<(u32, Vec<Vec<u8>>)> = series(walk, layout.wide)
+            .into_iter()
+            .map(|(number, entries)| {
+                let pieces = split(entries, layout.entries).into_iter().enumerate();
+                (number, pieces.map(|(index, piece)| bulk(Some(index as u32), &piece)).collect())
+            })
+            .filter(|(_, events): &(u32, Vec<_>)| !events.is_empty())
+            .collect();
+        let mut types = split(self.types.iter().map(type_entry).collect(), layout.entries.max(3));
+        while !queues.is_empty() {
+            let at = rng.below(queues.len());
+            events.push((queues[at].0, queues[at].1.remove(0)));
+            queues.retain(|(_, events)| !events.is_empty());
+            if !types.is_empty() && rng.one_in(2) {
+                events.push((15, bulk(None, &types.remove(0))));
+            }
+        }
+        events.extend(types.iter().map(|piece| (15, bulk(None, piece))));
+    }
+
     fn statics(&self, walk: &Walk) -> Vec<u8> {
         let mut out = (walk.statics.len() as u32).to_le_bytes().to_vec();
         out.extend([0; 10]);
@@ -170,6 +143,33 @@ impl Heap {
             text(&mut out, &field.field);
         }
         out
+    }
+}
+
+/// Entries of roots, dependent handles, objects and references, with the numbers of their events.
+fn series(walk: &Walk, wide: bool) -> [(u32, Vec<Vec<u8>>); 4] {
+    let root = |root: &Root| {
+        [pointer(root.object, wide), vec![root.kind], root.flags.to_le_bytes().to_vec(), pointer(0, wide)].concat()
+    };
+    let dependent = |&(key, value): &(u64, u64)| [key, value, 0].map(|address| pointer(address, wide)).concat();
+    let object = |object: &Object| {
+        let rest = [object.size, object.type_id, object.references.len() as u64].map(u64::to_le_bytes).concat();
+        [pointer(object.address, wide), rest].concat()
+    };
+    let reference = |&target: &u64| [pointer(target, wide), vec![0; 4]].concat();
+    [
+        (16, walk.roots.iter().map(root).collect()),
+        (17, walk.dependents.iter().map(dependent).collect()),
+        (18, walk.objects.iter().map(object).collect()),
+        (19, walk.objects.iter().flat_map(|object| &object.references).map(reference).collect()),
+    ]
+}
+
+/// Leaves out an event with entries.
+fn lose(events: &mut Vec<Event>, lost: usize) {
+    let position = events.iter().enumerate().filter(|(_, event)| (16..=19).contains(&event.number));
+    if let Some((at, _)) = position.clone().nth(lost % position.count().max(1)) {
+        events.remove(at);
     }
 }
 
@@ -251,6 +251,28 @@ fn object(file: &mut Vec<u8>, name: &str, body: impl FnOnce(&mut Vec<u8>)) {
     file.push(6);
 }
 
+fn head(file: &mut Vec<u8>, layout: &Layout) {
+    object(file, "Trace", |file| {
+        for part in [2026u16, 11, 6, 21, 19, 0, 0, 0] {
+            file.extend(part.to_le_bytes());
+        }
+        file.extend(1000u64.to_le_bytes());
+        file.extend(1_000_000_000u64.to_le_bytes());
+        for part in [if layout.wide { 8u32 } else { 4 }, 77, 2, 0] {
+            file.extend(part.to_le_bytes());
+        }
+    });
+}
+
+fn sequence_point(file: &mut Vec<u8>, time: u64) {
+    object(file, "SPBlock", |file| {
+        file.extend(12u32.to_le_bytes());
+        pad(file);
+        file.extend(time.to_le_bytes());
+        file.extend(0u32.to_le_bytes());
+    });
+}
+
 fn pad(file: &mut Vec<u8>) {
     file.resize(file.len().next_multiple_of(4), 0);
 }
@@ -261,28 +283,11 @@ fn block(file: &mut Vec<u8>, name: &str, events: &[Event], compressed: bool) {
     let mut before = 0;
     for (number, event) in events.iter().enumerate() {
         if compressed {
-            content.push(0x01 | 0x02 | 0x04 | 0x80);
-            varint(&mut content, u64::from(event.number));
-            varint(&mut content, u64::from(number == 0));
-            varint(&mut content, event.thread);
-            varint(&mut content, 0);
-            varint(&mut content, event.thread);
-            varint(&mut content, event.time - before);
-            varint(&mut content, event.payload.len() as u64);
-            content.extend(&event.payload);
-            before = event.time;
-            continue;
+            event.write_compressed(&mut content, number == 0, before);
+        } else {
+            event.write_plain(&mut content);
         }
-        let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + event.payload.len();
-        content.extend((size as u32).to_le_bytes());
-        content.extend([event.number, 0].map(u32::to_le_bytes).concat());
-        content.extend([event.thread, event.thread].map(u64::to_le_bytes).concat());
-        content.extend([0u32; 2].map(u32::to_le_bytes).concat());
-        content.extend(event.time.to_le_bytes());
-        content.extend([0; 32]);
-        content.extend((event.payload.len() as u32).to_le_bytes());
-        content.extend(&event.payload);
-        content.resize(content.len().next_multiple_of(4), 0);
+        before = event.time;
     }
     object(file, name, |file| {
         file.extend((content.len() as u32).to_le_bytes());

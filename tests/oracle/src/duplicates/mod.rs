@@ -37,7 +37,7 @@ pub struct Node {
 pub struct EqualityGraph {
     /// The nodes. Size belongs to the value: nodes with equal values have equal sizes.
     pub nodes: Vec<Node>,
-    /// Nodes that are held from outside.
+    /// Nodes that are retained from outside.
     pub roots: Vec<usize>,
 }
 

@@ -31,7 +31,7 @@ fn is_opaque(snapshot: &Snapshot, node: usize) -> bool {
     system || OPAQUE.contains(&snapshot.node_types[kind].as_str())
 }
 
-/// What an edge is called, with its kind.
+/// The label of an edge, with its kind.
 fn label(snapshot: &Snapshot, edge: &Edge) -> (usize, Option<OracleString>, u64) {
     match snapshot.label(edge) {
         Label::Name(name) => (edge.kind, Some(name.clone()), 0),
@@ -39,11 +39,11 @@ fn label(snapshot: &Snapshot, edge: &Edge) -> (usize, Option<OracleString>, u64)
     }
 }
 
-/// The graph. It has no roots: what holds what is not asked of it.
+/// The graph. It has no roots, since no question about retainers is asked of it.
 #[must_use]
 pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
     let mut values = Numbers(BTreeMap::new());
-    let mut labels = Numbers(BTreeMap::new());
+    let mut labels: Labels = Numbers(BTreeMap::new());
     let mut nodes = Vec::new();
     for (i, node) in snapshot.nodes.iter().enumerate() {
         if is_opaque(snapshot, i) {
@@ -52,33 +52,41 @@ pub fn equality(snapshot: &Snapshot) -> EqualityGraph {
             nodes.push(Node { value, bytes: node.self_size, slots: Vec::new() });
             continue;
         }
-        let (mut slots, mut texts) = (Vec::new(), Vec::new());
-        let mut met: BTreeMap<_, usize> = BTreeMap::new();
-        for edge in &node.edges {
-            let kind = snapshot.edge_type(edge);
-            let label = label(snapshot, edge);
-            let is = |text: &str| label.1.as_ref().is_some_and(|name| name.to_utf8().as_deref() == Some(text));
-            if kind == "weak" || kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, i)) {
-                continue;
-            }
-            // Edges of one label are told apart by their order.
-            let count = met.entry(label.clone()).or_default();
-            *count += 1;
-            let number = labels.of((label.clone(), *count));
-            if snapshot.node_types[node.kind] == "number" && is("value") {
-                texts.push((number, snapshot.strings[snapshot.nodes[edge.to].name].clone()));
-                continue;
-            }
-            let identity = is_opaque(snapshot, edge.to)
-                || (is("map") && kind == "internal")
-                || is("__proto__")
-                || is("constructor");
-            slots.push(Slot { label: number, to: edge.to, identity });
-        }
-        slots.sort_unstable();
-        texts.sort_unstable();
+        let (slots, texts) = outside(snapshot, i, &mut labels);
         let name = snapshot.strings[node.name].clone();
         nodes.push(Node { value: values.of((node.kind, name, node.self_size, texts)), bytes: node.self_size, slots });
     }
     EqualityGraph { nodes, roots: Vec::new() }
+}
+
+/// Numbers of labels, each with its place among the edges of that label.
+type Labels = Numbers<((usize, Option<OracleString>, u64), usize)>;
+
+/// The slots of a node, and the texts that count for its value, both sorted.
+fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>, Vec<(u32, OracleString)>) {
+    let kind_of_node = snapshot.node_types[snapshot.nodes[node].kind].as_str();
+    let (mut slots, mut texts) = (Vec::new(), Vec::new());
+    let mut met: BTreeMap<_, usize> = BTreeMap::new();
+    for edge in &snapshot.nodes[node].edges {
+        let kind = snapshot.edge_type(edge);
+        let label = label(snapshot, edge);
+        let is = |text: &str| label.1.as_ref().is_some_and(|name| name.to_utf8().as_deref() == Some(text));
+        if kind == "weak" || kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, node)) {
+            continue;
+        }
+        // Edges of one label are told apart by their order.
+        let count = met.entry(label.clone()).or_default();
+        *count += 1;
+        let number = labels.of((label.clone(), *count));
+        if kind_of_node == "number" && is("value") {
+            texts.push((number, snapshot.strings[snapshot.nodes[edge.to].name].clone()));
+            continue;
+        }
+        let identity =
+            is_opaque(snapshot, edge.to) || (is("map") && kind == "internal") || is("__proto__") || is("constructor");
+        slots.push(Slot { label: number, to: edge.to, identity });
+    }
+    slots.sort_unstable();
+    texts.sort_unstable();
+    (slots, texts)
 }

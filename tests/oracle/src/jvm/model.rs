@@ -68,15 +68,15 @@ pub struct Trace {
 /// A `CLASS DUMP` record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Where it lies.
+    /// Address.
     pub address: u64,
     /// Superclass; 0 for none.
     pub parent: u64,
     /// Class loader; 0 for the boot loader.
     pub loader: u64,
-    /// Signers and protection domain, which hold nothing.
+    /// Signers and protection domain, which retain nothing.
     pub unused: [u64; 2],
-    /// Values in the constant pool, which hold nothing.
+    /// Values in the constant pool, which retain nothing.
     pub constants: Vec<Value>,
     /// Static fields.
     pub statics: Vec<Static>,
@@ -135,7 +135,7 @@ pub enum Value {
 /// An object that is not a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// Where it lies.
+    /// Address.
     pub address: u64,
     /// What it is.
     pub data: ObjectData,

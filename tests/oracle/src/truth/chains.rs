@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Truth, distance, rows};
+use super::answers::Truth;
+use super::{distance, rows};
 use crate::model::Snapshot;
 use crate::text::OracleString;
 
@@ -20,7 +21,7 @@ pub struct Element {
     pub class: OracleString,
 }
 
-/// All instances of one class that are held through the same path.
+/// All instances of one class that have the same path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chain {
     /// Along dominators rather than along a shortest path.
@@ -49,20 +50,20 @@ pub fn chains(snapshot: &Snapshot, truth: &Truth) -> Vec<Chain> {
     for dominators in [false, true] {
         let before = |v: usize| if dominators { dominator(truth, v) } else { nearest(snapshot, truth, v) };
         let mut repeated = BTreeSet::new();
-        let mut found: Vec<(Vec<Element>, Vec<usize>)> = Vec::new();
+        let mut found = Found::new();
         for v in 0..snapshot.nodes.len() {
             if truth.nodes[v].shallow == 0 || !big.contains(&truth.nodes[v].class_key) {
                 continue;
             }
-            let path = folded(&way(v, root, truth, before), &mut repeated);
+            let path = folded(&path_to(v, root, truth, before), &mut repeated);
             match found.iter_mut().find(|(other, _)| *other == path) {
                 Some((_, instances)) => instances.push(v),
                 None => found.push((path, vec![v])),
             }
         }
-        chains.extend(
-            unnamed(snapshot, &found, &repeated, truth, least).into_iter().map(|chain| Chain { dominators, ..chain }),
-        );
+        let renamed = renamed(snapshot, &found, truth, least);
+        let sums = sums(&found, &renamed, &repeated, truth);
+        chains.extend(sums.into_iter().map(|chain| Chain { dominators, ..chain }));
     }
     chains
 }
@@ -100,25 +101,25 @@ fn is_number(name: &OracleString) -> bool {
 }
 
 /// All elements from the root to a node.
-fn way(v: usize, root: usize, truth: &Truth, before: impl Fn(usize) -> Before) -> Vec<Element> {
-    let mut way = Vec::new();
+fn path_to(v: usize, root: usize, truth: &Truth, before: impl Fn(usize) -> Before) -> Vec<Element> {
+    let mut path = Vec::new();
     let mut at = v;
     loop {
         let (above, edge) = before(at);
-        way.push(Element { edge, class: truth.nodes[at].class_key.clone() });
+        path.push(Element { edge, class: truth.nodes[at].class_key.clone() });
         match above {
             Some(above) if above != root && at != root => at = above,
             _ => break,
         }
     }
-    way.reverse();
-    way
+    path.reverse();
+    path
 }
 
-/// The way with recursion folded; notes the paths whose last element repeats.
-fn folded(way: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<Element> {
+/// The elements with recursion folded; notes the paths whose last element repeats.
+fn folded(elements: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<Element> {
     let mut path: Vec<Element> = Vec::new();
-    for element in way {
+    for element in elements {
         let near = path.len().saturating_sub(NEAR)..path.len();
         match near.rev().find(|&at| path[at] == *element) {
             Some(at) => {
@@ -141,18 +142,17 @@ fn rank(snapshot: &Snapshot, name: Option<&OracleString>) -> usize {
     }
 }
 
-/// Sums, after names behind which nothing is heavy have become one.
-fn unnamed(
-    snapshot: &Snapshot,
-    found: &[(Vec<Element>, Vec<usize>)],
-    repeated: &BTreeSet<Vec<Element>>,
-    truth: &Truth,
-    least: u64,
-) -> Vec<Chain> {
-    let retained = |instances: &[usize]| {
-        let outer = instances.iter().filter(|&&v| !rows::is_inside_own_class(&truth.nodes, v));
-        outer.map(|&v| truth.nodes[v].retained).sum::<u64>()
-    };
+/// Paths with the instances behind them.
+type Found = Vec<(Vec<Element>, Vec<usize>)>;
+
+/// Sum of the retained sizes of those that are inside no other instance of their class.
+fn retained(instances: &[usize], truth: &Truth) -> u64 {
+    let outer = instances.iter().filter(|&&v| !rows::is_inside_own_class(&truth.nodes, v));
+    outer.map(|&v| truth.nodes[v].retained).sum()
+}
+
+/// The paths, after names behind which nothing is heavy have become `(any)`.
+fn renamed(snapshot: &Snapshot, found: &Found, truth: &Truth, least: u64) -> Vec<Vec<Element>> {
     let mut renamed: Vec<Vec<Element>> = found.iter().map(|(path, _)| path.clone()).collect();
     for depth in 0..renamed.iter().map(Vec::len).max().unwrap_or(0) {
         // Paths that agree before this element and in its class.
@@ -161,32 +161,47 @@ fn unnamed(
             groups.entry((path[..depth].to_vec(), path[depth].class.clone())).or_default().push(at);
         }
         for group in groups.values() {
-            let mut names: BTreeMap<Option<OracleString>, u64> = BTreeMap::new();
-            for &at in group {
-                let weight = names.entry(renamed[at][depth].edge.clone()).or_default();
-                *weight = retained(&found[at].1).max(*weight);
-            }
-            let mut order: Vec<_> = names.into_iter().collect();
-            order.sort_by_key(|(name, weight)| (std::cmp::Reverse(*weight), rank(snapshot, name.as_ref())));
-            let kept = order.iter().take(NAMES).take_while(|(_, weight)| *weight >= least).count();
-            let rest = &order[kept..];
-            if rest.len() > 1 {
+            let weighed = group.iter().map(|&at| (renamed[at][depth].edge.clone(), retained(&found[at].1, truth)));
+            let light = light_names(snapshot, weighed, least);
+            if light.len() > 1 {
                 for &at in group {
                     let edge = &mut renamed[at][depth].edge;
-                    if rest.iter().any(|(name, _)| name == edge) {
+                    if light.contains(edge) {
                         *edge = Some("(any)".into());
                     }
                 }
             }
         }
     }
-    let mut chains: BTreeMap<Vec<Element>, Chain> = BTreeMap::new();
+    renamed
+}
+
+/// All but the first names of those behind which something is heavy.
+fn light_names(
+    snapshot: &Snapshot,
+    weighed: impl Iterator<Item = (Option<OracleString>, u64)>,
+    least: u64,
+) -> Vec<Option<OracleString>> {
+    let mut names: BTreeMap<Option<OracleString>, u64> = BTreeMap::new();
+    for (name, retained) in weighed {
+        let weight = names.entry(name).or_default();
+        *weight = retained.max(*weight);
+    }
+    let mut order: Vec<_> = names.into_iter().collect();
+    order.sort_by_key(|(name, weight)| (std::cmp::Reverse(*weight), rank(snapshot, name.as_ref())));
+    let kept = order.iter().take(NAMES).take_while(|(_, weight)| *weight >= least).count();
+    order.into_iter().skip(kept).map(|(name, _)| name).collect()
+}
+
+/// Sums by path, with the new names of its elements.
+fn sums(found: &Found, renamed: &[Vec<Element>], repeated: &BTreeSet<Vec<Element>>, truth: &Truth) -> Vec<Chain> {
     let mut repeats: BTreeSet<Vec<Element>> = BTreeSet::new();
-    for ((path, _), new) in found.iter().zip(&renamed) {
+    for ((path, _), new) in found.iter().zip(renamed) {
         let again = (1..=path.len()).filter(|&length| repeated.contains(&path[..length]));
         repeats.extend(again.map(|length| new[..length].to_vec()));
     }
-    for ((_, instances), new) in found.iter().zip(&renamed) {
+    let mut chains: BTreeMap<Vec<Element>, Chain> = BTreeMap::new();
+    for ((_, instances), new) in found.iter().zip(renamed) {
         let chain = chains.entry(new.clone()).or_insert_with(|| Chain {
             dominators: false,
             path: (1..=new.len()).map(|length| (new[length - 1].clone(), repeats.contains(&new[..length]))).collect(),
@@ -197,7 +212,7 @@ fn unnamed(
         });
         chain.count += instances.len() as u64;
         chain.shallow += instances.iter().map(|&v| truth.nodes[v].shallow).sum::<u64>();
-        chain.retained += retained(instances);
+        chain.retained += retained(instances, truth);
         let best = |v: usize| (std::cmp::Reverse(truth.nodes[v].retained), v);
         chain.example = instances.iter().copied().chain([chain.example]).min_by_key(|&v| best(v)).expect("some");
     }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{is_user_root, weakmap};
+use super::roots::is_user_root;
+use super::weakmap;
 use crate::model::{Edge, Label, Snapshot};
 use crate::text::OracleString;
 

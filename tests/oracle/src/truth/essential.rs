@@ -1,6 +1,7 @@
 //! Which edges keep their targets alive.
 
-use super::{is_document_list, weakmap};
+use super::roots::is_document_list;
+use super::weakmap;
 use crate::model::{Edge, Snapshot};
 
 /// Nodes of the page, as opposed to those of the debugger: what the root's shortcuts point to (the

@@ -15,6 +15,7 @@
 //!   concatenated strings. Here the rules are just applied.
 //! * DevTools' shallow sizes have 32 bits and wrap around; here they do not.
 
+mod answers;
 mod chains;
 mod detached;
 mod distance;
@@ -23,65 +24,24 @@ mod essential;
 mod interfaces;
 mod names;
 mod owned;
+mod roots;
 mod rows;
 mod weakmap;
 
 use crate::graph::{Arc, dominators_by_deletion};
 use crate::model::Snapshot;
-use crate::text::OracleString;
 
-use std::collections::BTreeMap;
-
+pub use answers::{ClassRow, NodeTruth, Truth};
 pub use chains::{Chain, chains};
 pub use distance::SYSTEM_DISTANCE;
-pub use rows::ClassRow;
 
-/// Everything that is to be known about a snapshot.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Truth {
-    /// Per node, in the file's order.
-    pub nodes: Vec<NodeTruth>,
-    /// Per node and outgoing edge, whether the edge keeps its target alive.
-    pub essential: Vec<Vec<bool>>,
-    /// The class rows by class key.
-    pub classes: BTreeMap<OracleString, ClassRow>,
-}
-
-/// What is to be known about one node.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NodeTruth {
-    /// Own size, after the sizes of owned nodes went to their owners.
-    pub shallow: u64,
-    /// Sum of the shallow sizes in the node's dominator subtree.
-    pub retained: u64,
-    /// Sum of the native sizes in the node's dominator subtree (0 if the file has none).
-    pub retained_native: u64,
-    /// Steps from the nearest user root; [`SYSTEM_DISTANCE`] and more if only the root leads there;
-    /// `None` where DevTools has -5.
-    pub distance: Option<i32>,
-    /// Ordinal of the immediate dominator; the root is its own.
-    pub dominator: usize,
-    /// Name, with the `Detached ` that propagation put before it.
-    pub name: OracleString,
-    /// Class name.
-    pub class_name: OracleString,
-    /// Class key: `scriptId,line,column,name` or `,name`.
-    pub class_key: OracleString,
-    /// 0 unknown, 1 attached, 2 detached, after propagation.
-    pub detachedness: u8,
-    /// Number of edges of any type that lead here.
-    pub retainer_count: usize,
-    /// Reached from a window or a document, so edges from the outside do not hold it.
-    pub page_owned: bool,
-}
-
-/// Works out everything, dominators by deletion.
+/// Computes everything, dominators by deletion.
 #[must_use]
 pub fn truth(snapshot: &Snapshot) -> Truth {
     truth_with(snapshot, dominators_by_deletion)
 }
 
-/// Works out everything with another way to find dominators, for snapshots that are too big for
+/// Computes everything with another algorithm for dominators, for snapshots that are too big for
 /// deleting nodes. It is called with the number of nodes, the edges and the root, and must return
 /// what [`dominators_by_deletion`] would.
 #[must_use]
@@ -123,15 +83,4 @@ fn retainer_counts(snapshot: &Snapshot) -> Vec<usize> {
         counts[edge.to] += 1;
     }
     counts
-}
-
-/// Whether a node is one that DevTools counts as an entry of the user's program: anything but V8's
-/// synthetic nodes, of which only the list of documents qualifies.
-fn is_user_root(snapshot: &Snapshot, node: usize) -> bool {
-    snapshot.node_type(node) != "synthetic" || is_document_list(snapshot, node)
-}
-
-/// The synthetic node under which V8 hangs all documents.
-fn is_document_list(snapshot: &Snapshot, node: usize) -> bool {
-    snapshot.node_type(node) == "synthetic" && *snapshot.node_name(node) == "(Document DOM trees)"
 }

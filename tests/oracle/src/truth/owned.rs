@@ -1,5 +1,6 @@
 //! Whose size is whose: parts that belong to one object only count for that object.
 
+use super::roots::is_user_root;
 use crate::model::Snapshot;
 use crate::text::OracleString;
 
@@ -45,7 +46,7 @@ pub(super) fn shallow_sizes(snapshot: &Snapshot, names: &[OracleString]) -> Vec<
 /// Whether any edge of the root, weak ones too, leads to a user root.
 fn has_user_root(snapshot: &Snapshot) -> bool {
     let root = &snapshot.nodes[snapshot.root()];
-    root.edges.iter().any(|edge| super::is_user_root(snapshot, edge.to))
+    root.edges.iter().any(|edge| is_user_root(snapshot, edge.to))
 }
 
 /// Nodes that cannot be owned own themselves; an ownable node belongs to the owners of all nodes

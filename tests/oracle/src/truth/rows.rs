@@ -2,25 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{NodeTruth, dominated};
+use super::answers::{ClassRow, NodeTruth};
+use super::dominated;
 use crate::text::OracleString;
-
-/// The nodes of one class key whose shallow size is not zero.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClassRow {
-    /// Class name.
-    pub name: OracleString,
-    /// Number of nodes.
-    pub count: u64,
-    /// Sum of their shallow sizes.
-    pub shallow: u64,
-    /// What they retain together, every byte counted once (DevTools' `maxRet`).
-    pub retained: u64,
-    /// The largest retained size among them.
-    pub max_retained: u64,
-    /// The least distance; `None` as soon as one node has none, for DevTools takes that as -5.
-    pub distance: Option<i32>,
-}
 
 /// One row per class key that has a node of non-zero size. The retained size of a node is added
 /// unless it is inside that of another node of the row: one that dominates it.

@@ -1,6 +1,6 @@
 //! The names of the edges by which V8 describes the entries of weak maps.
 //!
-//! A WeakMap's value is held by key and table together. V8 writes one edge from each of them to the
+//! A WeakMap's value is retained by key and table together. V8 writes one edge from each of them to the
 //! value, both `internal`, with names that differ in the leading number only:
 //! `7 / part of key (K @11) -> value (V @13) pair in WeakMap (table @17)`.
 

@@ -1,14 +1,23 @@
 //! What holds what.
 
-use super::super::model::{Class, Dump, Object, ObjectData, RootKind, Value};
-use super::{ClassId, Index, Node, Referents};
-use std::collections::{BTreeMap, BTreeSet};
+use super::super::model::{Class, Object, ObjectData, RootKind, Value};
+use super::index::{ClassId, Index, Node};
+use std::collections::BTreeSet;
+
+/// Whether weak, soft and phantom references are essential edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Referents {
+    /// They are, as in MAT.
+    Hold,
+    /// They are not, as in VisualVM.
+    Skip,
+}
 
 /// The classes below which references may be weak.
 const WEAK: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
-/// Targets of a node's edges, and whether they hold them.
+/// Targets of a node's edges, and whether the edges are essential.
 pub(super) fn edges(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Vec<(usize, bool)> {
     let of_class = match index.class_of(node) {
         Some(ClassId::Dumped(class)) => index.target(class),
@@ -52,7 +61,7 @@ fn of_an_object(index: &Index<'_>, object: &Object, referents: Referents) -> Vec
     }
 }
 
-/// What an instance refers to without holding it.
+/// The targets of an instance's weak edges.
 fn weakly(index: &Index<'_>, object: &Object, referents: Referents) -> Option<usize> {
     let ObjectData::Instance(class, values) = &object.data else { return None };
     let referent = values.get(skipped(index, *class, referents)?)?;
@@ -87,15 +96,6 @@ fn referent(index: &Index<'_>, class: u64) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// The thread objects of the dump, by the threads' numbers. `is_object` tells whether there is an object at an address.
-pub(super) fn threads(dump: &Dump, is_object: impl Fn(u64) -> bool) -> BTreeMap<u32, u64> {
-    let threads = dump.roots.iter().filter_map(|root| match root.kind {
-        RootKind::Thread(serial, _) if is_object(root.object) => Some((serial, root.object)),
-        _ => None,
-    });
-    threads.collect()
-}
-
 /// The thread that a root belongs to, if it belongs to one.
 pub(super) fn thread_of(kind: RootKind) -> Option<u32> {
     match kind {
@@ -107,7 +107,7 @@ pub(super) fn thread_of(kind: RootKind) -> Option<u32> {
     }
 }
 
-/// What the stack of a thread refers to is held by the thread.
+/// What the stack of a thread refers to has an essential edge from the thread.
 fn locals(index: &Index<'_>, object: &Object) -> Vec<usize> {
     let own: Vec<u32> =
         index.threads.iter().filter(|(_, address)| **address == object.address).map(|(&n, _)| n).collect();

@@ -1,7 +1,7 @@
 //! Shallow sizes, as MAT derives them from the layout of fields.
 
 use super::super::model::{Class, ObjectData, Type};
-use super::{Index, Node};
+use super::index::{Index, Node};
 
 /// Where an array's elements begin that are stored as wide as they can be with references of four bytes: two words of
 /// header and a length.

@@ -1,6 +1,7 @@
 //! Class rows: MAT's histogram, and what each class retains.
 
-use super::{ClassId, NodeTruth};
+use super::index::ClassId;
+use super::node::NodeTruth;
 use std::collections::BTreeMap;
 
 /// The reachable objects of one class.

@@ -1,8 +1,11 @@
 //! Threads and their stacks.
 
 use super::super::model::{Frame, RootKind, Value};
-use super::names::{in_java, modified_utf8, text};
-use super::{Index, NodeTruth, edges};
+use super::edges;
+use super::index::Index;
+use super::names::text;
+use super::node::NodeTruth;
+use super::spelling::{in_java, modified_utf8};
 
 /// A thread of the dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub struct ThreadTruth {
     pub frames: Vec<String>,
     /// How often its stack refers to objects of the dump.
     pub locals: u64,
-    /// What would go with it.
+    /// Retained size.
     pub retained: u64,
 }
 

@@ -1,0 +1,76 @@
+//! What every kind of block can do, and where a block is.
+
+use crate::answers::{Answers, Fact};
+use crate::sink::Sink;
+use crate::strings::Strings;
+use std::io::Write;
+
+/// Distance of every head that hangs from a shard: global object, registry, shard, head.
+pub const HEAD_DISTANCE: u64 = 4;
+
+/// Where a block was put, and what surrounds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Ordinal of the block's first node.
+    pub head: u64,
+    /// Index of the block's first string.
+    pub string: u64,
+    /// The shard's array, which holds the head.
+    pub shard: u64,
+    /// An object that all blocks of the shard share.
+    pub session: u64,
+    /// Key of all of the block's random choices.
+    pub key: u64,
+}
+
+impl Place {
+    /// The facts of a head that hangs from the shard.
+    pub(super) fn head_fact(&self, shallow: u64, retained: u64) -> Fact {
+        Fact { ordinal: self.head, shallow, retained, distance: Some(HEAD_DISTANCE), dominator: self.shard }
+    }
+}
+
+/// How much of each section something takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Nodes.
+    pub nodes: u64,
+    /// Edges.
+    pub edges: u64,
+    /// Strings.
+    pub strings: u64,
+    /// Locations.
+    pub locations: u64,
+}
+
+impl Size {
+    /// Adds another size.
+    pub fn add(&mut self, other: Size) {
+        self.nodes += other.nodes;
+        self.edges += other.edges;
+        self.strings += other.strings;
+        self.locations += other.locations;
+    }
+}
+
+/// What every kind of block can do.
+pub trait Structure {
+    /// The kind's name in the answers.
+    fn kind(&self) -> &'static str;
+    /// The size, by formula.
+    fn size(&self) -> Size;
+    /// Names the nodes and edges.
+    fn walk<S: Sink>(&self, at: &Place, out: &mut S);
+    /// Writes the strings, exactly [`Size::strings`] of them.
+    fn strings<W: Write>(&self, _at: &Place, _out: &mut Strings<W>) {}
+    /// Adds the right answers.
+    fn facts(&self, at: &Place, out: &mut Answers);
+    /// Whether the shard holds the head; a document hangs elsewhere.
+    fn in_shard(&self) -> bool {
+        true
+    }
+    /// Bytes of string content that are too unusual for an estimate of the file's size.
+    fn giant_bytes(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,211 @@
+//! Many inputs, one after the other: each becomes a run, and what fails does not stop the others.
+
+use crate::complaint::{Complaint, Done, Exit};
+use crate::engine::making;
+use crate::engine::request::{Outcome, Request};
+use crate::engine::workplace::SCRATCH;
+use crate::inputs::Unusable;
+use crate::print::progress::Mode;
+use crate::print::{self, summary};
+use heaplake_input::source::Input;
+use heaplake_kit::StageError;
+use heaplake_report as reports;
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::run::Run;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Inputs, each of which becomes a run.
+pub struct Batch<'a> {
+    /// The inputs, and what is none.
+    pub inputs: Vec<Result<Input, Unusable>>,
+    /// The lake.
+    pub lake: &'a Path,
+    /// Whether the user named the run.
+    pub named: bool,
+    /// What is told of runs besides their tables.
+    pub told: Told<'a>,
+}
+
+/// What is told of runs besides their tables.
+pub struct Told<'a> {
+    /// Whether each gets a page.
+    pub report: bool,
+    /// Where the findings of all of them go.
+    pub findings: Option<&'a Path>,
+    /// Whether nothing but errors is printed.
+    pub quiet: bool,
+    /// Whether the outcome is printed as JSON.
+    pub json: bool,
+}
+
+impl Batch<'_> {
+    /// Makes the runs; the exit code.
+    ///
+    /// # Errors
+    /// A [`Complaint`] where none can be made.
+    pub fn run(self, request: impl Fn(Input) -> Request) -> Done {
+        if self.named && self.inputs.len() > 1 {
+            let cause = format!("--snapshot names one snapshot, but {} inputs are given", self.inputs.len());
+            return Err(Complaint::usage(cause, "leave --snapshot out"));
+        }
+        prepare(self.lake).map_err(Complaint::of_usage)?;
+        let Told { report, findings, quiet, json } = self.told;
+        let found = RefCell::new(Vec::new());
+        let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
+            let outcome = making::make(request, mode, cancel)?;
+            // An existing run may have its page.
+            let page = outcome.place.join(reports::FILE);
+            if report && !(outcome.unchanged && page.exists()) {
+                reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+            }
+            found.borrow_mut().push(Found::new(request.input.name(), &outcome));
+            Ok(outcome)
+        };
+        let requests = self.inputs.into_iter().map(|input| match input {
+            Err((name, why)) => {
+                let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
+                Requested { name, request: Err(complaint) }
+            }
+            Ok(input) => Requested { name: input.name(), request: Ok(request(input)) },
+        });
+        let code = work_through(requests, make, quiet, json)?;
+        Ok(findings.map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
+    }
+}
+
+/// What an input is called, and what to do with it.
+pub struct Requested {
+    /// Its name.
+    pub name: String,
+    /// What to do, or why nothing can be done.
+    pub request: Result<Request, Complaint>,
+}
+
+/// Does what is requested, one after the other; the exit code.
+///
+/// # Errors
+/// None: what fails is told, and the others go on.
+pub fn work_through(
+    requests: impl Iterator<Item = Requested>,
+    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint>,
+    quiet: bool,
+    json: bool,
+) -> Done {
+    let mode = Mode::choose(quiet);
+    log();
+    let cancel = stopped_by_signals();
+    let mut code = 0;
+    let mut reports = Vec::new();
+    for Requested { name, request } in requests {
+        match request.and_then(|request| make(&request, mode, &cancel)) {
+            Ok(outcome) => {
+                if !quiet && !json {
+                    present(&name, &outcome);
+                }
+                reports.push(Report::done(name, outcome));
+            }
+            Err(complaint) => {
+                let complaint = complaint.about(&name);
+                code = code.max(complaint.tell());
+                let exit = complaint.exit;
+                reports.push(Report::Failed { input: name, error: complaint.cause, advice: complaint.advice });
+                if exit == Exit::Interrupted {
+                    break;
+                }
+            }
+        }
+    }
+    if json {
+        print::json(&reports)?;
+    }
+    Ok(code)
+}
+
+/// Writes lines about stages to standard error.
+fn log() {
+    let subscriber =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
+    // A second subscriber in one process (tests) changes nothing.
+    let _ = subscriber.with_ansi(false).try_init();
+}
+
+/// Is set when the user wants to stop.
+fn stopped_by_signals() -> Arc<AtomicBool> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&cancel);
+    // Without a handler an interrupt ends the process at once, which is only less tidy.
+    let _ = ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed));
+    cancel
+}
+
+/// Checks that the lake can be written to, making it where there is none.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn prepare(lake: &Path) -> Result<(), StageError> {
+    fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
+    let probe = tempfile::Builder::new().prefix(&format!("{SCRATCH}-probe-")).tempfile_in(lake);
+    let probe = probe.map_err(|error| StageError::io(lake, "write into", error))?;
+    probe.close().map_err(|error| StageError::io(lake, "remove a file from", error))
+}
+
+/// What became of one input, for machines.
+#[derive(Serialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+enum Report {
+    /// The run is new in the lake.
+    Committed { input: String, path: PathBuf, run: Box<Run> },
+    /// The run was there already.
+    Unchanged { input: String, path: PathBuf, run: Box<Run> },
+    /// There is no run.
+    Failed { input: String, error: String, advice: String },
+}
+
+impl Report {
+    fn done(input: String, outcome: Outcome) -> Self {
+        let (path, run) = (outcome.place, Box::new(outcome.run));
+        if outcome.unchanged { Self::Unchanged { input, path, run } } else { Self::Committed { input, path, run } }
+    }
+}
+
+fn present(input: &str, outcome: &Outcome) {
+    let place = outcome.place.display();
+    let text = if outcome.unchanged {
+        format!("{input}: in the lake already, nothing to do ({place}); --force replaces it\n")
+    } else {
+        summary::text(&outcome.run, &outcome.place)
+    };
+    print::text(&text);
+}
+
+/// The findings of a run, for machines.
+#[derive(Serialize)]
+struct Found {
+    input: String,
+    path: PathBuf,
+    snapshot: String,
+    release: String,
+    findings: Vec<Finding>,
+}
+
+impl Found {
+    fn new(input: String, outcome: &Outcome) -> Self {
+        let run = &outcome.run;
+        let (snapshot, release) = (run.snapshot.clone(), run.release.clone());
+        Self { input, path: outcome.place.clone(), snapshot, release, findings: run.summary.findings.clone() }
+    }
+}
+
+/// Writes the findings of all runs; the exit code.
+fn write_findings(path: &Path, found: &[Found]) -> u8 {
+    let text = serde_json::to_vec_pretty(found).map_err(std::io::Error::from);
+    match text.and_then(|text| fs::write(path, text)) {
+        Ok(()) => 0,
+        Err(error) => Complaint::from(StageError::io(path, "write", error)).tell(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Arguments that several verbs have.
+
+use crate::memory::{Size, default_budget};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
+use std::path::PathBuf;
+
+/// What a run may take.
+#[derive(Args, Clone, Debug)]
+pub struct Resources {
+    /// Memory that the run may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Folder for intermediate columns [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+}
+
+impl Resources {
+    /// Bytes as told, or as many as the machine offers.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        budget(self.memory)
+    }
+
+    /// Threads as told, or one per core.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+/// Bytes as told, or as many as the machine offers.
+#[must_use]
+pub fn budget(told: Option<Size>) -> u64 {
+    told.map_or_else(default_budget, |size| size.0)
+}
+
+/// Which tables are written.
+#[derive(Args, Clone, Debug)]
+pub struct Chosen {
+    /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
+    /// findings, owners, threads, snapshot [default: all but edges]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    tables: Vec<TableName>,
+    /// Write the table of edges too
+    #[arg(long)]
+    edges: bool,
+}
+
+impl Chosen {
+    /// As one choice.
+    #[must_use]
+    pub fn all(&self) -> Tables {
+        let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
+        if self.edges { tables.with(TableName::Edges) } else { tables }
+    }
+}
+
+/// Which classes are big.
+#[derive(Args, Clone, Debug)]
+pub struct Big {
+    /// Retained size from which on a class is big [default: 1% of the heap, at least 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    min_retained: Option<Size>,
+    /// Number of instances from which on a class is big [default: 1% of all, at least 1000]
+    #[arg(long, value_name = "N")]
+    min_count: Option<u64>,
+    /// Only classes with such a name are big; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    classes: Vec<String>,
+}
+
+impl Big {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> BigClasses {
+        let min_retained = self.min_retained.as_ref().map(|size| size.0);
+        BigClasses { min_retained, min_count: self.min_count, classes: self.classes.clone() }
+    }
+}
+
+/// How far to look for duplicate instances.
+#[derive(Args, Clone, Debug)]
+pub struct DuplicateOptions {
+    /// Look for duplicate instances: not at all, those without references, or all
+    #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicate_mode())]
+    pub duplicates: Duplicates,
+    /// Look for all duplicates of these classes in any case; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides; what is left over counts as possible
+    /// duplicates [default: 4 per node, at least 10 million]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+}
+
+impl DuplicateOptions {
+    /// As options of a run.
+    #[must_use]
+    pub fn options(&self) -> AnalysisOptions {
+        AnalysisOptions {
+            duplicates: self.duplicates,
+            duplicates_of: self.duplicates_of.clone(),
+            duplicate_work: self.duplicate_work,
+            ..AnalysisOptions::default()
+        }
+    }
+}
+
+/// Takes a name that becomes part of a folder's name.
+///
+/// # Errors
+/// What a name looks like.
+pub fn name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.starts_with('.') || text.len() > 200 {
+        return Err("a name has 1 to 200 bytes and does not begin with a dot".to_owned());
+    }
+    match text.chars().find(|c| matches!(c, '/' | '\\' | '=') || c.is_control()) {
+        Some(bad) => Err(format!("a name cannot hold {bad:?}, for it becomes part of a folder's name")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn table() -> impl TypedValueParser<Value = TableName> {
+    PossibleValuesParser::new(TableName::ALL.map(TableName::name))
+        .map(|name| TableName::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TableName::Snapshot))
+}
+
+/// Takes a mode of looking for duplicates.
+pub fn duplicate_mode() -> impl TypedValueParser<Value = Duplicates> {
+    let modes = [Duplicates::None, Duplicates::Trivial, Duplicates::All];
+    PossibleValuesParser::new(modes.map(Duplicates::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}
+
+/// Takes a glob pattern.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn pattern(text: &str) -> Result<String, String> {
+    glob::Pattern::new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Takes a label.
+///
+/// # Errors
+/// What a label looks like.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label has the form KEY=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_inside_the_lake() {
+        for bad in ["", ".", "..", "a/b", "a=b", "a\\b", "a\nb"] {
+            assert!(name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(name("2.4.1-rc 1"), Ok("2.4.1-rc 1".to_owned()));
+    }
+}

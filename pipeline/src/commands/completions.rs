@@ -1,0 +1,23 @@
+//! `heaplake completions`: a completion script for a shell.
+
+use crate::complaint::Done;
+use crate::print;
+use clap::{Args, Command};
+
+/// Arguments of `completions`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake completions bash > ~/.local/share/bash-completion/completions/heaplake")]
+pub struct Arguments {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// None.
+pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut cli, "heaplake", &mut text);
+    Ok(print::bytes(&text))
+}

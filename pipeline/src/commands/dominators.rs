@@ -1,0 +1,39 @@
+//! `heaplake dominators`: what an object alone keeps alive.
+
+use crate::complaint::Done;
+use crate::print;
+use clap::Args;
+use heaplake_query::tree::{self, Branch};
+use heaplake_query::{Asked, Subject};
+use std::path::PathBuf;
+
+/// Arguments of `dominators`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake dominators lake/release=none/snapshot=Heap-1f0c9a77 @70125 --depth 4")]
+pub struct Arguments {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id [default: the root]
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Option<Subject>,
+    /// Levels of the tree
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub depth: u8,
+    /// Children of each object that are shown
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub children: u8,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the answer.
+///
+/// # Errors
+/// A [`Complaint`](crate::complaint::Complaint) where there is none.
+pub fn run(arguments: &Arguments) -> Done {
+    let (depth, children) = (usize::from(arguments.depth), usize::from(arguments.children));
+    let answer = tree::ask(&Asked::open(&arguments.run)?, arguments.subject, depth, children)?;
+    print::answer(&answer, arguments.json, Branch::text)
+}

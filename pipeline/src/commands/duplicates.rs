@@ -1,0 +1,163 @@
+//! `heaplake duplicates`: the same run again, with other options for duplicates.
+//!
+//! Nodes and classes say of duplicates, too, so their tables are written anew with the others, and the run is replaced in
+//! one step. For that its input is read again.
+
+use super::batch::{Requested, prepare, work_through};
+use super::choices::{Resources, duplicate_mode, pattern};
+use crate::complaint::{Complaint, Done};
+use crate::engine::making;
+use crate::engine::request::Request;
+use crate::print::progress::Mode;
+use clap::Args;
+use heaplake_input::source::{self, Input};
+use heaplake_lake::commit;
+use heaplake_report as reports;
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
+use heaplake_schemas::run::Run;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+const DUPLICATES_EXAMPLES: &str = "\
+Examples:
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77 --duplicates-of 'java.util.*Map'
+  heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
+  heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
+
+Of a run, the snapshot that it was made from is read again, so it must be there and unchanged. The new run takes the
+place of the old one in one step.";
+
+/// Arguments of `duplicates`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DUPLICATES_EXAMPLES)]
+pub struct Arguments {
+    /// Folders of runs, or snapshots, which need --out
+    #[arg(required = true, value_name = "RUN|FILE")]
+    pub targets: Vec<PathBuf>,
+    /// The lake for snapshots that are named
+    #[arg(long, value_name = "LAKE")]
+    pub out: Option<PathBuf>,
+    /// The snapshot that the run was made from, where it lies elsewhere now; for a single run
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Look for duplicate instances: those without references, or all [default: all, or with --duplicates-of as the run]
+    #[arg(long, value_name = "MODE", value_parser = duplicate_mode())]
+    pub duplicates: Option<Duplicates>,
+    /// Look for all duplicates of these classes only; a glob pattern, may be given again
+    #[arg(long, value_name = "CLASS", value_parser = pattern)]
+    pub duplicates_of: Vec<String>,
+    /// Pairs of references that may be compared where nothing quicker decides [default: as in analyze]
+    #[arg(long, value_name = "N")]
+    pub duplicate_work: Option<u64>,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Makes the runs again.
+///
+/// # Errors
+/// A [`Complaint`] where the command cannot be carried out; what fails of single runs is told.
+pub fn run(arguments: &Arguments) -> Done {
+    if arguments.input.is_some() && arguments.targets.len() > 1 {
+        let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
+        return Err(Complaint::usage(cause, "leave --input out"));
+    }
+    let requests = arguments
+        .targets
+        .iter()
+        .map(|target| Requested { name: target.display().to_string(), request: request(arguments, target) });
+    // A run is replaced as a whole, so those that have a page get a new one.
+    let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
+    let with_pages: Vec<PathBuf> =
+        arguments.targets.iter().filter(has_page).filter_map(|run| run.canonicalize().ok()).collect();
+    let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
+        let outcome = making::make(request, mode, cancel)?;
+        if outcome.place.canonicalize().is_ok_and(|place| with_pages.contains(&place)) {
+            let page = outcome.place.join(reports::FILE);
+            reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+        }
+        Ok(outcome)
+    };
+    work_through(requests, make, arguments.quiet, arguments.json)
+}
+
+/// What to do with a run or a snapshot.
+fn request(arguments: &Arguments, target: &Path) -> Result<Request, Complaint> {
+    if let Some(run) = commit::read(target)? {
+        return of_run(arguments, target, run);
+    }
+    let refused =
+        |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
+    if !target.is_file() {
+        return refused("no run, and no snapshot", "name a folder LAKE/release=…/snapshot=…, or a file");
+    }
+    let Some(lake) = &arguments.out else {
+        return refused("a snapshot needs a lake", "give --out LAKE");
+    };
+    prepare(lake)?;
+    let options = chosen(arguments, AnalysisOptions::default());
+    let input = Input::File(target.to_owned());
+    Ok(filled(arguments, (input, lake.clone(), "none".to_owned(), None), options))
+}
+
+fn of_run(arguments: &Arguments, target: &Path, run: Run) -> Result<Request, Complaint> {
+    let refused =
+        |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
+    let Some(lake) = target.canonicalize().ok().and_then(|place| Some(place.parent()?.parent()?.to_owned())) else {
+        return refused("not inside a lake".to_owned(), "name a folder LAKE/release=…/snapshot=…");
+    };
+    let Options::Analysis(before) = run.options else {
+        return refused("the replay of a trace".to_owned(), "name the analysis of a snapshot");
+    };
+    let path = arguments.input.clone().unwrap_or_else(|| PathBuf::from(&run.source));
+    let shown = path.display();
+    if !path.is_file() {
+        let advice = "name the snapshot that the run was made from with --input";
+        return refused(format!("its input is gone: {shown}"), advice);
+    }
+    let input = Input::File(path.clone());
+    let hash = source::identify(&input)?.hash;
+    if hash != run.input_hash {
+        let problem = format!("{shown} is not what it was made from: its hash is {hash}, not {}", run.input_hash);
+        return refused(problem, "name the snapshot that the run was made from with --input");
+    }
+    Ok(filled(arguments, (input, lake, run.release, Some(run.snapshot)), chosen(arguments, before)))
+}
+
+/// The options of the run, and those that are given.
+fn chosen(arguments: &Arguments, before: AnalysisOptions) -> AnalysisOptions {
+    let whole = if arguments.duplicates_of.is_empty() { Duplicates::All } else { before.duplicates };
+    AnalysisOptions {
+        duplicates: arguments.duplicates.unwrap_or(whole),
+        duplicates_of: arguments.duplicates_of.clone(),
+        duplicate_work: arguments.duplicate_work,
+        ..before
+    }
+}
+
+/// Input, lake, release and name, with what is given for all.
+fn filled(
+    arguments: &Arguments,
+    (input, lake, release, snapshot): (Input, PathBuf, String, Option<String>),
+    options: AnalysisOptions,
+) -> Request {
+    Request {
+        input,
+        lake,
+        release,
+        snapshot,
+        options: Options::Analysis(options),
+        memory: arguments.resources.memory(),
+        threads: arguments.resources.threads(),
+        scratch: arguments.resources.scratch.clone(),
+        force: true,
+    }
+}

@@ -1,0 +1,35 @@
+//! `heaplake man`: the manual page.
+
+use crate::complaint::{Complaint, Done};
+use crate::print;
+use clap::{Args, Command};
+
+/// Arguments of `man`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:\n  heaplake man | man -l -\n  heaplake man analyze > heaplake-analyze.1")]
+pub struct Arguments {
+    /// The command
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+/// Prints the page.
+///
+/// # Errors
+/// A [`Complaint`] where there is no such command.
+pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
+    // Gives the commands their full names.
+    cli.build();
+    let page = match arguments.command.as_deref() {
+        None => Some(&cli),
+        Some(name) => cli.find_subcommand(name),
+    };
+    let Some(page) = page else {
+        let cause = format!("there is no command {:?}", arguments.command.as_deref().unwrap_or_default());
+        return Err(Complaint::usage(cause, "heaplake --help lists the commands"));
+    };
+    let mut text = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = clap_mangen::Man::new(page.clone()).render(&mut text);
+    Ok(print::bytes(&text))
+}

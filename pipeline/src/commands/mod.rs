@@ -1,0 +1,88 @@
+//! The command line: one file a verb, with its arguments and what it does.
+
+pub mod analyze;
+mod batch;
+mod choices;
+pub mod completions;
+pub mod dominators;
+pub mod duplicates;
+pub mod man;
+pub mod plan;
+pub mod replay;
+pub mod report;
+pub mod show;
+pub mod top;
+pub mod track;
+pub mod why;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
+#[derive(Debug, Parser)]
+#[command(name = "heaplake", version, about, long_about = None, arg_required_else_help = true)]
+#[command(after_help = "Example:\n  heaplake analyze Heap.heapsnapshot --out lake\n\nMore: heaplake analyze --help")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What heaplake can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Analyse snapshots and add each to a lake as one run
+    Analyze(Box<analyze::Arguments>),
+    /// Look for duplicate instances in runs that are in a lake already, or in snapshots
+    Duplicates(Box<duplicates::Arguments>),
+    /// Replay traces of allocations and collections and add each to a lake as one run
+    Replay(Box<replay::Arguments>),
+    /// Say which object was at an address at some moment of a replayed trace, and what became of it
+    Track(track::Arguments),
+    /// Print what an analysis would take, stage by stage, without running it
+    Plan(plan::Arguments),
+    /// Print the summary of a run again
+    Show(show::Arguments),
+    /// Make the HTML page of a run: one file that opens offline
+    Report(report::Arguments),
+    /// Print what holds an object: a shortest path from a root, and its dominators
+    Why(why::Arguments),
+    /// Print the objects that retain most
+    Top(top::Arguments),
+    /// Print what an object alone keeps alive, as a tree
+    Dominators(dominators::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+    /// Print the manual page, of heaplake or of one of its commands
+    Man(man::Arguments),
+}
+
+/// Does what the command line asks for; the exit code of the process.
+#[must_use]
+pub fn run(cli: Cli) -> ExitCode {
+    let done = match cli.command {
+        Command::Analyze(arguments) => analyze::run(&arguments),
+        Command::Duplicates(arguments) => duplicates::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Track(arguments) => track::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
+        Command::Dominators(arguments) => dominators::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
+        Command::Man(arguments) => man::run(&arguments, Cli::command()),
+    };
+    ExitCode::from(done.unwrap_or_else(|complaint| complaint.tell()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,157 @@
+//! `heaplake replay`: traces of allocations and collections into the lake.
+
+use super::batch::{Batch, Told};
+use super::choices::{Resources, label, name};
+use crate::complaint::Done;
+use crate::engine::request::Request;
+use crate::inputs::{self, Wanted};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_input::source::Input;
+use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, TraceTable};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heaplake replay app.nettrace --out lake
+  heaplake replay app.nettrace.zst --out lake --sample-interval 1
+  heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
+
+Formats: .nettrace of .NET, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's own profiler
+log; the content tells which.
+Exit codes: as those of analyze.";
+
+/// Arguments of `replay`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub struct Arguments {
+    /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
+    #[arg(required = true, value_name = "TRACE")]
+    pub inputs: Vec<String>,
+    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Release that the traces belong to
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
+    pub release: String,
+    /// Name of the run, for a single trace [default: the file's name and a hash of its content]
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub snapshot: Option<String>,
+    /// A label for the run; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+    /// Take size and stack of every Nth object of a type or so; 1 takes all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    pub sample_interval: u32,
+    /// What is recorded of objects: their creation only, or their collection too
+    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
+    pub sample_mode: SampleMode,
+    /// Seed of sampling: another one takes other objects
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub seed: u64,
+    /// The tables
+    #[command(flatten)]
+    pub tables: Chosen,
+    /// Write allocations as a profile for pprof too (allocations.pb.gz)
+    #[arg(long)]
+    pub pprof: bool,
+    /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
+    #[arg(long)]
+    pub collapsed: bool,
+    /// Make a page for the browser too (report.html inside the run)
+    #[arg(long)]
+    pub report: bool,
+    /// Write the findings of all runs to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+    /// Replace runs that are in the lake already
+    #[arg(long)]
+    pub force: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which tables are written.
+#[derive(Args, Clone, Debug)]
+pub struct Chosen {
+    /// Tables to write, of those for which the trace tells enough: allocation_types, allocation_functions,
+    /// allocation_callers, allocation_callees, object_lifetimes, lifetime_sites, collections, findings, object_tracks,
+    /// moved_ranges, walk_objects [default: all but the last three]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    tables: Vec<TraceTable>,
+    /// Write each object's way from its allocation to its death too (object_tracks, moved_ranges, and
+    /// walk_objects, which joins walks of the heap by object)
+    #[arg(long)]
+    tracks: bool,
+}
+
+impl Chosen {
+    /// As one choice.
+    #[must_use]
+    pub fn all(&self) -> BTreeSet<TraceTable> {
+        let tables = if self.tables.is_empty() { TraceTable::most() } else { self.tables.iter().copied().collect() };
+        let tracks: &[TraceTable] = if self.tracks { &TraceTable::TRACKS } else { &[] };
+        tables.into_iter().chain(tracks.iter().copied()).collect()
+    }
+}
+
+/// Replays the traces.
+///
+/// # Errors
+/// A [`Complaint`](crate::complaint::Complaint) where the command cannot be carried out; what fails of single traces is told.
+pub fn run(arguments: &Arguments) -> Done {
+    let batch = Batch {
+        inputs: inputs::resolve(&arguments.inputs, Wanted::Traces),
+        lake: &arguments.out,
+        named: arguments.snapshot.is_some(),
+        told: Told {
+            report: arguments.report,
+            findings: arguments.findings_json.as_deref(),
+            quiet: arguments.quiet,
+            json: arguments.json,
+        },
+    };
+    batch.run(|input| request(arguments, input))
+}
+
+fn request(arguments: &Arguments, input: Input) -> Request {
+    let recording = Recording {
+        sample_interval: arguments.sample_interval,
+        sample_mode: arguments.sample_mode,
+        seed: arguments.seed,
+        tables: arguments.tables.all(),
+        pprof: arguments.pprof,
+        collapsed: arguments.collapsed,
+    };
+    let labels = arguments.labels.iter().cloned().collect();
+    Request {
+        input,
+        lake: arguments.out.clone(),
+        release: arguments.release.clone(),
+        snapshot: arguments.snapshot.clone(),
+        options: Options::Replay(ReplayOptions { labels, recording }),
+        memory: arguments.resources.memory(),
+        threads: arguments.resources.threads(),
+        scratch: arguments.resources.scratch.clone(),
+        force: arguments.force,
+    }
+}
+
+fn table() -> impl TypedValueParser<Value = TraceTable> {
+    PossibleValuesParser::new(TraceTable::ALL.map(TraceTable::name))
+        .map(|name| TraceTable::ALL.into_iter().find(|table| table.name() == name).unwrap_or(TraceTable::Findings))
+}
+
+fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
+    let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
+    PossibleValuesParser::new(modes.map(SampleMode::name))
+        .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}

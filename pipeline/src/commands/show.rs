@@ -1,0 +1,38 @@
+//! `heaplake show`: the summary of a run again.
+
+use crate::complaint::{Complaint, Done};
+use crate::print::{self, summary};
+use clap::Args;
+use heaplake_lake::commit;
+use heaplake_query::QueryError;
+use heaplake_schemas::run::Run;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `show`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake show lake/release=none/snapshot=Heap-1f0c9a77")]
+pub struct Arguments {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the summary.
+///
+/// # Errors
+/// A [`Complaint`] where there is no run.
+pub fn run(arguments: &Arguments) -> Done {
+    let run = read(&arguments.run)?;
+    if arguments.json { print::json(&run) } else { Ok(print::text(&summary::text(&run, &arguments.run))) }
+}
+
+/// Reads what a run is.
+///
+/// # Errors
+/// A [`Complaint`] where there is no run.
+pub fn read(folder: &Path) -> Result<Run, Complaint> {
+    commit::read(folder)?.ok_or_else(|| Complaint::from(QueryError::no_run(folder)))
+}

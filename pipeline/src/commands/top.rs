@@ -1,0 +1,37 @@
+//! `heaplake top`: the objects that retain most.
+
+use super::choices::pattern;
+use crate::complaint::Done;
+use crate::print;
+use clap::Args;
+use heaplake_query::Asked;
+use heaplake_query::top::{self, Top};
+use std::path::PathBuf;
+
+/// Arguments of `top`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  heaplake top lake/release=none/snapshot=Heap-1f0c9a77 --class 'Session*'")]
+pub struct Arguments {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Only objects of classes with such a name; a glob pattern, may be given again
+    #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
+    pub classes: Vec<String>,
+    /// How many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub count: u16,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the answer.
+///
+/// # Errors
+/// A [`Complaint`](crate::complaint::Complaint) where there is none.
+pub fn run(arguments: &Arguments) -> Done {
+    let patterns: Vec<_> = arguments.classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
+    let answer = top::ask(&Asked::open(&arguments.run)?, &patterns, usize::from(arguments.count))?;
+    print::answer(&answer, arguments.json, Top::text)
+}

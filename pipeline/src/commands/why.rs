@@ -1,0 +1,34 @@
+//! `heaplake why`: what holds an object.
+
+use crate::complaint::Done;
+use crate::print;
+use clap::Args;
+use heaplake_query::why::{self, Why};
+use heaplake_query::{Asked, Subject};
+use std::path::PathBuf;
+
+/// Arguments of `why`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "A shortest path needs a run with the table of edges (analyze --edges).\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
+)]
+pub struct Arguments {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The object: its number in the table of nodes, or @ and its id
+    #[arg(value_name = "NODE|@ID")]
+    pub subject: Subject,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the answer.
+///
+/// # Errors
+/// A [`Complaint`](crate::complaint::Complaint) where there is none.
+pub fn run(arguments: &Arguments) -> Done {
+    let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject)?;
+    print::answer(&answer, arguments.json, Why::text)
+}

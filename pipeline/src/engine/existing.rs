@@ -1,0 +1,137 @@
+//! Whether the lake has a run already.
+//!
+//! Only a run on a file of the same size, of the same stem or name, makes it worth while to read the input for its hash.
+
+use super::request::{Outcome, Request};
+use crate::complaint::Complaint;
+use crate::inputs;
+use heaplake_input::source::{self, Input};
+use heaplake_lake::commit;
+use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::options::{AnalysisOptions, Options};
+use heaplake_schemas::run::Run;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The run that this input has in the lake already, if it was made with the same options.
+///
+/// # Errors
+/// [`Complaint`] where a run has the name, and differs.
+pub fn find(request: &Request) -> Result<Option<Outcome>, Complaint> {
+    let Input::File(path) = &request.input else { return Ok(None) };
+    let Ok(bytes) = fs::metadata(path).map(|file| file.len()) else { return Ok(None) };
+    let candidates = match &request.snapshot {
+        Some(name) => vec![commit::place(&request.lake, &request.release, name)],
+        None => named_alike(request),
+    };
+    let mut hash = None;
+    for place in candidates {
+        let Some(run) = commit::read(&place)? else { continue };
+        // A trace can be replayed, and each of its walks of the heap be analysed: these are runs beside each other.
+        if request.snapshot.is_none() && !of_one_kind(&run.options, &request.options) {
+            continue;
+        }
+        if run.input_bytes != bytes {
+            if request.snapshot.is_some() {
+                return Err(taken(&place, "its input"));
+            }
+            continue;
+        }
+        let hash = match &hash {
+            Some(hash) => hash,
+            None => hash.insert(source::identify(&request.input)?.hash),
+        };
+        if run.input_hash == *hash {
+            return same(request, place, run).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The run in the place that this one would take, now that the input is known.
+///
+/// # Errors
+/// [`Complaint`] where it differs.
+pub fn at(place: &Path, request: &Request, input_hash: &str) -> Result<Option<Outcome>, Complaint> {
+    match commit::read(place)? {
+        None => Ok(None),
+        Some(run) if run.input_hash == input_hash => same(request, place.to_owned(), run).map(Some),
+        Some(_) => Err(taken(place, "its input")),
+    }
+}
+
+/// Whether both are replays, or analyses of one walk.
+fn of_one_kind(one: &Options, other: &Options) -> bool {
+    match (one, other) {
+        (Options::Analysis(one), Options::Analysis(other)) => one.walk == other.walk,
+        (Options::Replay(_), Options::Replay(_)) => true,
+        _ => false,
+    }
+}
+
+/// Runs of the release whose default name begins as this input's would.
+fn named_alike(request: &Request) -> Vec<PathBuf> {
+    let prefix = format!("snapshot={}-", inputs::stem(&request.input));
+    let folder = request.lake.join(format!("release={}", request.release));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut places: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|entry| entry.path())
+        .collect();
+    places.sort();
+    places
+}
+
+fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Complaint> {
+    match difference(&run, &request.options) {
+        None => Ok(Outcome { place, run, unchanged: true }),
+        Some(difference) => Err(taken(&place, &difference)),
+    }
+}
+
+fn taken(place: &Path, difference: &str) -> Complaint {
+    let cause = format!("{}: a run stands here that differs in {difference}", place.display());
+    Complaint::failed(cause, "give --force to replace it, or another --snapshot name")
+}
+
+/// What a run differs in from what these options would give.
+fn difference(run: &Run, options: &Options) -> Option<String> {
+    if run.schema_version != SCHEMA_VERSION {
+        return Some(format!("its schema version ({})", run.schema_version));
+    }
+    let differs = match (&run.options, options) {
+        (Options::Analysis(old), Options::Analysis(new)) => analyses_differ(old, new, run.summary.partial.is_some()),
+        (Options::Replay(old), Options::Replay(new)) => {
+            (old.recording != new.recording).then(|| "the options of replay".to_owned())
+        }
+        _ => Some("the options of replay".to_owned()),
+    };
+    differs.or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
+}
+
+/// The first option in which two analyses differ. Salvage matters only where the input is damaged.
+fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) -> Option<String> {
+    let walk = || old.walk.map_or("last".to_owned(), |walk| walk.to_string());
+    let work = || old.duplicate_work.map_or("default".to_owned(), |work| work.to_string());
+    if old.tables != new.tables {
+        Some(format!("--tables ({})", old.tables))
+    } else if old.referents != new.referents {
+        Some(format!("--referents ({})", old.referents.name()))
+    } else if old.duplicates != new.duplicates {
+        Some(format!("--duplicates ({})", old.duplicates.name()))
+    } else if old.duplicates_of != new.duplicates_of {
+        Some(format!("--duplicates-of ({})", old.duplicates_of.join(", ")))
+    } else if old.duplicate_work != new.duplicate_work {
+        Some(format!("--duplicate-work ({})", work()))
+    } else if old.salvage != new.salvage && damaged {
+        Some(format!("--salvage ({})", if old.salvage { "with" } else { "without" }))
+    } else if old.walk != new.walk {
+        Some(format!("--walk ({})", walk()))
+    } else if old.big != new.big {
+        Some(format!("big classes ({})", old.big))
+    } else if old.owners != new.owners {
+        Some("--owners".to_owned())
+    } else {
+        None
+    }
+}

@@ -1,0 +1,203 @@
+//! The stages of one run and what each waits for, derived from what they declare.
+//!
+//! Stages are listed in an order in which one thread could run them. A stage that reads a file waits for the stages before
+//! it in the list that write or change the file; where there are none before it, for all that do. A stage that changes a
+//! file waits for those before it that read it. So two stages that touch no common file may run side by side, and the
+//! place of a stage in the list matters only for files that several stages change.
+
+use super::registry::Entry;
+use heaplake_kit::Setting;
+use heaplake_kit::Stage;
+use heaplake_kit::access::{Access, Size};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A file of scratch as a step uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, with the folder that it lies in.
+    pub name: String,
+    /// What it takes.
+    pub size: Size,
+    /// Whether the step can do without it, or writes it only where the input has such.
+    pub optional: bool,
+}
+
+/// A stage in a run.
+pub struct Step {
+    /// Name of the stage, with the folder that it works in.
+    pub name: String,
+    /// The stage.
+    pub stage: &'static Stage,
+    /// The folder inside scratch, where it is not scratch itself.
+    pub folder: Option<&'static str>,
+    /// The file of the table that it writes, if it does.
+    pub table: Option<&'static str>,
+    /// Whether it writes a part of the run itself: a table, or the summary. These are written anew by every attempt.
+    pub is_output: bool,
+    /// What it reads.
+    pub reads: Vec<File>,
+    /// What it writes.
+    pub writes: Vec<File>,
+    /// What it changes of others: adds to, replaces or writes anew.
+    pub changes: Vec<File>,
+    /// Steps that must be done before, by their positions.
+    pub after: BTreeSet<usize>,
+}
+
+impl Step {
+    fn new(entry: &Entry, setting: &Setting<'_>) -> Self {
+        let files = |accesses: &[Access]| -> Vec<File> {
+            let files = accesses.iter().flat_map(|access| {
+                let optional = access.is_optional();
+                access.files(setting).map(move |file| (file, optional))
+            });
+            files
+                .map(|(file, optional)| File { name: file.path_name(entry.folder), size: file.size, optional })
+                .collect()
+        };
+        let stage = entry.stage;
+        Self {
+            name: entry.folder.map_or_else(|| stage.name.to_owned(), |folder| format!("{folder}/{}", stage.name)),
+            stage,
+            folder: entry.folder,
+            table: entry.table,
+            is_output: entry.is_output,
+            reads: files(stage.reads),
+            writes: files(stage.writes),
+            changes: [stage.appends, stage.updates, stage.rewrites].into_iter().flat_map(files).collect(),
+            after: BTreeSet::new(),
+        }
+    }
+
+    /// Names of all files that it uses.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.reads.iter().chain(&self.writes).chain(&self.changes)
+    }
+
+    /// Whether it writes or changes a file.
+    fn modifies(&self, name: &str) -> bool {
+        self.writes.iter().chain(&self.changes).any(|file| file.name == name)
+    }
+}
+
+/// The steps of a run, each after those that it waits for: in this order one thread runs them.
+pub struct Graph {
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+impl Graph {
+    /// Of those of the listed stages that such a run has.
+    #[must_use]
+    pub fn new(entries: &[Entry], setting: &Setting<'_>) -> Self {
+        let wanted = entries.iter().filter(|entry| (entry.when)(setting) && (entry.stage.when)(setting));
+        let mut steps: Vec<Step> = wanted.map(|entry| Step::new(entry, setting)).collect();
+        leave_out_starved(&mut steps);
+        let after = order(&steps);
+        for (step, after) in steps.iter_mut().zip(after) {
+            step.after = after;
+        }
+        Self { steps: sorted(steps) }
+    }
+
+    /// Whether the step that writes a file may leave it out, because the input has no such thing.
+    #[must_use]
+    pub fn may_lack(&self, name: &str) -> bool {
+        self.steps.iter().flat_map(|step| &step.writes).any(|file| file.optional && file.name == name)
+    }
+
+    /// The steps that wait for each one.
+    #[must_use]
+    pub fn followers(&self) -> Vec<Vec<usize>> {
+        let mut followers = vec![Vec::new(); self.steps.len()];
+        for (position, step) in self.steps.iter().enumerate() {
+            step.after.iter().for_each(|&before| followers[before].push(position));
+        }
+        followers
+    }
+
+    /// The steps that a step waits for and that no other one among these waits for: what a picture shows.
+    #[must_use]
+    pub fn direct(&self, position: usize) -> Vec<usize> {
+        let after = &self.steps[position].after;
+        let reached = |from: usize, to: usize| self.reaches(from, to);
+        after
+            .iter()
+            .copied()
+            .filter(|&step| !after.iter().any(|&other| other != step && reached(other, step)))
+            .collect()
+    }
+
+    /// Whether a step waits for another one, maybe by way of others.
+    fn reaches(&self, from: usize, to: usize) -> bool {
+        from > to && self.steps[from].after.iter().any(|&before| before == to || self.reaches(before, to))
+    }
+}
+
+/// Leaves out what reads a file that nobody writes, and what reads the files of that, and so on: a format that cannot
+/// tell something has none of the stages that would say it.
+fn leave_out_starved(steps: &mut Vec<Step>) {
+    loop {
+        let written: BTreeSet<String> =
+            steps.iter().flat_map(|step| step.writes.iter().map(|file| file.name.clone())).collect();
+        let before = steps.len();
+        steps.retain(|step| {
+            let mut needs = step.reads.iter().chain(&step.changes).filter(|file| !file.optional);
+            needs.all(|file| written.contains(&file.name))
+        });
+        if steps.len() == before {
+            return;
+        }
+    }
+}
+
+/// What each of the listed steps waits for.
+fn order(steps: &[Step]) -> Vec<BTreeSet<usize>> {
+    let mut after = vec![BTreeSet::new(); steps.len()];
+    let mut users: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (position, step) in steps.iter().enumerate() {
+        for file in step.files() {
+            let users = users.entry(&file.name).or_default();
+            if users.last() != Some(&position) {
+                users.push(position);
+            }
+        }
+    }
+    for (name, users) in users {
+        let modifiers: Vec<usize> = users.iter().copied().filter(|&user| steps[user].modifies(name)).collect();
+        for pair in modifiers.windows(2) {
+            after[pair[1]].insert(pair[0]);
+        }
+        for &reader in users.iter().filter(|user| !modifiers.contains(user)) {
+            let before = modifiers.iter().rfind(|&&modifier| modifier < reader);
+            after[reader].extend(before.or(modifiers.last()));
+            if before.is_some()
+                && let Some(&next) = modifiers.iter().find(|&&modifier| modifier > reader)
+            {
+                after[next].insert(reader);
+            }
+        }
+    }
+    after
+}
+
+/// The steps in an order in which each comes after those that it waits for, as near to that of the list as can be. What
+/// waits for itself comes last; a test says that there is no such thing.
+fn sorted(steps: Vec<Step>) -> Vec<Step> {
+    let mut place = vec![None; steps.len()];
+    for next in 0..steps.len() {
+        let free = |position: &usize| {
+            place[*position].is_none() && steps[*position].after.iter().all(|&before| place[before].is_some())
+        };
+        let first = (0..steps.len()).find(free).or_else(|| (0..steps.len()).find(|&step| place[step].is_none()));
+        if let Some(first) = first {
+            place[first] = Some(next);
+        }
+    }
+    let mut placed: Vec<(Option<usize>, Step)> = place.iter().copied().zip(steps).collect();
+    for (_, step) in &mut placed {
+        step.after = step.after.iter().filter_map(|&before| place[before]).collect();
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, step)| step).collect()
+}

@@ -1,0 +1,62 @@
+//! What an input is: opened, and its format recognised.
+
+use super::registry::{self, Entry};
+use heaplake_ingest::{FORMATS, Format};
+use heaplake_input::source::{Input, Opened, Source};
+use heaplake_kit::Setting;
+use heaplake_kit::stage::Handover;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::options::Options;
+
+/// The stages for an input, and the input for the first of them.
+pub struct Known {
+    /// The format of a snapshot; nothing for a trace, whose reader recognises it.
+    pub format: Option<&'static dyn Format>,
+    /// The opened input; nothing where an earlier run has read it.
+    pub input: Handover,
+}
+
+impl Known {
+    /// Opens an input, unless `is_done` says of a reader that it was done before.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Input`] when the input's beginning is damaged.
+    pub fn open(
+        input: &Input,
+        options: &Options,
+        context: &Context<'_>,
+        is_done: impl Fn(&str) -> bool,
+    ) -> Result<Self, StageError> {
+        let snapshot = options.analysis().is_some();
+        let reader =
+            |format: Option<&'static dyn Format>| registry::entries(format).first().map(|entry| entry.stage.name);
+        let mut candidates: Vec<Option<&'static dyn Format>> = vec![None];
+        if snapshot {
+            candidates = FORMATS.into_iter().map(Some).collect();
+        }
+        if let Some(format) = candidates.into_iter().find(|format| reader(*format).is_some_and(&is_done)) {
+            return Ok(Self { format, input: Handover::nothing() });
+        }
+        let mut source = Source::open_with(input, context.threads, &context.budget)?;
+        let format = if snapshot { Some(heaplake_ingest::of(source.peek(context)?)) } else { None };
+        Ok(Self { format, input: Handover::of(Opened { input: input.clone(), source }) })
+    }
+
+    /// Its list of stages.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        registry::entries(self.format)
+    }
+
+    /// The setting of a run on it.
+    #[must_use]
+    pub fn setting<'a>(&self, options: &'a Options) -> Setting<'a> {
+        setting(self.format, options)
+    }
+}
+
+/// The setting of a run on inputs of a format, or of the replay of a trace.
+#[must_use]
+pub fn setting<'a>(format: Option<&'static dyn Format>, options: &'a Options) -> Setting<'a> {
+    Setting { options, follows_essential: format.is_some_and(Format::follows_essential) }
+}

@@ -1,0 +1,75 @@
+//! When a file of scratch can go, and how much disk scratch takes.
+//!
+//! A file goes after the last step that uses it. Files that tables are made of stay until the run is committed, for a
+//! killed run writes its tables anew; documents stay, for they are small.
+
+use super::graph::{Graph, Step};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many steps have still to use each file.
+pub struct Liveness {
+    users: BTreeMap<String, usize>,
+    kept: BTreeSet<String>,
+}
+
+impl Liveness {
+    /// Before the first step of a run.
+    #[must_use]
+    pub fn new(graph: &Graph) -> Self {
+        let (mut users, mut kept) = (BTreeMap::new(), BTreeSet::new());
+        for step in &graph.steps {
+            for name in names(step) {
+                if step.is_output || name.ends_with(".json") {
+                    kept.insert(name.to_owned());
+                } else {
+                    *users.entry(name.to_owned()).or_insert(0) += 1;
+                }
+            }
+        }
+        Self { users, kept }
+    }
+
+    /// Notes that a step is done; the files that can go.
+    pub fn finish(&mut self, step: &Step) -> Vec<String> {
+        let mut gone = Vec::new();
+        if step.is_output {
+            return gone;
+        }
+        for name in names(step) {
+            let Some(users) = self.users.get_mut(name) else { continue };
+            *users = users.saturating_sub(1);
+            if *users == 0 && !self.kept.contains(name) {
+                gone.push(name.to_owned());
+            }
+        }
+        gone
+    }
+}
+
+/// Names of the files that a step uses, each once.
+fn names(step: &Step) -> BTreeSet<&str> {
+    step.files().map(|file| file.name.as_str()).collect()
+}
+
+/// Bytes of scratch when there is most of it, strings apart, where one thread runs all.
+#[must_use]
+pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
+    let mut liveness = Liveness::new(graph);
+    let mut there: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut peak = 0;
+    for step in &graph.steps {
+        there.extend(step.writes.iter().map(|file| (file.name.as_str(), file.size.bytes(nodes, edges))));
+        let now = there.values().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+        peak = peak.max(now.saturating_add(step.stage.temporary_bytes(nodes, edges)));
+        for name in liveness.finish(step) {
+            there.remove(name.as_str());
+        }
+    }
+    peak
+}
+
+/// Bytes that a step leaves in scratch.
+#[must_use]
+pub fn written_bytes(step: &Step, nodes: u64, edges: u64) -> u64 {
+    step.writes.iter().fold(0, |sum, file| sum.saturating_add(file.size.bytes(nodes, edges)))
+}

@@ -1,0 +1,226 @@
+//! One input through all stages of its run, into the lake.
+
+use super::admission;
+use super::execution::{Taken, Work, execute};
+use super::existing;
+use super::graph::Graph;
+use super::input::Known;
+use super::journal::Journal;
+use super::request::{Outcome, Request};
+use super::workplace::Workplace;
+use crate::complaint::{Complaint, Exit};
+use crate::inputs;
+use crate::memory::{self, peak_rss};
+use crate::print::progress::{Display, Mode};
+use heaplake_ingest::Format;
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::stage::Output;
+use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
+use heaplake_lake::commit::{self, NewRun};
+use heaplake_publish::snapshot::{self, StageTime};
+use heaplake_replay::format as trace_format;
+use heaplake_schemas::options::{AnalysisOptions, Options, TableName};
+use heaplake_schemas::replay;
+use heaplake_schemas::run::{Run, Summary, Table};
+use heaplake_schemas::scratch::{Facts, documents};
+use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Makes the run of one input and commits it.
+///
+/// # Errors
+/// [`Complaint`]; then the lake is as it was.
+pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
+    let started = Instant::now();
+    memory::reset_peak();
+    if !request.force
+        && let Some(outcome) = existing::find(request)?
+    {
+        return Ok(outcome);
+    }
+    let mut workplace = Workplace::take(request)?;
+    let display = Display::new(mode, &inputs::stem(&request.input));
+    display.resuming(workplace.journal.done().len());
+    let making = Making { request, scratch: &workplace.scratch, display: &display, cancel, started };
+    let result = making.run(&mut workplace.journal);
+    // What was done so far serves the next attempt, unless the input itself is at fault or there is no room for it.
+    let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
+    workplace.keep = interrupted && !workplace.journal.done().is_empty();
+    result
+}
+
+/// A run in the making.
+struct Making<'a> {
+    request: &'a Request,
+    scratch: &'a Scratch,
+    display: &'a Display,
+    cancel: &'a AtomicBool,
+    started: Instant,
+}
+
+/// What was read of an input: all that its name and its place depend on.
+enum Contents {
+    Snapshot(Box<Facts>, &'static dyn Format),
+    Trace(replay::Facts),
+}
+
+impl Making<'_> {
+    fn run(&self, journal: &mut Journal) -> Result<Outcome, Complaint> {
+        let Self { request, scratch, display, cancel, .. } = *self;
+        let options = &request.options;
+        let budget = Budget::new(request.memory.saturating_sub(FIXED_OVERHEAD));
+        let context = Context { budget: budget.clone(), threads: request.threads, progress: display, cancel };
+        let known = Known::open(&request.input, options, &context, |stage| journal.has(stage))?;
+        drop(context);
+        let graph = Graph::new(&known.entries(), &known.setting(options));
+        let admit = |nodes| admission::admit(&graph, request.memory, nodes, 0);
+        admit(0)?;
+        let (format, setting) = (known.format, known.setting(options));
+        let mut work = Work {
+            scratch,
+            budget,
+            threads: request.threads,
+            setting,
+            input: known.input,
+            admit: &admit,
+            output: Output::default(),
+            display,
+            cancel,
+        };
+        execute(&graph, |position| position == 0, || (0, 0), &work, journal)?;
+        let contents = Contents::read(format, scratch)?;
+        // A run that goes on may have a smaller budget than it began with.
+        admit(contents.size(scratch).0)?;
+        let name = request.snapshot.clone().unwrap_or_else(|| contents.run_name(request));
+        let place = commit::place(&request.lake, &request.release, &name);
+        // Standard input has no size to look for beforehand, and a name may belong to another input.
+        if !request.force
+            && let Some(outcome) = existing::at(&place, request, contents.input_hash())?
+        {
+            return Ok(outcome);
+        }
+        let new = NewRun::create(&place)?;
+        work.output = Output { folder: new.folder().to_owned(), input_hash: contents.input_hash().to_owned() };
+        let taken = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
+        let run = self.describe(name, &contents, &taken, journal, new.folder())?;
+        new.commit(&run)?;
+        Ok(Outcome { place, run, unchanged: false })
+    }
+
+    /// What the run is, with the table that says so.
+    fn describe(
+        &self,
+        name: String,
+        contents: &Contents,
+        taken: &[Taken],
+        journal: &Journal,
+        folder: &Path,
+    ) -> Result<Run, StageError> {
+        let Self { request, scratch, .. } = *self;
+        let summary: Summary = scratch.read_document(documents::SUMMARY)?;
+        let (input_bytes, input_hash) = contents.identity();
+        let mut run = Run {
+            heaplake_version: HEAPLAKE_VERSION.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            snapshot: name,
+            release: request.release.clone(),
+            source: request.input.name(),
+            input_bytes,
+            input_hash,
+            options: request.options.clone(),
+            tables: tables(taken, folder)?,
+            summary: Summary {
+                wall_seconds: self.started.elapsed().as_secs_f64(),
+                peak_rss_bytes: peak_rss(),
+                scratch_bytes: journal.peak(),
+                ..summary
+            },
+            replay: None,
+        };
+        match contents {
+            Contents::Snapshot(..) => {
+                if request.options.analysis().is_some_and(|options| options.tables.has(TableName::Snapshot)) {
+                    // Some facts were learned after the reading.
+                    let facts: Facts = scratch.read_document(documents::FACTS)?;
+                    let totals = scratch.read_document(documents::TOTALS)?;
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(taken, journal), folder)?);
+                }
+            }
+            Contents::Trace(_) => {
+                run.replay = Some(scratch.read_document(documents::REPLAY)?);
+            }
+        }
+        Ok(run)
+    }
+}
+
+impl Contents {
+    fn read(format: Option<&'static dyn Format>, scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(match format {
+            Some(format) => Self::Snapshot(Box::new(scratch.read_document(documents::FACTS)?), format),
+            None => Self::Trace(scratch.read_document(replay::FACTS)?),
+        })
+    }
+
+    fn identity(&self) -> (u64, String) {
+        match self {
+            Self::Snapshot(facts, _) => (facts.input_bytes, facts.input_hash.clone()),
+            Self::Trace(facts) => (facts.input_bytes, facts.input_hash.clone()),
+        }
+    }
+
+    fn input_hash(&self) -> &str {
+        match self {
+            Self::Snapshot(facts, _) => &facts.input_hash,
+            Self::Trace(facts) => &facts.input_hash,
+        }
+    }
+
+    /// Nodes and edges. A format may know the number of its edges only after some stages.
+    fn size(&self, scratch: &Scratch) -> (u64, u64) {
+        match self {
+            Self::Snapshot(facts, _) => {
+                let edges = scratch.read_document(documents::FACTS).map(|facts: Facts| facts.edge_count);
+                (facts.node_count, edges.unwrap_or(facts.edge_count))
+            }
+            Self::Trace(_) => (0, 0),
+        }
+    }
+
+    fn run_name(&self, request: &Request) -> String {
+        let stem = inputs::stem(&request.input);
+        match (self, &request.options) {
+            (Self::Trace(facts), _) => trace_format::run_name(&stem, facts),
+            (Self::Snapshot(facts, format), Options::Analysis(options)) => format.run_name(&stem, facts, options),
+            (Self::Snapshot(facts, format), Options::Replay(_)) => {
+                format.run_name(&stem, facts, AnalysisOptions::defaults())
+            }
+        }
+    }
+}
+
+/// The tables that were written, in the order of their list.
+fn tables(taken: &[Taken], folder: &Path) -> Result<Vec<Table>, StageError> {
+    let written = taken.iter().filter_map(|taken| Some((taken.table?, taken.stats.rows)));
+    let table = |(file, rows): (&str, u64)| {
+        let path = folder.join(file);
+        let bytes = fs::metadata(&path).map_err(|error| StageError::io(&path, "examine", error))?.len();
+        Ok(Table { file: file.to_owned(), rows, bytes })
+    };
+    written.map(table).collect()
+}
+
+/// What all stages took, those of earlier attempts first.
+fn times(taken: &[Taken], journal: &Journal) -> Vec<StageTime> {
+    let earlier = journal.done().iter().map(|done| StageTime {
+        name: done.stage.clone(),
+        seconds: done.seconds,
+        stats: Stats { rows: done.rows, spilled_bytes: done.spilled_bytes },
+    });
+    let tables = taken.iter().filter(|taken| taken.table.is_some());
+    let tables = tables.map(|taken| StageTime { name: taken.name.clone(), seconds: taken.seconds, stats: taken.stats });
+    earlier.chain(tables).collect()
+}

@@ -1,0 +1,109 @@
+//! All stages, and the order in which they are listed.
+//!
+//! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a line of
+//! [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
+
+use heaplake_duplicates::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
+use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
+use heaplake_ingest::{FORMATS, Format};
+use heaplake_kit::Setting;
+use heaplake_kit::Stage;
+use heaplake_kit::access::Access;
+use heaplake_publish::{TABLES, replay_summary, summary, totals};
+use heaplake_replay::replay_trace;
+use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners};
+use std::collections::BTreeSet;
+
+/// A stage as it stands in the list.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The stage.
+    pub stage: &'static Stage,
+    /// The folder inside scratch that it works in, where not in scratch itself.
+    pub folder: Option<&'static str>,
+    /// When it is listed, besides what the stage says itself.
+    pub when: fn(&Setting<'_>) -> bool,
+    /// The file of the table that it writes, if it does.
+    pub table: Option<&'static str>,
+    /// Whether it writes a part of the run itself: a table, or the summary.
+    pub is_output: bool,
+}
+
+const fn stage(stage: &'static Stage) -> Entry {
+    Entry { stage, folder: None, when: |_| true, table: None, is_output: false }
+}
+
+/// The same stage on the graph in which each set of duplicates is one node.
+const fn of_sets(stage: &'static Stage) -> Entry {
+    let when = |setting: &Setting<'_>| setting.looks_into_references();
+    Entry { stage, folder: Some(set_graph::FOLDER), when, table: None, is_output: false }
+}
+
+/// What an analysis does with the columns of any format.
+const NEUTRAL: &[Entry] = &[
+    stage(&distances::STAGE),
+    stage(&shortest_paths::STAGE),
+    stage(&preorder::STAGE),
+    stage(&retainers::STAGE),
+    stage(&dominators::STAGE),
+    stage(&retained::STAGE),
+    stage(&owners::STAGE),
+    stage(&trivial::STAGE),
+    stage(&components::STAGE),
+    stage(&candidates::STAGE),
+    stage(&certificates::STAGE),
+    stage(&resolve::STAGE),
+    stage(&sets::STAGE),
+    stage(&set_graph::STAGE),
+    of_sets(&preorder::STAGE),
+    of_sets(&retainers::STAGE),
+    of_sets(&dominators::STAGE),
+    stage(&holders::STAGE),
+    stage(&class_rows::STAGE),
+    stage(&big::STAGE),
+    stage(&chains::STAGE),
+    stage(&largest::STAGE),
+    stage(&findings::STAGE),
+];
+
+/// What a replay does.
+const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAGE)];
+
+/// What a run has besides tables.
+const OTHER_OUTPUTS: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
+
+/// The list for the analysis of a format, or for a replay.
+#[must_use]
+pub fn entries(format: Option<&'static dyn Format>) -> Vec<Entry> {
+    let own = format.map_or(&[][..], |format| format.stages()).iter().copied().map(stage);
+    let shared = if format.is_some() { NEUTRAL } else { REPLAY };
+    let tables = TABLES.iter().map(|table| Entry { table: Some(table.file), is_output: true, ..stage(table.stage) });
+    let others = OTHER_OUTPUTS.iter().map(|other| Entry { is_output: true, ..stage(other) });
+    own.chain(shared.iter().copied()).chain(tables).chain(others).collect()
+}
+
+/// Every stage that there is.
+pub fn all_stages() -> impl Iterator<Item = &'static Stage> {
+    let formats = FORMATS.into_iter().flat_map(|format| format.stages().iter().copied());
+    let shared = NEUTRAL.iter().chain(REPLAY).map(|entry| entry.stage);
+    let tables = TABLES.iter().map(|table| table.stage);
+    formats.chain(shared).chain(tables).chain(OTHER_OUTPUTS.iter().copied())
+}
+
+/// Whether some stage appends to a file.
+#[must_use]
+pub fn is_appended(file: &str) -> bool {
+    let appended = all_stages().flat_map(|stage| stage.appends).flat_map(Access::all_files);
+    appended.into_iter().any(|appended| appended.name == file)
+}
+
+/// Files that stages declare, but not this one.
+#[must_use]
+pub fn foreign(stage: &Stage) -> BTreeSet<&'static str> {
+    let files = |stage: &Stage| {
+        let files = stage.accesses().flat_map(Access::all_files);
+        files.filter(|file| file.folder.is_none()).map(|file| file.name).collect::<Vec<_>>()
+    };
+    let own = files(stage);
+    all_stages().flat_map(files).filter(|name| !own.contains(name)).collect()
+}

@@ -1,0 +1,40 @@
+//! What is asked of the engine, and what comes of it.
+
+use heaplake_input::source::Input;
+use heaplake_schemas::options::Options;
+use heaplake_schemas::run::Run;
+use std::path::PathBuf;
+
+/// What to do with an input.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The input.
+    pub input: Input,
+    /// The lake.
+    pub lake: PathBuf,
+    /// Release that the run belongs to.
+    pub release: String,
+    /// Its name, where the user gives one.
+    pub snapshot: Option<String>,
+    /// What shapes the tables, and whether it is an analysis or a replay.
+    pub options: Options,
+    /// Bytes that may be allocated.
+    pub memory: u64,
+    /// Threads that may be used.
+    pub threads: usize,
+    /// Where intermediate columns go, if not into the lake.
+    pub scratch: Option<PathBuf>,
+    /// Whether an existing run is replaced.
+    pub force: bool,
+}
+
+/// A run that is in the lake.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its folder.
+    pub place: PathBuf,
+    /// What it is.
+    pub run: Run,
+    /// Whether it was there before, so that nothing was done.
+    pub unchanged: bool,
+}

@@ -1,0 +1,65 @@
+//! A replayed trace in brief, for people.
+
+use heaplake_kit::text::{count, shorten, size};
+use heaplake_schemas::replay::{Coverage, Facts};
+use heaplake_schemas::run::{NamedAmount, Replay, Run};
+use std::fmt::{Result, Write};
+
+/// Writes what the trace holds, what it can tell, and what was allocated.
+pub(crate) fn write(run: &Run, replay: &Replay, out: &mut String) -> Result {
+    let facts = &replay.facts;
+    writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, facts.format, size(run.input_bytes))?;
+    writeln!(out)?;
+    writeln!(out, "  {:>14}  {}", count(facts.allocated_count), coverage(facts))?;
+    writeln!(out, "  {:>14}  allocated", size(facts.allocated_bytes))?;
+    writeln!(out, "  {:>14}  stacks taken", count(facts.sampled_count - facts.stackless_count))?;
+    writeln!(out, "  {:>14}  collections", count(facts.collection_count))?;
+    if facts.tracked {
+        writeln!(out, "  {:>14}  objects alive at the end ({})", count(facts.live_count), size(facts.live_bytes))?;
+    }
+    let missing: Vec<&str> = [
+        (facts.has_stacks, "stacks"),
+        (facts.has_moves, "moves and survivors"),
+        (facts.has_type_names, "names of types"),
+        (facts.has_times, "times"),
+    ]
+    .into_iter()
+    .filter_map(|(there, what)| (!there).then_some(what))
+    .collect();
+    if !missing.is_empty() {
+        writeln!(out, "\nThe trace has no {}.", missing.join(", no "))?;
+    }
+    if !facts.anomalies.is_empty() {
+        let list: Vec<String> = facts
+            .anomalies
+            .iter()
+            .map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " ")))
+            .collect();
+        writeln!(out, "\nDid not fit together: {}", list.join(", "))?;
+    }
+    list(out, "Types by bytes allocated", &replay.types)?;
+    list(out, "Functions by bytes allocated in them and below", &replay.functions)
+}
+
+fn coverage(facts: &Facts) -> &'static str {
+    match facts.coverage {
+        Coverage::None => "allocations: the trace has none",
+        Coverage::Every => "allocations, each in the trace",
+        Coverage::Sampled => "allocations, of which the trace has a sample",
+        Coverage::Ticks => "allocations counted: the trace has one for every so many bytes",
+    }
+}
+
+fn list(out: &mut String, title: &str, entries: &[NamedAmount]) -> Result {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}\n")?;
+    writeln!(out, "  {:>12} {:>12}", "bytes", "count")?;
+    for entry in entries {
+        let bytes = entry.bytes.map_or_else(|| "?".to_owned(), size);
+        let number = entry.count.map_or_else(|| "?".to_owned(), count);
+        writeln!(out, "  {bytes:>12} {number:>12}  {}", shorten(&entry.name, 80))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,425 @@
+//! What a user can choose about a run.
+
+use crate::owners::OwnerRules;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// Options that shape the result: two runs on the same input with the same options have the same tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Options {
+    /// Those of the replay of a trace.
+    Replay(ReplayOptions),
+    /// Those of the analysis of a snapshot.
+    Analysis(AnalysisOptions),
+}
+
+impl Options {
+    /// Those of an analysis.
+    #[must_use]
+    pub fn analysis(&self) -> Option<&AnalysisOptions> {
+        match self {
+            Self::Analysis(options) => Some(options),
+            Self::Replay(_) => None,
+        }
+    }
+
+    /// Those of a replay.
+    #[must_use]
+    pub fn replay(&self) -> Option<&ReplayOptions> {
+        match self {
+            Self::Analysis(_) => None,
+            Self::Replay(options) => Some(options),
+        }
+    }
+
+    /// The user's labels.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Analysis(options) => &options.labels,
+            Self::Replay(options) => &options.labels,
+        }
+    }
+}
+
+/// What shapes the replay of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayOptions {
+    /// The user's labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// How it is replayed.
+    #[serde(rename = "replay")]
+    pub recording: Recording,
+}
+
+/// What shapes the analysis of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnalysisOptions {
+    /// The tables that are written, where the format has them.
+    #[serde(default)]
+    pub tables: Tables,
+    /// The user's labels.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What weak references do, in formats that leave the choice.
+    #[serde(default)]
+    pub referents: Referents,
+    /// Whether a damaged input is analysed as far as it can be read.
+    #[serde(default)]
+    pub salvage: bool,
+    /// Which of the walks of the heap in a trace, counted from 1, where not the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<u32>,
+    /// Which classes are big.
+    #[serde(default)]
+    pub big: BigClasses,
+    /// How far duplicates are looked for.
+    #[serde(default)]
+    pub duplicates: Duplicates,
+    /// Patterns of names of classes for which they are looked for to the end in any case.
+    #[serde(default)]
+    pub duplicates_of: Vec<String>,
+    /// Work that is allowed for it, in pairs of slots, where the user set it.
+    #[serde(default)]
+    pub duplicate_work: Option<u64>,
+    /// To whom objects belong, where the user says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<OwnerRules>,
+}
+
+impl AnalysisOptions {
+    /// The defaults, which live as long as the process.
+    #[must_use]
+    pub fn defaults() -> &'static Self {
+        static DEFAULTS: LazyLock<AnalysisOptions> = LazyLock::new(AnalysisOptions::default);
+        &DEFAULTS
+    }
+
+    /// Whether duplicates are looked for.
+    #[must_use]
+    pub fn finds_duplicates(&self) -> bool {
+        self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
+    }
+
+    /// Whether references of any class are looked into for it.
+    #[must_use]
+    pub fn looks_into_references(&self) -> bool {
+        self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
+    }
+}
+
+/// How far duplicate instances are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Duplicates {
+    /// Not at all.
+    None,
+    /// References are not looked into.
+    #[default]
+    Trivial,
+    /// References are looked into.
+    All,
+}
+
+impl Duplicates {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Trivial => "trivial",
+            Self::All => "all",
+        }
+    }
+}
+
+/// Which classes are big: those that reach one of the thresholds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BigClasses {
+    /// Least retained size, bytes, if not 1 % of the heap and at least [`LEAST_RETAINED`].
+    pub min_retained: Option<u64>,
+    /// Least number of instances, if not 1 % of all and at least [`LEAST_COUNT`].
+    pub min_count: Option<u64>,
+    /// Patterns of names; where there are some, other classes are not big.
+    pub classes: Vec<String>,
+}
+
+impl std::fmt::Display for BigClasses {
+    /// As on the command line.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let least = [("--min-retained", self.min_retained), ("--min-count", self.min_count)];
+        let least = least.iter().filter_map(|(name, value)| Some(format!("{name} {}", (*value)?)));
+        let classes = self.classes.iter().map(|pattern| format!("--class {pattern}"));
+        let given: Vec<String> = least.chain(classes).collect();
+        formatter.write_str(if given.is_empty() { "the defaults" } else { "" })?;
+        formatter.write_str(&given.join(" "))
+    }
+}
+
+/// What a class must retain to be big in a small heap, bytes.
+pub const LEAST_RETAINED: u64 = 64 << 10;
+/// How many instances a class must have to be big in a small heap.
+pub const LEAST_COUNT: u64 = 1000;
+
+/// Tables that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableName {
+    /// Every node.
+    Nodes,
+    /// Every edge.
+    Edges,
+    /// The classes.
+    Classes,
+    /// The chains that lead to instances of big classes.
+    Chains,
+    /// The sets of duplicates, where those are looked for.
+    DuplicateSets,
+    /// Their members.
+    DuplicateMembers,
+    /// The findings.
+    Findings,
+    /// To whom the memory belongs.
+    Owners,
+    /// The threads, of formats that have some.
+    Threads,
+    /// The run itself.
+    Snapshot,
+}
+
+impl TableName {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Nodes,
+        Self::Edges,
+        Self::Classes,
+        Self::Chains,
+        Self::DuplicateSets,
+        Self::DuplicateMembers,
+        Self::Findings,
+        Self::Owners,
+        Self::Threads,
+        Self::Snapshot,
+    ];
+
+    /// Name, as on the command line and that of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Classes => "classes",
+            Self::Chains => "chains",
+            Self::DuplicateSets => "duplicate_sets",
+            Self::DuplicateMembers => "duplicate_members",
+            Self::Findings => "findings",
+            Self::Owners => "owners",
+            Self::Threads => "threads",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A choice of tables. The default is all but those of which there is more than most users want.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tables(BTreeSet<TableName>);
+
+impl Default for Tables {
+    fn default() -> Self {
+        TableName::ALL.into_iter().filter(|&table| table != TableName::Edges).collect()
+    }
+}
+
+impl FromIterator<TableName> for Tables {
+    fn from_iter<I: IntoIterator<Item = TableName>>(tables: I) -> Self {
+        Self(tables.into_iter().collect())
+    }
+}
+
+impl Tables {
+    /// Every table that there is.
+    #[must_use]
+    pub fn all() -> Self {
+        TableName::ALL.into_iter().collect()
+    }
+
+    /// The same and one more.
+    #[must_use]
+    pub fn with(mut self, table: TableName) -> Self {
+        self.0.insert(table);
+        self
+    }
+
+    /// Whether a table is wanted.
+    #[must_use]
+    pub fn has(&self, table: TableName) -> bool {
+        self.0.contains(&table)
+    }
+}
+
+impl std::fmt::Display for Tables {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|table| table.name()).collect();
+        formatter.write_str(&names.join(","))
+    }
+}
+
+/// Whether weak, soft and phantom references hold what they refer to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Referents {
+    /// They do.
+    #[default]
+    Hold,
+    /// They do not.
+    Skip,
+}
+
+impl Referents {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Mean interval of sampling.
+    pub sample_interval: u32,
+    /// What was recorded of objects.
+    pub sample_mode: SampleMode,
+    /// Seed of sampling.
+    pub seed: u64,
+    /// The tables that are written, where the trace tells enough for them.
+    #[serde(default = "TraceTable::most")]
+    pub tables: BTreeSet<TraceTable>,
+    /// Whether allocations are written as a profile.
+    #[serde(default)]
+    pub pprof: bool,
+    /// Whether they are written as collapsed stacks.
+    #[serde(default)]
+    pub collapsed: bool,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            sample_interval: 10,
+            sample_mode: SampleMode::default(),
+            seed: 0,
+            tables: TraceTable::most(),
+            pprof: false,
+            collapsed: false,
+        }
+    }
+}
+
+impl Recording {
+    /// Whether each object's way is recorded.
+    #[must_use]
+    pub fn tracks(&self) -> bool {
+        TraceTable::TRACKS.iter().any(|table| self.tables.contains(table))
+    }
+}
+
+/// Tables of replays that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceTable {
+    /// What was allocated, by type.
+    AllocationTypes,
+    /// By function.
+    AllocationFunctions,
+    /// The reverse call graph of each type.
+    AllocationCallers,
+    /// The call tree.
+    AllocationCallees,
+    /// How long objects live, by type.
+    ObjectLifetimes,
+    /// The same by allocating function.
+    LifetimeSites,
+    /// The collections.
+    Collections,
+    /// The findings.
+    Findings,
+    /// Each object's way.
+    ObjectTracks,
+    /// The ranges that collections moved.
+    MovedRanges,
+    /// The objects of each walk of the heap.
+    WalkObjects,
+}
+
+impl TraceTable {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::AllocationTypes,
+        Self::AllocationFunctions,
+        Self::AllocationCallers,
+        Self::AllocationCallees,
+        Self::ObjectLifetimes,
+        Self::LifetimeSites,
+        Self::Collections,
+        Self::Findings,
+        Self::ObjectTracks,
+        Self::MovedRanges,
+        Self::WalkObjects,
+    ];
+
+    /// Those that say where each object was; they are as long as the trace.
+    pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
+
+    /// All but those of single objects.
+    #[must_use]
+    pub fn most() -> BTreeSet<Self> {
+        Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
+    }
+
+    /// Name, as on the command line and that of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllocationTypes => "allocation_types",
+            Self::AllocationFunctions => "allocation_functions",
+            Self::AllocationCallers => "allocation_callers",
+            Self::AllocationCallees => "allocation_callees",
+            Self::ObjectLifetimes => "object_lifetimes",
+            Self::LifetimeSites => "lifetime_sites",
+            Self::Collections => "collections",
+            Self::Findings => "findings",
+            Self::ObjectTracks => "object_tracks",
+            Self::MovedRanges => "moved_ranges",
+            Self::WalkObjects => "walk_objects",
+        }
+    }
+}
+
+/// What is recorded of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampleMode {
+    /// Their creation.
+    Creation,
+    /// Creation and collection.
+    #[default]
+    CreationAndCollection,
+}
+
+impl SampleMode {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::CreationAndCollection => "creation-and-collection",
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What part the classes and kinds of nodes of a runtime play, as the reader of its format says: all that rules of findings
+//! know of a runtime.
+
+use serde::{Deserialize, Serialize};
+
+/// Patterns of names. In a pattern, `*` stands for any text; a pattern without one is a whole name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// These patterns.
+    #[must_use]
+    pub fn of(patterns: &[&str]) -> Self {
+        Self(patterns.iter().map(|&pattern| pattern.to_owned()).collect())
+    }
+
+    /// Whether a name fits one of the patterns.
+    #[must_use]
+    pub fn fit(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| fits(pattern, name))
+    }
+
+    /// Whether there are no patterns.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let within = name.strip_prefix(start).and_then(|name| name.strip_suffix(end));
+    let Some(mut within) = within else { return false };
+    for part in middle.split('*') {
+        // The first place that fits a part leaves the most for the parts behind it.
+        let Some(at) = within.find(part) else { return false };
+        within = &within[at + part.len()..];
+    }
+    true
+}
+
+/// Maps that threads keep values in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadLocals {
+    /// Class of the map that each thread has.
+    pub map: String,
+    /// Class of its entries.
+    pub entry: String,
+    /// What to do when they retain much.
+    pub advice: String,
+}
+
+/// References that the runtime has for objects with finalizers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finalizers {
+    /// Their class.
+    pub class: String,
+    /// What to do when there are many.
+    pub advice: String,
+}
+
+/// The parts. What a runtime does not have stays empty. Classes and kinds are given by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Roles {
+    /// Kinds of nodes that are parts of the runtime, or of the object that holds them.
+    pub part_kinds: Names,
+    /// Classes of such nodes.
+    pub part_classes: Names,
+    /// Kinds of texts.
+    pub texts: Names,
+    /// Those of [`Self::texts`] whose nodes hold the characters themselves.
+    pub plain_texts: Names,
+    /// Kinds of arrays of plain data.
+    pub data_arrays: Names,
+    /// What to do about many of those with the same content.
+    pub data_array_advice: String,
+    /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
+    pub reference_arrays: Names,
+    /// Kinds of nodes that stand for memory outside the managed heap.
+    pub native_memory: Names,
+    /// Kinds of nodes that are classes, which hold what is in their static fields.
+    pub class_objects: Names,
+    /// Classes that every program has plenty of.
+    pub common_classes: Names,
+    /// Classes that are made anew at will.
+    pub generated_classes: Names,
+    /// Classes of containers and of their parts.
+    pub containers: Names,
+    /// Classes of entries of containers, each of which leads to what the container holds.
+    pub entries: Names,
+    /// Classes of the variables of closures.
+    pub closure_contexts: Names,
+    /// Classes of numbers, characters and truth values that are objects.
+    pub boxes: Names,
+    /// Where the runtime has such.
+    pub thread_locals: Option<ThreadLocals>,
+    /// Where the runtime has such.
+    pub finalizers: Option<Finalizers>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_names() {
+        let names = Names::of(&["Map", "java.*", "*[]", "*$Proxy*", "java.util.*$*Node"]);
+        for name in ["Map", "java.lang.Object", "a.B[]", "com.sun.$Proxy12", "$Proxy", "java.util.HashMap$TreeNode"] {
+            assert!(names.fit(name), "{name}");
+        }
+        for name in ["Maps", "a.Map", "javax.Thing", "[]a", "Proxy"] {
+            assert!(!names.fit(name), "{name}");
+        }
+        let entries = Names::of(&["java.util.*$*Node"]);
+        assert!(entries.fit("java.util.concurrent.ConcurrentHashMap$Node") && entries.fit("java.util.A$B$Node"));
+        assert!(!entries.fit("java.util.Node") && !entries.fit("java.util.HashMap$Node[]"));
+        let twice = Names::of(&["a*bc*bc*c"]);
+        assert!(twice.fit("abcbcc") && twice.fit("a-bc-bc-c") && !twice.fit("abcc") && !twice.fit("abcbc"));
+        assert!(!Names::of(&["ab*ba"]).fit("aba") && Names::default().is_empty());
+    }
+}

@@ -1,0 +1,160 @@
+//! A table as data: what it is called, what a row and each column mean, when it is written.
+//!
+//! A table's file has one constant, its [`TableSchema`]. Its Arrow schema and its section of `docs/tables.md` are both made
+//! from that constant, so a name, a type or a meaning is said once.
+
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+
+/// A table: its schema and its documentation. Texts are Markdown.
+#[derive(Clone, Copy, Debug)]
+pub struct TableSchema {
+    /// Name, as on the command line.
+    pub name: &'static str,
+    /// File name inside a run.
+    pub file: &'static str,
+    /// What one row is, as in "one row per …".
+    pub row: &'static str,
+    /// The order of the rows, as in "sorted by …"; empty for a table of one row.
+    pub order: &'static str,
+    /// Which runs have it.
+    pub runs: Runs,
+    /// When it is written, as in "written …"; nothing for a table that every such run has by default.
+    pub condition: Option<&'static str>,
+    /// What a reader must know beyond the columns, a paragraph each.
+    pub notes: &'static [&'static str],
+    /// The columns, in order.
+    pub columns: &'static [ColumnSchema],
+}
+
+impl TableSchema {
+    /// The table as Arrow knows it.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(fields(self.columns)))
+    }
+}
+
+/// The command whose runs have a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// `heaplake analyze`.
+    Analyze,
+    /// `heaplake replay`.
+    Replay,
+    /// Both.
+    Both,
+}
+
+/// A column, or a field of a struct in a column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnSchema {
+    /// Name.
+    pub name: &'static str,
+    /// Type of its values.
+    pub data_type: Type,
+    /// Whether a value can be null: there is none, or the input cannot tell it.
+    pub nullable: bool,
+    /// What it says, with its unit.
+    pub meaning: &'static str,
+}
+
+impl ColumnSchema {
+    fn field(&self) -> Field {
+        Field::new(self.name, self.data_type.arrow(), self.nullable)
+    }
+}
+
+/// A column that always has a value.
+#[must_use]
+pub const fn required(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
+    ColumnSchema { name, data_type, nullable: false, meaning }
+}
+
+/// A column that may be null.
+#[must_use]
+pub const fn optional(name: &'static str, data_type: Type, meaning: &'static str) -> ColumnSchema {
+    ColumnSchema { name, data_type, nullable: true, meaning }
+}
+
+/// The fields of columns, or of a struct.
+#[must_use]
+pub fn fields(columns: &[ColumnSchema]) -> Fields {
+    columns.iter().map(ColumnSchema::field).collect()
+}
+
+/// The type of a column: those of [`DataType`] that tables use, as constants.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    /// True or false.
+    Boolean,
+    /// 8 bits without sign.
+    UInt8,
+    /// 32 bits without sign.
+    UInt32,
+    /// 64 bits without sign.
+    UInt64,
+    /// 32 bits with sign.
+    Int32,
+    /// Floating point, 64 bits.
+    Float64,
+    /// UTF-8.
+    Utf8,
+    /// Microseconds since 1970, UTC.
+    Timestamp,
+    /// Texts by text.
+    Map,
+    /// Values of one type.
+    List(&'static Type),
+    /// Values of one type, or nulls.
+    ListOfOptional(&'static Type),
+    /// Several fields.
+    Struct(&'static [ColumnSchema]),
+}
+
+impl Type {
+    /// As Arrow knows it.
+    #[must_use]
+    pub fn arrow(&self) -> DataType {
+        match self {
+            Self::Boolean => DataType::Boolean,
+            Self::UInt8 => DataType::UInt8,
+            Self::UInt32 => DataType::UInt32,
+            Self::UInt64 => DataType::UInt64,
+            Self::Int32 => DataType::Int32,
+            Self::Float64 => DataType::Float64,
+            Self::Utf8 => DataType::Utf8,
+            Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::Map => DataType::Map(Arc::new(entries()), false),
+            Self::List(item) => DataType::List(Arc::new(element(item, false))),
+            Self::ListOfOptional(item) => DataType::List(Arc::new(element(item, true))),
+            Self::Struct(columns) => DataType::Struct(fields(columns)),
+        }
+    }
+}
+
+/// The element of a list.
+#[must_use]
+pub fn element(item: &Type, nullable: bool) -> Field {
+    Field::new("item", item.arrow(), nullable)
+}
+
+/// The entries of a map.
+fn entries() -> Field {
+    let pair = vec![Field::new("keys", DataType::Utf8, false), Field::new("values", DataType::Utf8, true)];
+    Field::new("entries", DataType::Struct(pair.into()), false)
+}
+
+impl Display for Type {
+    /// As the documentation writes it; the fields of a struct are left out.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timestamp => write!(f, "Timestamp(µs, UTC)"),
+            Self::Map => write!(f, "Map<Utf8, Utf8>"),
+            Self::List(item) | Self::ListOfOptional(item) => write!(f, "List<{item}>"),
+            Self::Struct(_) => write!(f, "Struct"),
+            plain => write!(f, "{plain:?}"),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! All tables.
+//!
+//! ```
+//! use heaplake_schemas::tables;
+//!
+//! let nodes = tables::ALL.iter().find(|table| table.name == "nodes").unwrap();
+//! assert_eq!(nodes.file, "nodes.parquet");
+//! assert_eq!(nodes.schema().field(0).name(), nodes.columns[0].name);
+//! ```
+
+use crate::table::TableSchema;
+
+/// All tables, in the order of the documentation: those of snapshots, findings, those of traces.
+pub const ALL: &[TableSchema] = &[
+    crate::snapshot::TABLE,
+    crate::nodes::TABLE,
+    crate::edges::TABLE,
+    crate::classes::TABLE,
+    crate::chains::TABLE,
+    crate::owners::TABLE,
+    crate::duplicate_sets::TABLE,
+    crate::duplicate_members::TABLE,
+    crate::threads::TABLE,
+    crate::findings::TABLE,
+    crate::allocation_types::TABLE,
+    crate::allocation_functions::TABLE,
+    crate::allocation_callees::TABLE,
+    crate::allocation_callers::TABLE,
+    crate::object_lifetimes::TABLE,
+    crate::lifetime_sites::TABLE,
+    crate::collections::TABLE,
+    crate::object_tracks::TABLE,
+    crate::moved_ranges::TABLE,
+    crate::walk_objects::TABLE,
+];

@@ -1,0 +1,73 @@
+//! The set of each node, and the first member of each set.
+
+use heaplake_kit::{Array, ColumnReader, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_schemas::ids::{NodeId, SetId};
+use heaplake_schemas::scratch::{self as columns, limits};
+
+/// The first member of a set, and where its members begin; no node for sets whose references were not looked into.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Set {
+    pub start: u64,
+    pub first: NodeId,
+    pub members: u32,
+}
+
+impl Set {
+    /// One without a first member.
+    pub const NONE: Self = Self { start: 0, first: NodeId::NONE, members: 0 };
+}
+
+/// Number of sets.
+pub fn count(scratch: &Scratch) -> Result<usize, StageError> {
+    Ok(ColumnReader::open(scratch, columns::SET_ROW)?.remaining() as usize)
+}
+
+/// Fills in the sets.
+pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> {
+    let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
+    let mut start = 0;
+    for set in 0..sets.count() {
+        let row = rows.next()?;
+        if row.reasons & (limits::MODE | limits::WORK) == 0 {
+            sets.set(set, Set { start, first: row.example, members: row.members })?;
+        }
+        start += u64::from(row.members);
+    }
+    Ok(())
+}
+
+/// The arrays: sets of nodes, and the sets.
+pub struct FirstMembers<O, S> {
+    set_of: O,
+    sets: S,
+}
+
+impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
+    pub fn new(set_of: O, sets: S) -> Self {
+        Self { set_of, sets }
+    }
+
+    /// The set of a node, unless its references were not looked into.
+    #[inline]
+    fn set(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
+        let id = self.set_of.get(node.index())?;
+        if id.is_none() {
+            return Ok(None);
+        }
+        let set = self.sets.get(id.index())?;
+        Ok((!set.first.is_none()).then_some((id, set)))
+    }
+
+    /// Where references to a node are led: to the first member of its set, or the node itself.
+    #[inline]
+    pub fn lead(&mut self, node: NodeId) -> Result<NodeId, StageError> {
+        Ok(self.set(node)?.map_or(node, |(_, set)| set.first))
+    }
+
+    /// The set of which a node is the first member.
+    #[inline]
+    pub fn begun_by(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
+        Ok(self.set(node)?.filter(|(_, set)| set.first == node))
+    }
+}

@@ -1,0 +1,99 @@
+//! The additional bytes of sets whose certificates do not tell them.
+
+use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked, TOO_LARGE};
+use crate::lockstep::{Graph, Lockstep, Verdict};
+use crate::slots::SlotArrays;
+use crate::sorter::Sorted;
+use heaplake_kit::array_plan::{lookup, offsets};
+use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, StageError, WriteAt};
+use heaplake_schemas::scratch as columns;
+use rustc_hash::FxHashSet;
+use std::ops::Range;
+
+/// Finds them out by comparing members again, those of the largest sets first, as far as the allowed work goes.
+pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+    let mut wanted = wanted(groups, job)?;
+    if wanted.count() == 0 {
+        return Ok(());
+    }
+    let budget = &job.context.budget;
+    let tables = budget.free() / 8;
+    let _tables = budget.reserve("pairs of a comparison", tables)?;
+    let (offsets, to, values, candidates, components, bytes, members) =
+        ArrayPlan::of(job, "additional bytes").make((
+            offsets(columns::EQUAL_DEGREE),
+            lookup(columns::EQUAL_TO),
+            lookup(columns::EQUAL_VALUE),
+            lookup(columns::EQUAL_CANDIDATE),
+            lookup(columns::EQUAL_COMPONENT),
+            lookup(columns::NODE_SELF),
+            lookup(GROUP_MEMBERS),
+        ))?;
+    let mut comparison = Comparison {
+        graph: Graph { slots: SlotArrays::new(offsets, to), values, candidates, components },
+        bytes,
+        members,
+        lockstep: Lockstep::new(tables / 2),
+        most: (tables / 2 / 16) as usize,
+        work,
+    };
+    while let Some(Ranked { number, .. }) = wanted.pop()? {
+        job.context.check()?;
+        let group = groups.get(number as usize)?;
+        if let Some(additional) = comparison.additional(group.range())? {
+            groups.set(number as usize, Group { additional, exact: 2, ..group })?;
+        }
+    }
+    Ok(())
+}
+
+/// The sets to be compared again, the largest first.
+fn wanted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, StageError> {
+    let mut sorter = group::sorter(groups.count(), job)?;
+    for number in 0..groups.count() {
+        let group = groups.get(number)?;
+        if group.exact == 0 && !group.is_undecided() {
+            sorter.push(Ranked::new(group.sum - group.least, number))?;
+        }
+    }
+    sorter.finish()
+}
+
+struct Comparison {
+    graph: Graph,
+    bytes: Lookup<u64>,
+    /// Members of all sets.
+    members: Lookup<u32>,
+    lockstep: Lockstep,
+    /// Nodes that a set may add, as far as memory goes.
+    most: usize,
+    work: u64,
+}
+
+impl Comparison {
+    /// Size of all that the members of a set reach beside what the first one reaches; none where that was given up.
+    fn additional(&mut self, set: Range<usize>) -> Result<Option<u64>, StageError> {
+        let first = self.members.get(set.start)?;
+        let component = self.graph.components.get(first as usize)?;
+        let mut more = FxHashSet::default();
+        let mut sum = 0u64;
+        for position in set.skip(1) {
+            let other = self.members.get(position)?;
+            if self.graph.components.get(other as usize)? == component {
+                // They reach the same.
+                continue;
+            }
+            self.work = self.work.saturating_sub(1);
+            let verdict = self.lockstep.compare(first, other, &mut self.graph, &mut self.work)?;
+            if verdict != Verdict::Same || more.len() > self.most {
+                return Ok(None);
+            }
+            for (_, image) in self.lockstep.moved() {
+                if !self.lockstep.moves(image) && more.insert(image) {
+                    sum = sum.checked_add(self.bytes.get(image as usize)?).ok_or(TOO_LARGE)?;
+                }
+            }
+        }
+        Ok(Some(sum))
+    }
+}

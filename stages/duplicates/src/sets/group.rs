@@ -1,0 +1,135 @@
+//! What is known of each set before the sets are sorted.
+
+use crate::sorter::Sorter;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::spill::PairSpill;
+use heaplake_kit::{Array, ColumnReader, Job, ReadAt, StageError, WriteAt};
+use heaplake_schemas::scratch::{Column, Per, limits};
+use std::ops::Range;
+
+/// Sets by number of their group: members of each, the last set first.
+pub const GROUP_SIZES: Column<u32> = Column::new("set.group_sizes");
+pub const GROUP_MEMBERS: Column<u32> = Column::new("set.group_members");
+
+/// Number of each node's group among those of several nodes, [`NONE`] for others.
+pub const NUMBER: Column<u32> = Column::of("equal.number", Per::Node);
+
+/// No group, or no component.
+pub const NONE: u32 = u32::MAX;
+
+/// A sum of sizes left 64 bits.
+pub const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
+
+/// Reasons why nobody knows whether the members of a set are duplicates.
+pub const UNDECIDED: u8 = limits::MODE | limits::WORK;
+
+pub type Groups = Array<Group>;
+
+/// What is known of a set so far.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Group {
+    /// Private sizes of its components together, bytes.
+    pub sum: u64,
+    /// The least of them.
+    pub least: u64,
+    /// The exact additional bytes, where they had to be found out.
+    pub additional: u64,
+    /// Size of a member, bytes.
+    pub bytes: u64,
+    /// Where its members begin.
+    pub start: u64,
+    pub example: u32,
+    pub members: u32,
+    /// The certificate of the first member.
+    pub certificate: u32,
+    /// The component met last.
+    pub component: u32,
+    pub reasons: u8,
+    pub trivial: u8,
+    /// 1 where all members have one certificate, 2 where the additional bytes were found out.
+    pub exact: u8,
+    pub unused: u8,
+    /// Where it comes in the order of sets.
+    pub rank: u32,
+}
+
+impl Group {
+    /// One without members.
+    pub fn empty() -> Self {
+        Self { least: u64::MAX, component: NONE, ..Self::zeroed() }
+    }
+
+    /// Whether nobody knows if its members are duplicates.
+    pub fn is_undecided(&self) -> bool {
+        self.reasons & UNDECIDED != 0
+    }
+
+    /// Takes in a member's component, the size of what belongs to it alone, and what the input does not tell of it.
+    pub fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
+        self.reasons |= flags;
+        if self.component != component {
+            self.component = component;
+            self.sum = self.sum.checked_add(bytes).ok_or(TOO_LARGE)?;
+            self.least = self.least.min(bytes);
+        }
+        Ok(())
+    }
+
+    /// The additional bytes, and whether they are exact.
+    pub fn additional(&self) -> (u64, bool) {
+        match self.exact {
+            0 if self.is_undecided() => (self.bytes.saturating_mul(u64::from(self.members) - 1), false),
+            2 => (self.additional, true),
+            exact => (self.sum - self.least, exact == 1),
+        }
+    }
+
+    /// Positions of its members in [`GROUP_MEMBERS`].
+    pub fn range(&self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.members as usize
+    }
+}
+
+/// Brings the members of each set together.
+pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+    let mut pairs = 0;
+    // The last key comes first.
+    for number in (0..groups.count()).rev() {
+        groups.change(number, |group| {
+            group.start = pairs;
+            pairs += u64::from(group.members);
+        })?;
+    }
+    let mut spill = PairSpill::create(&job.context.budget, job.scratch, "set.pairs", groups.count(), pairs)?;
+    let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
+    for node in 0..numbers.remaining() as u32 {
+        let number = numbers.next()?;
+        if number != NONE {
+            spill.push(number, node)?;
+        }
+    }
+    spill.write_groups(job.scratch, job.context, 0, GROUP_SIZES, GROUP_MEMBERS)
+}
+
+/// A set with a number of bytes. Sorted by bytes, the most first, then by number, which is the order of first members.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+pub struct Ranked {
+    below_most: u64,
+    pub number: u32,
+    unused: u32,
+}
+
+impl Ranked {
+    pub fn new(bytes: u64, number: usize) -> Self {
+        Self { below_most: u64::MAX - bytes, number: number as u32, unused: 0 }
+    }
+}
+
+const RANKED: [Column<Ranked>; 2] = [Column::new("set.ranked"), Column::new("set.ranked_merged")];
+
+/// Sorts at most so many sets.
+pub fn sorter<'a>(most: usize, job: &Job<'a>) -> Result<Sorter<'a, Ranked>, StageError> {
+    Sorter::new("order of sets", most, RANKED, &job.context.budget, job.scratch)
+}

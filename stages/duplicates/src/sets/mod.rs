@@ -1,0 +1,115 @@
+//! Stage `duplicate sets`: members, sizes and additional bytes of the sets.
+//!
+//! * Computes: a set of each group of two nodes or more; of each set the additional bytes, that is the size of all that its
+//!   members reach less that of what one of them reaches. What only one component leads to cannot be reached from another
+//!   one. So for sets whose members have one certificate it is the size of that, times one less than they have components;
+//!   for others it is at least that, and found out exactly by comparing again where the allowed work suffices.
+//! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, where the budget allows, paged where
+//!   not; for comparing again as `undecided pairs`. The sets are sorted on disk.
+//! * Passes over disk: groups twice, components and their slots once.
+//! * Worst case: linear, sorting of the sets, and the allowed work.
+//! * Fails when: the budget is too small, or a sum leaves 64 bits.
+//! * Determinism: by additional bytes, then first member.
+//! * Reference: none needed.
+
+mod additional;
+mod class_counts;
+mod group;
+mod numbers;
+mod private_sizes;
+mod rows;
+
+use crate::options::{Choices, looks_into_references, names_classes};
+use group::{GROUP_MEMBERS, GROUP_SIZES, Group, NUMBER};
+use heaplake_kit::access::{Size, bits_per_node, column, document, per_edge, per_node, texts};
+use heaplake_kit::spill::PairSpill;
+use heaplake_kit::{ColumnReader, Job, ReadAt, Stage, StageError, Stats};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "duplicate sets",
+    version: 2,
+    when: |setting| setting.duplicates(),
+    reads: &[
+        document(documents::FACTS),
+        column(columns::EQUAL_GROUP),
+        column(columns::EQUAL_UNDECIDED),
+        column(columns::EQUAL_UNDECIDED_REASON),
+        column(columns::EQUAL_CERTIFICATE),
+        column(columns::EQUAL_DEGREE),
+        column(columns::EQUAL_LIMITS).if_any(),
+        column(columns::NODE_SELF),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_CLASS),
+        column(columns::EQUAL_VALUE).when(looks_into_references),
+        column(columns::EQUAL_TO).when(looks_into_references),
+        column(columns::EQUAL_CANDIDATE).when(looks_into_references),
+        column(columns::EQUAL_ORDER).when(looks_into_references),
+        column(columns::EQUAL_COMPONENT).when(looks_into_references),
+        column(columns::EQUAL_COMPONENT_SIZE).when(looks_into_references),
+        column(columns::CLASS_NAME),
+        texts(STRINGS).when(names_classes),
+    ],
+    writes: &[
+        column(columns::EQUAL_SET),
+        column(columns::SET_ROW),
+        column(columns::SET_MEMBER),
+        column(columns::CLASS_DUPLICATE_COUNT),
+        column(columns::CLASS_DUPLICATE_BYTES),
+    ],
+    arrays: &[
+        &[GROUPS, per_node::<u32>()],
+        &[
+            GROUPS,
+            per_node::<u64>(),
+            per_node::<u32>(),
+            per_edge::<NodeId>(),
+            per_node::<u32>(),
+            per_node::<u32>(),
+            per_node::<u8>(),
+        ],
+        &[
+            GROUPS,
+            per_node::<u32>(),
+            per_edge::<NodeId>(),
+            per_node::<NodeId>(),
+            per_node::<NodeId>(),
+            per_node::<u32>(),
+            per_node::<u64>(),
+            per_node::<u32>(),
+        ],
+        &[GROUPS, per_node::<u32>()],
+    ],
+    least: &[bits_per_node(2)],
+    fixed: PairSpill::MOST_BYTES + (12 << 20),
+    // Numbers, members twice while they are brought together, sizes, and the order of the sets while it is merged.
+    temporary: &[per_node::<u32>(), per_node::<[u32; 2]>(), per_node::<u32>(), per_node::<u64>()],
+    passes: "groups twice, components once",
+    run,
+    ..Stage::NEW
+};
+
+/// The groups, if there is one for eight nodes; in most heaps there are fewer, and what does not fit is paged.
+const GROUPS: Size = bits_per_node(8 * size_of::<Group>() as u64 / 8);
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let choices = Choices::load(job)?;
+    let nodes = ColumnReader::open(scratch, columns::EQUAL_GROUP)?.remaining();
+    context.progress.begin(STAGE.name, nodes);
+    let mut groups = numbers::assign(nodes as usize, job)?;
+    if job.setting.looks_into_references() {
+        private_sizes::add_all(&mut groups, nodes as usize, job)?;
+    } else {
+        private_sizes::add_trivial(&mut groups, scratch)?;
+    }
+    group::collect_members(&mut groups, job)?;
+    additional::find(choices.work, &mut groups, job)?;
+    rows::write(&mut groups, job)?;
+    class_counts::write(&mut groups, job)?;
+    [GROUP_SIZES, GROUP_MEMBERS, NUMBER].into_iter().for_each(|column| scratch.discard(column));
+    context.progress.end();
+    Ok(Stats { rows: groups.count() as u64, spilled_bytes: 0 })
+}

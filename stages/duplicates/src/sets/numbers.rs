@@ -1,0 +1,84 @@
+//! Numbers of the groups of several nodes, by their first members.
+
+use super::group::{Group, Groups, NONE, NUMBER};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_schemas::scratch as columns;
+
+/// Numbers the groups, and writes the number of each node's.
+pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
+    let (several, count) = several(nodes, job)?;
+    let mut groups = {
+        // The groups stay until the end; other arrays come and go beside them.
+        let budget = &job.context.budget;
+        let _later = budget.reserve("arrays to come", budget.free() / 2)?;
+        ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
+    };
+    let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
+    fill(&several, &mut numbers, &mut groups, job.scratch)?;
+    note_undecided(&mut numbers, &mut groups, job.scratch)?;
+    Ok(groups)
+}
+
+/// Groups of several nodes, and how many they are.
+fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
+    let mut one = Bitset::new(&job.context.budget, "groups", nodes)?;
+    let mut several = Bitset::new(&job.context.budget, "groups of several nodes", nodes)?;
+    let mut group_of = ColumnReader::open(job.scratch, columns::EQUAL_GROUP)?;
+    let mut count = 0;
+    for _ in 0..nodes {
+        let group = group_of.next()?.index();
+        if !one.insert(group) && several.insert(group) {
+            count += 1;
+        }
+    }
+    Ok((several, count))
+}
+
+/// Numbers the groups and counts their members. `numbers` is by the node that stands for a group.
+fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
+    let mut met = 0;
+    let mut group_of = ColumnReader::open(scratch, columns::EQUAL_GROUP)?;
+    let mut certificates = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;
+    let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
+    let mut bytes = ColumnReader::open(scratch, columns::NODE_SELF)?;
+    let mut writer = ColumnWriter::create(scratch, NUMBER)?;
+    for node in 0..numbers.count() as u32 {
+        let (group, certificate) = (group_of.next()?.index(), certificates.next()?.0);
+        let (degree, bytes) = (degrees.next()?, bytes.next()?);
+        if !several.contains(group) {
+            writer.push(NONE)?;
+            continue;
+        }
+        let mut number = numbers.get(group)?;
+        if number == NONE {
+            number = met;
+            met += 1;
+            numbers.set(group, number)?;
+            let trivial = u8::from(degree == 0);
+            let first = Group { example: node, certificate, bytes, trivial, exact: 1, ..Group::empty() };
+            groups.set(number as usize, first)?;
+        }
+        writer.push(number)?;
+        groups.change(number as usize, |group| {
+            group.members += 1;
+            if group.certificate != certificate {
+                group.exact = 0;
+            }
+        })?;
+    }
+    writer.finish().map(drop)
+}
+
+/// Notes which groups are undecided, and why.
+fn note_undecided(numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
+    let mut undecided = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED)?;
+    let mut reasons = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED_REASON)?;
+    while undecided.remaining() > 0 {
+        let (number, reason) = (numbers.get(undecided.next()?.index())?, reasons.next()?);
+        if number != NONE {
+            groups.change(number as usize, |group| (group.reasons, group.exact) = (group.reasons | reason, 0))?;
+        }
+    }
+    Ok(())
+}

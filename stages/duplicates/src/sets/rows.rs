@@ -1,0 +1,73 @@
+//! The sets in the order of the table.
+
+use super::group::{self, GROUP_MEMBERS, Group, Groups, NONE, NUMBER, Ranked};
+use crate::sorter::Sorted;
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::ids::{NodeId, SetId};
+use heaplake_schemas::scratch as columns;
+
+/// Writes rows and members of the sets, and the set of each node.
+pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
+    let sorted = sorted(groups, job)?;
+    let members = ArrayPlan::of(job, "members of sets").one(lookup(GROUP_MEMBERS))?;
+    write_sets(sorted, members, groups, job.scratch)?;
+    let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
+    let mut sets = ColumnWriter::create(job.scratch, columns::EQUAL_SET)?;
+    while numbers.remaining() > 0 {
+        sets.push(match numbers.next()? {
+            NONE => SetId::NONE,
+            number => SetId(groups.get(number as usize)?.rank),
+        })?;
+    }
+    sets.finish().map(drop)
+}
+
+fn sorted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, StageError> {
+    let mut sorter = group::sorter(groups.count(), job)?;
+    for number in 0..groups.count() {
+        let (additional_bytes, _) = groups.get(number)?.additional();
+        sorter.push(Ranked::new(additional_bytes, number))?;
+    }
+    sorter.finish()
+}
+
+fn write_sets(
+    mut sorted: Sorted<'_, Ranked>,
+    mut members: Lookup<u32>,
+    groups: &mut Groups,
+    scratch: &Scratch,
+) -> Result<(), StageError> {
+    let mut rows = ColumnWriter::create(scratch, columns::SET_ROW)?;
+    let mut nodes = ColumnWriter::create(scratch, columns::SET_MEMBER)?;
+    let mut rank = 0;
+    while let Some(Ranked { number, .. }) = sorted.pop()? {
+        let group = groups.change(number as usize, |group| {
+            group.rank = rank;
+            *group
+        })?;
+        rank += 1;
+        rows.push(row(&group))?;
+        for position in group.range() {
+            nodes.push(NodeId(members.get(position)?))?;
+        }
+    }
+    rows.finish()?;
+    nodes.finish().map(drop)
+}
+
+fn row(group: &Group) -> SetRow {
+    let (additional_bytes, exact) = group.additional();
+    SetRow {
+        additional_bytes,
+        instance_bytes: group.bytes,
+        example: NodeId(group.example),
+        members: group.members,
+        held_by: SetId::NONE,
+        reasons: group.reasons,
+        trivial: group.trivial,
+        exact: u8::from(exact),
+        unused: 0,
+    }
+}

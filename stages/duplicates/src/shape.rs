@@ -1,0 +1,33 @@
+//! Numbers from which the sizes of arrays follow.
+
+use heaplake_kit::{ColumnReader, Scratch, StageError};
+use heaplake_schemas::scratch as columns;
+
+/// The equality graph in numbers.
+pub struct Shape {
+    /// Nodes.
+    pub nodes: usize,
+    /// Slots.
+    pub slots: u64,
+    /// Nodes with slots.
+    pub inner: u64,
+    /// Nodes of the largest component.
+    pub largest: usize,
+}
+
+impl Shape {
+    /// That of the graph in a scratch folder.
+    pub fn of(scratch: &Scratch) -> Result<Self, StageError> {
+        let slots = ColumnReader::open(scratch, columns::EQUAL_TO)?.remaining();
+        let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
+        let mut shape = Self { nodes: degrees.remaining() as usize, slots, inner: 0, largest: 1 };
+        while degrees.remaining() > 0 {
+            shape.inner += u64::from(degrees.next()? > 0);
+        }
+        let mut sizes = ColumnReader::open(scratch, columns::EQUAL_COMPONENT_SIZE)?;
+        while sizes.remaining() > 0 {
+            shape.largest = shape.largest.max(sizes.next()? as usize);
+        }
+        Ok(shape)
+    }
+}

@@ -1,0 +1,65 @@
+//! What keeps objects alive besides the references of others: roots and dependent handles.
+
+use super::recorder::{DEPENDENTS, Dependent, ROOT_KINDS, ROOTS, Root};
+use crate::index::Find;
+use crate::names::Names;
+use heaplake_kit::{BudgetVec, ColumnReader, Job, StageError, StringTable};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::STRINGS;
+
+/// Edges that are no references of objects.
+pub(super) struct Outside {
+    /// Nodes that roots refer to, with the names of the edges, by node, each pair once.
+    pub roots: BudgetVec<(NodeId, StringId)>,
+    /// Pairs of nodes: a dependent handle keeps the second alive as long as the first is.
+    pub dependents: BudgetVec<(NodeId, NodeId)>,
+    /// References to what is no object of the walk.
+    pub lost: u64,
+}
+
+impl Outside {
+    /// Loads the roots and handles of a walk in a trace; there are none in a dump, where nodes stand for them.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn load(index: &mut impl Find, names: &mut Names, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let budget = &context.budget;
+        let mut outside =
+            Self { roots: budget.growing("roots"), dependents: budget.growing("dependent handles"), lost: 0 };
+        if !scratch.has(ROOTS) {
+            return Ok(outside);
+        }
+        let strings = StringTable::open(scratch, STRINGS)?;
+        let mut roots = ColumnReader::open(scratch, ROOTS)?;
+        while roots.remaining() > 0 {
+            let Root { object, kind, field } = roots.next()?;
+            let Some(node) = index.find(object)? else {
+                outside.lost += 1;
+                continue;
+            };
+            let kind = ROOT_KINDS[kind as usize];
+            let name = if field.is_none() {
+                names.intern(kind.as_bytes())?
+            } else {
+                names.intern(format!("{kind} {}", strings.text(field.index())).as_bytes())?
+            };
+            outside.roots.push((node, name))?;
+        }
+        let mut dependents = ColumnReader::open(scratch, DEPENDENTS)?;
+        while dependents.remaining() > 0 {
+            let Dependent { key, value } = dependents.next()?;
+            match (index.find(key)?, index.find(value)?) {
+                (Some(key), Some(value)) => outside.dependents.push((key, value))?,
+                // A handle whose key has died, or that keeps nothing.
+                _ if key == 0 || value == 0 => {}
+                _ => outside.lost += 1,
+            }
+        }
+        outside.roots.sort_unstable();
+        outside.dependents.sort_unstable();
+        let mut last = None;
+        outside.roots.retain_mut(|_, root| last.replace(*root) != Some(*root));
+        Ok(outside)
+    }
+}

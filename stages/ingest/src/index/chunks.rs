@@ -1,0 +1,125 @@
+//! Which chunks of memory hold objects.
+
+use heaplake_kit::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
+use heaplake_schemas::scratch::{Column, Per};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Numbers of the chunks of memory that hold an object, ascending.
+pub const CHUNKS: Column<u64> = Column::of("object.chunk", Per::Few);
+
+/// Bytes of memory in a chunk, as a power of two: small enough that a heap of lone objects does not cost much.
+pub const CHUNK: u32 = 15;
+
+/// A table of chunks may have so many times as many entries as there are chunks; beyond that they are hashed.
+const SPARSE: u64 = 64;
+
+/// The chunks in use, while a dump is read.
+pub struct Chunks {
+    seen: FxHashSet<u64>,
+    last: u64,
+    counted: usize,
+    reservation: Reservation,
+}
+
+impl Chunks {
+    /// Begins without any.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let reservation = budget.reserve("chunks of memory", 0)?;
+        Ok(Self { seen: FxHashSet::default(), last: u64::MAX, counted: 0, reservation })
+    }
+
+    /// Adds the chunk of an address.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn note(&mut self, address: u64) -> Result<(), StageError> {
+        let chunk = address >> CHUNK;
+        if chunk == self.last { Ok(()) } else { self.insert(chunk) }
+    }
+
+    fn insert(&mut self, chunk: u64) -> Result<(), StageError> {
+        self.last = chunk;
+        self.seen.insert(chunk);
+        if self.seen.capacity() > self.counted {
+            // Old and new table exist side by side while a set grows.
+            self.reservation.grow((self.seen.capacity() - self.counted) as u64 * 18)?;
+            self.counted = self.seen.capacity();
+        }
+        Ok(())
+    }
+
+    /// Writes them in order.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn write(self, budget: &Budget, scratch: &Scratch) -> Result<(), StageError> {
+        let mut sorted = budget.zeroed("chunks of memory", self.seen.len())?;
+        for (slot, chunk) in sorted.iter_mut().zip(&self.seen) {
+            *slot = *chunk;
+        }
+        sorted.sort_unstable();
+        let mut writer = ColumnWriter::create(scratch, CHUNKS)?;
+        writer.extend(&sorted)?;
+        writer.finish().map(drop)
+    }
+}
+
+/// Positions of the chunks among [`CHUNKS`].
+pub(super) enum Table {
+    /// By its number less the least one.
+    Dense { least: u64, positions: BudgetVec<u32> },
+    /// By its number.
+    Hashed { positions: FxHashMap<u64, u32>, _reservation: Reservation },
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Table {
+    /// Loads the table; how many chunks there are.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn load(budget: &Budget, scratch: &Scratch) -> Result<(Self, u64), StageError> {
+        let mut chunks = ColumnReader::open(scratch, CHUNKS)?;
+        let count = chunks.remaining();
+        let least = if count > 0 { chunks.next()? } else { 0 };
+        let mut last = least;
+        for _ in 1..count {
+            last = chunks.next()?;
+        }
+        let mut chunks = ColumnReader::open(scratch, CHUNKS)?;
+        let span = last - least;
+        let table = if span / SPARSE <= count {
+            let mut positions = budget.filled("index: chunks", span as usize + 1, NOWHERE)?;
+            for position in 0..count as u32 {
+                positions[(chunks.next()? - least) as usize] = position;
+            }
+            Self::Dense { least, positions }
+        } else {
+            let _reservation = budget.reserve("index: chunks", count.next_power_of_two() * 36)?;
+            let mut positions = FxHashMap::default();
+            positions.reserve(count as usize);
+            for position in 0..count as u32 {
+                positions.insert(chunks.next()?, position);
+            }
+            Self::Hashed { positions, _reservation }
+        };
+        Ok((table, count))
+    }
+
+    /// Position of a chunk; nothing where it holds no object.
+    #[inline]
+    pub fn position(&self, chunk: u64) -> Option<usize> {
+        let position = match self {
+            Self::Dense { least, positions } => {
+                *positions[..].get(usize::try_from(chunk.wrapping_sub(*least)).ok()?)?
+            }
+            Self::Hashed { positions, .. } => *positions.get(&chunk)?,
+        };
+        if position == NOWHERE { None } else { Some(position as usize) }
+    }
+}

@@ -1,0 +1,273 @@
+//! From an address to the ordinal of the object there.
+//!
+//! A bit for every place at which an object may begin, in words of 64, each with the ordinal of its first object: the
+//! others of the word follow by counting bits, since objects that lie next to each other in memory mostly do so in the
+//! dump. Words of which that is not true (a class among objects, heaps dumped by several threads at once) have a list of
+//! their ordinals. That is 16 bytes for every 512 of heap (with objects on multiples of 8), exact, and one access to
+//! memory for most look-ups. Only chunks of memory that hold an object have words; a table finds them.
+
+mod chunks;
+mod places;
+mod words;
+
+pub use chunks::{CHUNKS, Chunks};
+pub use words::{Twice, Word};
+
+use heaplake_kit::access::{Access, Size, column, per_node};
+use heaplake_kit::array::{Fault, Residency};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, Job, ReadAt, StageError, on_resident};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+use places::Places;
+
+/// Leads from what an input calls an object to its node.
+pub trait Find {
+    /// The node; nothing where there is no such object.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when what it needs is paged and cannot be read.
+    fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
+}
+
+/// Finds objects by their addresses.
+pub struct Index {
+    places: Places,
+    words: Array<Word>,
+    lists: Array<u32>,
+    spilled: u64,
+}
+
+/// An index with its arrays wherever they are.
+pub struct Finder<'a, W, L> {
+    places: &'a Places,
+    words: W,
+    lists: L,
+}
+
+impl Index {
+    /// What it reads.
+    pub const READS: [Access; 2] = [column(columns::NODE_ID), column(CHUNKS)];
+
+    /// Bytes of a heap whose objects have 128 bytes on average; less for smaller ones.
+    pub const SIZE: Size = per_node::<u32>();
+
+    /// Of all objects from the ordinal `from` on, by [`NODE_ID`](columns::NODE_ID); their addresses are multiples of
+    /// `1 << unit`. Leaves `for_others` bytes of the budget where it can.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`]; inside, [`Twice`] where an address is not unique.
+    pub fn build(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let places = Places::load(unit, &context.budget, scratch)?;
+        let bytes = (places.words * size_of::<Word>()) as u64;
+        let kept = context.budget.reserve("index", for_others.min(context.budget.free().saturating_sub(bytes)))?;
+        let mut plan = ArrayPlan::of(job, "index");
+        let mut words = plan.one(filled(places.words, Word::EMPTY))?;
+        let mixed = match on_resident!(words => words::fill(&places, words, from, scratch, context))? {
+            Ok(mixed) => mixed,
+            Err(twice) => return Ok(Err(twice)),
+        };
+        let listed = on_resident!(words => words::assign_lists(words))?;
+        let mut lists = plan.one(filled(listed, 0))?;
+        if listed > 0 {
+            words::fill_lists(&places, &mut words, &mut lists, &mixed, from, scratch)?;
+        }
+        drop(kept);
+        Ok(Ok(Self { places, words, lists, spilled: plan.spilled_bytes() }))
+    }
+
+    /// The same of a heap in which an earlier stage saw that addresses are unique.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`]; [`StageError::Scratch`] where an address is not unique.
+    pub fn build_again(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Self, StageError> {
+        Self::build(from, unit, for_others, job)?.map_err(|_| {
+            let problem = "two objects have one address".to_owned();
+            StageError::Scratch { path: job.scratch.path(columns::NODE_ID), problem }
+        })
+    }
+
+    /// Bytes that went to files because they did not fit.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled
+    }
+
+    /// Whether some object begins at an address of `from..to`. Costs an access for every 64 places.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when the index is paged and cannot be read.
+    pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
+        let mut at = from;
+        while at < to {
+            let (windows, end) = self.places.windows(at, to);
+            for window in windows {
+                if self.words.get(window.word)?.bits & window.mask != 0 {
+                    return Ok(true);
+                }
+            }
+            at = end;
+        }
+        Ok(false)
+    }
+}
+
+impl Residency for Index {
+    type Resident<'a> = Finder<'a, &'a [Word], &'a [u32]>;
+    type Anywhere<'a> = Finder<'a, &'a mut Array<Word>, &'a mut Array<u32>>;
+
+    fn resident(&mut self) -> Option<Self::Resident<'_>> {
+        match (&self.words, &self.lists) {
+            (Array::Resident(words), Array::Resident(lists)) => Some(Finder { places: &self.places, words, lists }),
+            _ => None,
+        }
+    }
+
+    fn anywhere(&mut self) -> Self::Anywhere<'_> {
+        Finder { places: &self.places, words: &mut self.words, lists: &mut self.lists }
+    }
+}
+
+impl<W: ReadAt<Word>, L: ReadAt<u32>> Find for Finder<'_, W, L> {
+    #[inline]
+    fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
+        let Some((at, bit)) = self.places.place(address) else { return Ok(None) };
+        self.words.get(at)?.object(bit, &mut self.lists)
+    }
+}
+
+impl Find for Index {
+    #[inline]
+    fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
+        self.anywhere().find(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chunks::CHUNK;
+    use super::*;
+    use heaplake_kit::stage::Silent;
+    use heaplake_kit::{Budget, ColumnWriter, Context, Scratch};
+    use heaplake_schemas::options::{AnalysisOptions, Options};
+    use std::sync::atomic::AtomicBool;
+
+    const FROM: u32 = 2;
+
+    /// Builds an index of these addresses, in this order.
+    fn build(addresses: &[u64], unit: u32, memory: u64) -> (tempfile::TempDir, Result<Index, Twice>) {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
+        let mut ids = ColumnWriter::create(&scratch, columns::NODE_ID).unwrap();
+        let mut chunks = Chunks::new(&context.budget).unwrap();
+        [u64::MAX, 0].iter().for_each(|&id| ids.push(id).unwrap());
+        for &address in addresses {
+            ids.push(address).unwrap();
+            chunks.note(address).unwrap();
+        }
+        ids.finish().unwrap();
+        chunks.write(&context.budget, &scratch).unwrap();
+        let options = Options::Analysis(AnalysisOptions::default());
+        let index = Index::build(FROM, unit, 0, &Job::on(&scratch, &context, &options)).unwrap();
+        (folder, index)
+    }
+
+    fn check(addresses: &[u64], unit: u32, memory: u64) -> u64 {
+        let (_folder, index) = build(addresses, unit, memory);
+        let mut index = index.unwrap_or_else(|Twice(node)| panic!("twice: {node:?}"));
+        let here: std::collections::HashSet<u64> = addresses.iter().copied().collect();
+        for (at, &address) in addresses.iter().enumerate() {
+            assert_eq!(index.find(address).unwrap(), Some(NodeId(at as u32 + FROM)), "{address:#x}");
+            for other in [
+                address.wrapping_add(1),
+                address.wrapping_sub(8),
+                address ^ (1 << 40),
+                address.wrapping_add(1 << CHUNK),
+            ] {
+                if !here.contains(&other) {
+                    assert_eq!(index.find(other).unwrap(), None, "{other:#x}");
+                }
+            }
+        }
+        let mut sorted = addresses.to_vec();
+        sorted.sort_unstable();
+        let mut state = 1;
+        for number in 0..300 {
+            let near = sorted[random(&mut state) as usize % sorted.len()];
+            let from = near.wrapping_add(random(&mut state) % 700).wrapping_sub(350);
+            let to = from.saturating_add(random(&mut state) % [9, 1 << 10, 1 << 20][number % 3]);
+            let next = sorted.get(sorted.partition_point(|&address| address < from));
+            assert_eq!(index.any_within(from, to).unwrap(), next.is_some_and(|&next| next < to), "{from:#x}..{to:#x}");
+        }
+        assert_eq!(index.find(0).unwrap(), None);
+        assert_eq!(index.find(u64::MAX).unwrap(), None);
+        index.spilled_bytes()
+    }
+
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state >> 33
+    }
+
+    /// Objects of random sizes, one behind the other.
+    fn heap(count: usize, unit: u32) -> Vec<u64> {
+        let mut state = 5;
+        let mut at = 0x7_0000_0000u64;
+        (0..count)
+            .map(|_| {
+                at += (1 + random(&mut state) % 12) << unit;
+                at
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ascending_addresses() {
+        for unit in [0, 1, 2, 3] {
+            check(&heap(20_000, unit), unit, 64 << 20);
+        }
+        check(&heap(20_000, 4), 4, 64 << 20);
+    }
+
+    #[test]
+    fn classes_between_objects_and_runs_of_several_threads() {
+        let heap = heap(30_000, 3);
+        let (classes, objects): (Vec<u64>, Vec<u64>) = heap.iter().partition(|&&address| (address >> 3) % 37 == 0);
+        check(&[classes, objects].concat(), 3, 64 << 20);
+        // Stretches of memory in an order of their own.
+        let mut runs: Vec<&[u64]> = heap.chunks(777).collect();
+        runs.sort_by_key(|run| run[0].wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        check(&runs.concat(), 3, 64 << 20);
+    }
+
+    #[test]
+    fn addresses_in_any_order() {
+        let mut heap = heap(30_000, 3);
+        heap.sort_by_key(|address| address.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        check(&heap, 3, 64 << 20);
+        heap.sort_unstable_by_key(|&address| std::cmp::Reverse(address));
+        check(&heap, 3, 64 << 20);
+    }
+
+    #[test]
+    fn lone_addresses_all_over_memory_and_small_budgets() {
+        let mut state = 9;
+        let mut lone: Vec<u64> = (0..5000).map(|_| random(&mut state) << 33 | random(&mut state) << 3).collect();
+        lone.sort_unstable();
+        lone.dedup();
+        lone.extend([8, u64::MAX - 7]);
+        assert_eq!(check(&lone, 3, 64 << 20), 0);
+        assert!(check(&lone, 3, 4 << 20) > 0, "five megabytes of words are paged");
+    }
+
+    #[test]
+    fn an_address_is_there_once() {
+        for twice in [&[64, 128, 64][..], &[64, 64]] {
+            let (_folder, index) = build(twice, 3, 1 << 20);
+            assert_eq!(index.err().map(|Twice(node)| node), Some(NodeId(FROM + twice.len() as u32 - 1)));
+        }
+    }
+}

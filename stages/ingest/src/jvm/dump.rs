@@ -1,0 +1,76 @@
+//! A dump of a Java heap between the stages of this folder.
+
+use super::sizes::Sizes;
+use heaplake_kit::access::{Access, column, document};
+use heaplake_kit::{InputError, Scratch, StageError};
+use heaplake_schemas::scratch::Column;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What errors in a dump advise.
+pub(crate) const HINT: &str =
+    "the dump is damaged or incomplete: take it again, or give --salvage to analyse what can be read";
+
+/// Nodes that no record of the dump stands for: the root, then the boot loader.
+pub const ROOT: u32 = 0;
+/// MAT's stand-in for the loader of the classes that have none, at address 0.
+pub const BOOT_LOADER: u32 = 1;
+/// The first node that a record stands for; the others follow in the order of the dump.
+pub const FIRST: u32 = 2;
+/// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
+pub const ROOT_ID: u64 = u64::MAX;
+
+/// The first node that a record stands for comes after the two that none does.
+const _: () = assert!(FIRST == BOOT_LOADER + 1);
+
+/// Content that was decompressed, or came from standard input. Other contents are read where they are.
+pub const CONTENT: Column<u8> = Column::new("jvm.content");
+
+/// What the stages know of the dump.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Dump {
+    /// How messages call it.
+    pub name: String,
+    /// Where its content lies, decompressed.
+    pub content: PathBuf,
+    /// Bytes of the content.
+    pub content_bytes: u64,
+    /// Bytes of an id.
+    pub id_bytes: u8,
+    /// Layout of the heap.
+    pub sizes: Sizes,
+    /// What addresses are multiples of, as a power of two.
+    pub unit: u32,
+}
+
+impl Dump {
+    const FILE: &str = "jvm.json";
+
+    /// The document itself, for the declaration of a stage.
+    pub const DOCUMENT: Access = document(Self::FILE);
+
+    /// The content, for the declaration of a stage that reads it.
+    pub const CONTENT: Access = column(CONTENT).if_any();
+
+    /// Reads what the stage before wrote.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Scratch`].
+    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
+        scratch.read_document(Self::FILE)
+    }
+
+    /// Writes it for the stages that follow.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
+        scratch.write_document(Self::FILE, self)
+    }
+
+    /// An error of the dump at an offset.
+    pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
+        let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
+        InputError { file, offset, expected, found, hint: HINT }.into()
+    }
+}

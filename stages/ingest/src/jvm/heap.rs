@@ -1,0 +1,18 @@
+//! What does not change while objects are linked.
+
+use super::containers::Containers;
+use super::dump::Dump;
+use super::layouts::Types;
+use super::special::Special;
+use heaplake_kit::Job;
+
+/// The types of a dump, and what else every object is looked up in.
+pub(super) struct Heap<'a> {
+    pub dump: &'a Dump,
+    pub nodes: u64,
+    pub types: Types,
+    pub special: Special,
+    /// Where rules of findings look at containers.
+    pub containers: Option<Containers>,
+    pub job: &'a Job<'a>,
+}

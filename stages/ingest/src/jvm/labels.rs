@@ -1,0 +1,53 @@
+//! Labels of edges of a Java heap, for chains: names of fields, and of static fields with their classes.
+
+use super::layouts::Types;
+use crate::names::Names;
+use heaplake_kit::{BudgetVec, ColumnWriter, Context, Scratch, StageError, StringTable};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
+
+/// Writes the labels of the edges of instances of each class, and of so many more classes that have none. `class` is the
+/// label of the edge to the class.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> Result<(), StageError> {
+    let mut start = ColumnWriter::create(scratch, columns::CLASS_LABEL_START)?;
+    let mut names = ColumnWriter::create(scratch, columns::CLASS_LABEL)?;
+    start.push(0)?;
+    for position in 0..types.descriptors.len() {
+        names.push(class)?;
+        for slot in types.slots(types.layout(position)).iter().take(usize::from(edge_label::LEAST) - 1) {
+            names.push(types.fields[slot.field()].name)?;
+        }
+        start.push(names.len())?;
+    }
+    (0..more).try_for_each(|_| start.push(names.len()))?;
+    start.finish()?;
+    names.finish().map(drop)
+}
+
+/// Labels of static fields: class and name, since an object that stands for a class does not show which.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].
+pub fn of_statics(
+    types: &Types,
+    names: &mut Names,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<BudgetVec<u32>, StageError> {
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut of = context.budget.filled("names of static fields", types.statics.len(), label::NONE)?;
+    for class in types.descriptors.iter() {
+        let (first, end) = (class.first_static as usize, (class.first_static + class.statics) as usize);
+        for (field, of) in types.statics[first..end].iter().zip(&mut of[first..end]) {
+            if let Some(name) = field.name.get().filter(|_| field.value != 0) {
+                let text = [strings.get(class.name.index()), b".", strings.get(name as usize)].concat();
+                *of = names.intern(&text)?.0;
+            }
+        }
+    }
+    Ok(of)
+}

@@ -1,0 +1,278 @@
+//! How the instances of classes are laid out, and how large they are.
+
+use super::cursor::MOST_PIECE;
+use super::dump::Dump;
+use super::sizes::Sizes;
+use super::types::{DESCRIPTORS, FIELDS, Field, STATICS, Static, TypeDescriptor, load};
+use super::value;
+use heaplake_kit::{BudgetVec, Context, Job, Reservation, StageError, StringTable};
+use rustc_hash::FxHashMap;
+
+/// How the instances of a class are laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Shallow size of an instance, bytes.
+    pub size: u64,
+    /// Bytes of an instance in the dump.
+    pub body: u32,
+    /// Its first slot of [`Types`].
+    first: u32,
+    /// How many slots it has.
+    count: u32,
+}
+
+/// Where a reference lies in the body of an instance.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// Bytes from the beginning of the body.
+    pub at: u32,
+    /// Position in [`Types::fields`], and [`WEAK`].
+    field: u32,
+}
+
+/// Marks a reference that does not keep its target alive.
+const WEAK: u32 = 1 << 31;
+
+impl Slot {
+    /// Position in [`Types::fields`].
+    #[inline]
+    #[must_use]
+    pub fn field(&self) -> usize {
+        (self.field & !WEAK) as usize
+    }
+
+    /// Whether the reference keeps its target alive.
+    #[inline]
+    #[must_use]
+    pub fn is_essential(&self) -> bool {
+        self.field & WEAK == 0
+    }
+}
+
+/// All classes of a dump, in memory.
+pub struct Types {
+    /// The classes, in the order of the dump.
+    pub descriptors: BudgetVec<TypeDescriptor>,
+    /// Fields of their instances.
+    pub fields: BudgetVec<Field>,
+    /// Their static references.
+    pub statics: BudgetVec<Static>,
+    layouts: BudgetVec<Layout>,
+    slots: BudgetVec<Slot>,
+    by_id: FxHashMap<u64, u32>,
+    /// Bytes of an id.
+    id_bytes: usize,
+    _reservation: Reservation,
+}
+
+/// Position of a class in the dump.
+pub type Position = usize;
+
+/// That of a class which is not laid out yet.
+const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
+
+impl Types {
+    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing counts as one
+    /// without.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where a class cannot be laid out; [`StageError::Io`], [`StageError::Budget`].
+    pub fn load(dump: &Dump, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let descriptors = load(scratch, context, "classes", DESCRIPTORS)?;
+        let reservation =
+            context.budget.reserve("classes: by address", 36 * descriptors.len().next_power_of_two() as u64)?;
+        let mut by_id = FxHashMap::default();
+        by_id.reserve(descriptors.len());
+        for (position, class) in descriptors.iter().enumerate() {
+            by_id.insert(class.id, position as u32);
+        }
+        let mut all = Self {
+            fields: load(scratch, context, "fields", FIELDS)?,
+            statics: load(scratch, context, "static fields", STATICS)?,
+            layouts: context.budget.filled("layouts", descriptors.len(), UNKNOWN)?,
+            slots: context.budget.growing("layouts: references"),
+            descriptors,
+            by_id,
+            id_bytes: dump.id_bytes.into(),
+            _reservation: reservation,
+        };
+        for position in 0..all.descriptors.len() {
+            all.lay_out(position, dump, job.analysis().salvage)?;
+        }
+        all.align(&dump.sizes);
+        Ok(all)
+    }
+
+    /// Bytes of an id, which is what a reference takes in the dump.
+    #[must_use]
+    pub fn id_bytes(&self) -> usize {
+        self.id_bytes
+    }
+
+    /// Position of the class at an address.
+    #[inline]
+    #[must_use]
+    pub fn position(&self, id: u64) -> Option<Position> {
+        self.by_id.get(&id).map(|&position| position as usize)
+    }
+
+    /// Layout of the instances of a class.
+    #[inline]
+    #[must_use]
+    pub fn layout(&self, class: Position) -> &Layout {
+        &self.layouts[class]
+    }
+
+    /// The references in instances of a class, in the order in which they lie there.
+    #[inline]
+    #[must_use]
+    pub fn slots(&self, layout: &Layout) -> &[Slot] {
+        &self.slots[layout.first as usize..(layout.first + layout.count) as usize]
+    }
+
+    /// Shallow size of a class itself: that of its static fields.
+    #[must_use]
+    pub fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
+        sizes.aligned(u64::from(class.static_bytes) + u64::from(class.statics) * sizes.reference)
+    }
+
+    /// Lays out a class and all above it, from the top down.
+    fn lay_out(&mut self, class: Position, dump: &Dump, lenient: bool) -> Result<(), StageError> {
+        let mut path = vec![class];
+        let mut above = loop {
+            let lowest = path[path.len() - 1];
+            if self.layouts[lowest].body != u32::MAX {
+                path.pop();
+                break Some(lowest);
+            }
+            let TypeDescriptor { superclass, offset, .. } = self.descriptors[lowest];
+            match self.position(superclass) {
+                _ if superclass == 0 => break None,
+                None if lenient => break None,
+                None => {
+                    let found = format!("none at {superclass:#x}");
+                    return Err(dump.error(offset, "a superclass that the dump holds", found));
+                }
+                Some(superclass) => path.push(superclass),
+            }
+            if path.len() > self.descriptors.len() {
+                return Err(dump.error(offset, "a chain of superclasses that ends", "one that leads back to itself"));
+            }
+        };
+        for &class in path.iter().rev() {
+            let Some(layout) = self.level(class, above, &dump.sizes)? else {
+                let offset = self.descriptors[class].offset;
+                return Err(dump.error(offset, "instances of less than 16 MiB", "larger ones"));
+            };
+            self.layouts[class] = layout;
+            above = Some(class);
+        }
+        Ok(())
+    }
+
+    /// Layout of a class below one that is laid out; nothing when it is larger than any class can be.
+    fn level(&mut self, class: Position, above: Option<Position>, sizes: &Sizes) -> Result<Option<Layout>, StageError> {
+        let first = self.slots.len() as u32;
+        let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
+        let (mut body, mut own) = (0u32, 0u64);
+        for field in first_field..first_field + fields {
+            let kind = self.fields[field as usize].kind as u8;
+            let width = value::width(kind, self.id_bytes).unwrap_or(0) as u32;
+            if kind == value::OBJECT {
+                self.slots.push(Slot { at: body, field })?;
+                own += sizes.reference;
+            } else {
+                own += u64::from(width);
+            }
+            body += width;
+        }
+        let Some(above) = above else {
+            let size = sizes.header();
+            return Ok(Some(Layout { size, body, first, count: self.slots.len() as u32 - first }));
+        };
+        let inherited = self.layouts[above];
+        for slot in inherited.first..inherited.first + inherited.count {
+            let Slot { at, field } = self.slots[slot as usize];
+            self.slots.push(Slot { at: at + body, field })?;
+        }
+        let size = sizes.level(inherited.size, own);
+        if u32::try_from(self.slots.len()).is_err() {
+            return Err(StageError::Overflow("the number of fields"));
+        }
+        let layout = Layout { size, body: body + inherited.body, first, count: self.slots.len() as u32 - first };
+        Ok(Some(layout).filter(|layout| (layout.body as usize) < MOST_PIECE))
+    }
+
+    /// Turns the sizes of layouts into those of instances. Layouts build on each other unaligned.
+    fn align(&mut self, sizes: &Sizes) {
+        for layout in self.layouts.iter_mut() {
+            layout.size = sizes.aligned(layout.size);
+        }
+    }
+
+    /// Classes that are or extend one of these.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn extending(&self, tops: &[Position], context: &Context<'_>) -> Result<BudgetVec<bool>, StageError> {
+        // 0 not known yet, 1 no, 2 yes.
+        let mut known = context.budget.filled("classes: descent", self.descriptors.len(), 0u8)?;
+        tops.iter().for_each(|&top| known[top] = 2);
+        let mut path = Vec::new();
+        for class in 0..self.descriptors.len() {
+            let mut at = Some(class);
+            while let Some(here) = at.filter(|&here| known[here] == 0) {
+                path.push(here);
+                at = self.position(self.descriptors[here].superclass);
+            }
+            let answer = at.map_or(1, |at| known[at]);
+            path.drain(..).for_each(|class| known[class] = answer);
+        }
+        let mut extending = context.budget.filled("classes: descent", self.descriptors.len(), false)?;
+        for (answer, &known) in extending.iter_mut().zip(known.iter()) {
+            *answer = known == 2;
+        }
+        Ok(extending)
+    }
+
+    /// Makes the edges of a field in the instances of a class weak.
+    pub fn weaken(&mut self, class: Position, field: usize) {
+        let Layout { first, count, .. } = self.layouts[class];
+        for slot in &mut self.slots[first as usize..(first + count) as usize] {
+            if slot.field() == field {
+                slot.field |= WEAK;
+            }
+        }
+    }
+
+    /// The first class of this name that has no loader but the boot loader, or else the first of this name.
+    #[must_use]
+    pub fn named(&self, name: &str, strings: &StringTable) -> Option<Position> {
+        let is = |class: &TypeDescriptor| strings.get(class.name.index()) == name.as_bytes();
+        let boot = self.descriptors.iter().position(|class| class.loader == 0 && is(class));
+        boot.or_else(|| self.descriptors.iter().position(is))
+    }
+
+    /// The field of this name that a class declares: its position in [`Self::fields`], and where it lies in the part of
+    /// an instance that belongs to the class.
+    #[must_use]
+    pub fn own_field(&self, class: Position, name: &str, kind: u8, strings: &StringTable) -> Option<(usize, u32)> {
+        let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
+        let mut at = 0;
+        for field in first_field as usize..(first_field + fields) as usize {
+            let Field { name: called, kind: found } = self.fields[field];
+            if found == u32::from(kind) && called.get().is_some_and(|id| strings.get(id as usize) == name.as_bytes()) {
+                return Some((field, at));
+            }
+            at += value::width(found as u8, self.id_bytes).unwrap_or(0) as u32;
+        }
+        None
+    }
+
+    /// Where a reference that a class declares, or one above it, lies in its instances.
+    #[must_use]
+    pub fn reference(&self, class: Position, field: usize) -> Option<u32> {
+        self.slots(self.layout(class)).iter().find(|slot| slot.field() == field).map(|slot| slot.at)
+    }
+}

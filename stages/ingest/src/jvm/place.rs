@@ -1,0 +1,56 @@
+//! Where the record of a node begins, for errors.
+
+use super::cursor::Cursor;
+use super::dump::{Dump, FIRST, HINT};
+use super::header::header;
+use super::record::{PrimitiveArray, Record};
+use super::records::{Records, Visitor};
+use heaplake_input::source::Source;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::ids::NodeId;
+
+/// Where the record of a node begins. Goes through the dump up to it.
+///
+/// # Errors
+/// [`StageError::Input`], [`StageError::Io`], [`StageError::Cancelled`].
+pub(super) fn offset_of(dump: &Dump, node: NodeId, context: &Context<'_>) -> Result<u64, StageError> {
+    fn of<const ID: usize>(cursor: Cursor<'_>, dump: &Dump, node: NodeId) -> Result<u64, StageError> {
+        let mut records = Records::<ID>::new(cursor, dump.content_bytes);
+        records.visit(&mut Until { left: node.0 + 1 - FIRST })?;
+        Ok(records.start())
+    }
+    let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
+    header(&mut cursor)?;
+    if dump.id_bytes == 4 { of::<4>(cursor, dump, node) } else { of::<8>(cursor, dump, node) }
+}
+
+/// Passes over so many objects.
+struct Until {
+    left: u32,
+}
+
+impl<const ID: usize> Visitor<ID> for Until {
+    fn instance(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(length.into())
+    }
+
+    fn object_array(&mut self, _: u64, _: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(u64::from(length) * ID as u64)
+    }
+
+    fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= 1;
+        records.cursor.skip(array.bytes)
+    }
+
+    fn other(&mut self, record: Record, records: &mut Records<'_, ID>) -> Result<(), StageError> {
+        self.left -= u32::from(matches!(record, Record::Class { .. }));
+        records.skip(&record)
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0
+    }
+}

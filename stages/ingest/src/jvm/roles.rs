@@ -1,0 +1,73 @@
+//! What part the classes and kinds of Java heaps play.
+
+use heaplake_schemas::roles::{Finalizers, Names, Roles, ThreadLocals};
+
+/// The roles.
+#[must_use]
+pub fn roles() -> Roles {
+    Roles {
+        part_kinds: Names::of(&["object array", "primitive array"]),
+        data_arrays: Names::of(&["primitive array"]),
+        data_array_advice:
+            "Intern values where they are made or read, or let the collector do it (Java: -XX:+UseStringDeduplication)."
+                .to_owned(),
+        reference_arrays: Names::of(&["object array"]),
+        class_objects: Names::of(&["class"]),
+        common_classes: Names::of(&["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*", "kotlin.*"]),
+        generated_classes: Names::of(&[
+            "*$Proxy*",
+            "*$$*",
+            "*Lambda$*",
+            "*LambdaForm*",
+            "*GeneratedMethodAccessor*",
+            "*GeneratedConstructorAccessor*",
+        ]),
+        containers: Names::of(&["java.util.*"]),
+        entries: Names::of(&["java.util.*$*Node", "java.util.*$*Entry"]),
+        boxes: Names::of(&[
+            "java.lang.Boolean",
+            "java.lang.Byte",
+            "java.lang.Character",
+            "java.lang.Double",
+            "java.lang.Float",
+            "java.lang.Integer",
+            "java.lang.Long",
+            "java.lang.Short",
+        ]),
+        thread_locals: Some(ThreadLocals {
+            map: "java.lang.ThreadLocal$ThreadLocalMap".to_owned(),
+            entry: "java.lang.ThreadLocal$ThreadLocalMap$Entry".to_owned(),
+            advice: "Call ThreadLocal.remove() when the work is done, in a finally block.".to_owned(),
+        }),
+        finalizers: Some(Finalizers {
+            class: "java.lang.ref.Finalizer".to_owned(),
+            advice:
+                "Close what can be closed, and use java.lang.ref.Cleaner instead of finalize(); a slow finalizer holds \
+                     up all others."
+                    .to_owned(),
+        }),
+        ..Roles::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_containers_by_their_names() {
+        let Roles { entries, .. } = roles();
+        for name in [
+            "java.util.HashMap$Node",
+            "java.util.HashMap$TreeNode",
+            "java.util.LinkedHashMap$Entry",
+            "java.util.concurrent.ConcurrentHashMap$Node",
+            "java.util.LinkedList$Node",
+        ] {
+            assert!(entries.fit(name), "{name}");
+        }
+        for name in ["java.util.HashMap$Node[]", "java.util.HashMap", "com.example.Tree$Node", "java.util.Entry"] {
+            assert!(!entries.fit(name), "{name}");
+        }
+    }
+}

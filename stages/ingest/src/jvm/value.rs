@@ -1,0 +1,34 @@
+//! Types of values, as the format numbers them.
+
+/// A reference.
+pub const OBJECT: u8 = 2;
+/// `char`.
+pub const CHAR: u8 = 5;
+/// `byte`.
+pub const BYTE: u8 = 8;
+/// `int`.
+pub const INT: u8 = 10;
+/// `long`.
+pub const LONG: u8 = 11;
+
+/// Names of the primitive types by number; empty where there is no such type.
+const NAMES: [&str; 12] = ["", "", "", "", "boolean", "char", "float", "double", "byte", "short", "int", "long"];
+
+/// Bytes of the primitive types by number; 0 where there is no such type.
+pub const WIDTHS: [u8; 16] = [0, 0, 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 0, 0, 0, 0];
+
+/// Name of a primitive type.
+#[must_use]
+pub fn name(kind: u8) -> Option<&'static str> {
+    NAMES.get(kind as usize).copied().filter(|name| !name.is_empty())
+}
+
+/// Bytes of a value in the dump and, but for references, in memory; `id` is the width of a reference.
+#[must_use]
+pub const fn width(kind: u8, id: usize) -> Option<usize> {
+    match kind {
+        OBJECT => Some(id),
+        4..=11 => Some(WIDTHS[kind as usize] as usize),
+        _ => None,
+    }
+}

@@ -1,0 +1,102 @@
+//! Labels of essential edges, for chains, in one byte each.
+//!
+//! Most edges leave instances, and there the class and the position of the field among the references of the class say the
+//! label. Labels of other edges have a column of names of their own.
+
+use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::scratch::{self as columns, edge_label};
+
+/// The label of an edge.
+#[derive(Clone, Copy)]
+pub enum Label {
+    /// None.
+    Unnamed,
+    /// That of the edge from an object to its class.
+    Class,
+    /// That of a reference of an instance, by its position among them.
+    Slot(usize),
+    /// That of an element of an array.
+    Element,
+    /// A string id.
+    Named(u32),
+}
+
+/// Writes the labels of essential edges.
+pub struct LabelWriter {
+    labels: ColumnWriter<u8>,
+    names: ColumnWriter<u32>,
+}
+
+impl LabelWriter {
+    /// Starts the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            labels: ColumnWriter::create(scratch, columns::ESSENTIAL_LABEL)?,
+            names: ColumnWriter::create(scratch, columns::ESSENTIAL_NAME)?,
+        })
+    }
+
+    /// Adds the label of the next essential edge. `name` gives the name of a reference; it is asked only for the last
+    /// references of a class that has very many.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn push(&mut self, label: Label, name: impl FnOnce() -> u32) -> Result<(), StageError> {
+        let named = match label {
+            // The class comes before the references.
+            Label::Class => return self.labels.push(0),
+            Label::Slot(slot) if slot + 1 < usize::from(edge_label::LEAST) => return self.labels.push(slot as u8 + 1),
+            Label::Element => return self.labels.push(edge_label::INDEX),
+            Label::Slot(_) => name(),
+            Label::Unnamed => label::NONE,
+            Label::Named(name) => name,
+        };
+        self.labels.push(edge_label::NAMED)?;
+        self.names.push(named)
+    }
+
+    /// Ends the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<(), StageError> {
+        self.labels.finish()?;
+        self.names.finish().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_kit::ColumnMap;
+
+    #[test]
+    fn what_has_no_byte_of_its_own_has_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut labels = LabelWriter::create(&scratch).unwrap();
+        let pushed = [
+            Label::Class,
+            Label::Slot(0),
+            Label::Slot(252),
+            Label::Slot(253),
+            Label::Slot(70_000),
+            Label::Element,
+            Label::Unnamed,
+            Label::Named(5),
+        ];
+        for (at, &label) in pushed.iter().enumerate() {
+            labels.push(label, || 100 + at as u32).unwrap();
+        }
+        labels.finish().unwrap();
+        let bytes = ColumnMap::uncounted(&scratch, columns::ESSENTIAL_LABEL).unwrap();
+        assert_eq!(bytes[..], [0, 1, 253, 255, 255, 254, 255, 255]);
+        let names = ColumnMap::uncounted(&scratch, columns::ESSENTIAL_NAME).unwrap();
+        assert_eq!(names[..], [103, 104, label::NONE, 5]);
+    }
+}

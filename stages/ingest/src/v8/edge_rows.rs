@@ -1,0 +1,119 @@
+//! Rows of `edges` into columns.
+
+use super::header::{EdgeFields, Header, is_indexed};
+use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, note_largest, write};
+use heaplake_input::chunks::BadNumber;
+use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+
+/// Checks edge rows and makes columns of them.
+pub struct EdgeRows {
+    fields: EdgeFields,
+    /// Of kind, name and target.
+    limits: [Limit; 3],
+    /// All bits for the types whose edges have names, none for those that have indexes.
+    named: [u32; 256],
+    node_width: NodeWidth,
+}
+
+/// Some rows of the edge columns.
+#[derive(Default)]
+pub struct EdgeColumns {
+    kind: Vec<u8>,
+    name: Vec<u32>,
+    to: Vec<NodeId>,
+    /// The largest name, and its first row.
+    largest: Option<(u64, usize)>,
+}
+
+impl EdgeRows {
+    /// For edges as the header describes them.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        let fields = header.edge.clone();
+        let limit = |at, below, name| Limit { at: Some(at), below, name };
+        let limits = [
+            limit(fields.kind, header.edge_types.len() as u64, "an edge type"),
+            limit(fields.name, U32, "a string index or element index"),
+            limit(fields.to, header.node_count * header.node.width as u64, "a node offset"),
+        ];
+        let mut named = [0; 256];
+        for (mask, name) in named.iter_mut().zip(&header.edge_types) {
+            *mask = if is_indexed(name) { 0 } else { u32::MAX };
+        }
+        Self { fields, limits, named, node_width: NodeWidth::new(header.node.width) }
+    }
+
+    /// Appends whole rows to `columns`.
+    ///
+    /// # Errors
+    /// The first number that cannot be.
+    pub fn read(&self, rows: &[u64], columns: &mut EdgeColumns) -> Result<(), BadNumber> {
+        let EdgeFields { width, kind, name, to } = self.fields;
+        let before = columns.kind.len();
+        let mut remainders = 0;
+        let largest = [
+            field(rows, width, kind, &mut columns.kind, |value| value as u8),
+            field(rows, width, name, &mut columns.name, |value| value as u32),
+            field(rows, width, to, &mut columns.to, |offset| {
+                let (node, remainder) = self.node_width.divide(offset);
+                remainders |= remainder;
+                NodeId(node as u32)
+            }),
+        ];
+        if remainders != 0 || !fit(&self.limits, &largest) {
+            return first_of(beyond(rows, width, &self.limits), self.node_width.misaligned(rows, width, to));
+        }
+        let rows = columns.kind[before..].iter().zip(&columns.name[before..]);
+        let names = rows.map(|(&kind, &name)| u64::from(name & self.named[usize::from(kind)]));
+        note_largest(&mut columns.largest, names.clone().max().unwrap_or(0), before, names);
+        Ok(())
+    }
+}
+
+/// Writes the edge columns.
+pub struct EdgeWriter {
+    rows: u64,
+    kind: ColumnWriter<u8>,
+    name: ColumnWriter<u32>,
+    to: ColumnWriter<NodeId>,
+}
+
+impl EdgeWriter {
+    /// Starts the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            rows: 0,
+            kind: ColumnWriter::create(scratch, columns::EDGE_KIND)?,
+            name: ColumnWriter::create(scratch, columns::EDGE_NAME)?,
+            to: ColumnWriter::create(scratch, columns::EDGE_TO)?,
+        })
+    }
+
+    /// Writes the next rows and leaves `part` empty.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn write(&mut self, part: &mut EdgeColumns, names: &mut LargestName) -> Result<(), StageError> {
+        names.see(part.largest.take(), "edges", self.rows);
+        self.rows += part.kind.len() as u64;
+        write(&mut self.kind, &mut part.kind)?;
+        write(&mut self.name, &mut part.name)?;
+        write(&mut self.to, &mut part.to)
+    }
+
+    /// Ends the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<(), StageError> {
+        self.kind.finish()?;
+        self.name.finish()?;
+        self.to.finish()?;
+        Ok(())
+    }
+}

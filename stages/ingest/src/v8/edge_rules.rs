@@ -1,0 +1,191 @@
+//! Which edges are essential, and which of them distances follow. Used by [`super::essential_edges`].
+
+use super::header::{Header, is_indexed};
+use super::names;
+use super::snapshot::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
+use heaplake_kit::{Bitset, ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::{STRINGS, edge_flags};
+use rustc_hash::FxHashMap;
+
+/// What decides over edges.
+pub struct Rules {
+    is_weak: [bool; 256],
+    is_shortcut: [bool; 256],
+    is_internal: [bool; 256],
+    is_indexed: Vec<bool>,
+    hidden: Option<u8>,
+    array: Option<u8>,
+    native_context: StringId,
+    sloppy_map: StringId,
+    map_descriptors: StringId,
+    root: u32,
+    page_owned: Option<Bitset>,
+    ephemerons: Ephemerons,
+    strings: StringTable,
+}
+
+/// A node, as far as it matters for its edges.
+#[derive(Clone, Copy)]
+pub struct Source {
+    /// Its position.
+    pub node: u32,
+    /// Its id.
+    pub id: u64,
+    /// Whether it has a rule of its own.
+    pub special: Special,
+}
+
+fn kind_is(kind: Option<u8>) -> [bool; 256] {
+    std::array::from_fn(|at| Some(at as u8) == kind)
+}
+
+impl Rules {
+    /// The rules for a snapshot in which pages own these nodes.
+    ///
+    /// # Errors
+    /// [`StageError::Io`]; [`StageError::Budget`] where the names of weak maps' entries do not fit.
+    pub(super) fn new(
+        header: &Header,
+        page_owned: Option<Bitset>,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
+        let ids = names::find(scratch, &["system / NativeContext", "sloppy_function_map", "(map descriptors)"])?;
+        Ok(Self {
+            is_weak: kind_is(header.edge_type("weak")),
+            is_shortcut: kind_is(header.edge_type("shortcut")),
+            is_internal: kind_is(header.edge_type("internal")),
+            is_indexed: header.edge_types.iter().map(|name| is_indexed(name)).collect(),
+            hidden: header.node_type("hidden"),
+            array: header.node_type("array"),
+            native_context: ids[0],
+            sloppy_map: ids[1],
+            map_descriptors: ids[2],
+            root: header.root as u32,
+            page_owned,
+            ephemerons: Ephemerons::load(scratch, context)?,
+            strings: StringTable::open(scratch, STRINGS)?,
+        })
+    }
+
+    /// Flags of an edge, and the number of its pair if it has one.
+    #[inline]
+    pub(super) fn judge(&self, source: &Source, kind: u8, name: u32, to: NodeId) -> (u8, Option<u32>) {
+        if self.is_weak[kind as usize] {
+            return (0, None);
+        }
+        let is_root = source.node == self.root;
+        let ephemeron = if self.is_internal[kind as usize] { self.ephemerons.get(name) } else { None };
+        // Edges into a page count only from inside it, or from the root.
+        let enters_page =
+            |owned: &Bitset| !is_root && owned.contains(to.index()) && !owned.contains(source.node as usize);
+        let dropped = to.0 == source.node
+            || (self.is_shortcut[kind as usize] && !is_root)
+            || ephemeron.is_some_and(|(table, _)| table == source.id)
+            || self.page_owned.as_ref().is_some_and(enters_page);
+        let holds = if dropped { 0 } else { edge_flags::ESSENTIAL };
+        match source.special {
+            Special::MapDescriptors if !self.is_descriptor(kind, name) => (holds | edge_flags::FOLLOWED, None),
+            Special::NativeContext if !self.is_indexed[kind as usize] && StringId(name) == self.sloppy_map => {
+                (holds, None)
+            }
+            Special::MapDescriptors => (holds, None),
+            _ => match ephemeron {
+                Some((_, pair)) => (holds | edge_flags::FOLLOWED | edge_flags::PAIRED, Some(pair)),
+                None => (holds | edge_flags::FOLLOWED, None),
+            },
+        }
+    }
+
+    /// Every third entry of an array of map descriptors is a descriptor, which may belong to another map.
+    fn is_descriptor(&self, kind: u8, name: u32) -> bool {
+        let index = if self.is_indexed[kind as usize] {
+            Some(i64::from(name))
+        } else {
+            leading_integer(self.strings.get(name as usize))
+        };
+        index.is_some_and(|index| index >= 2 && index % 3 == 1)
+    }
+
+    pub(super) fn special(&self, kind: u8, name: StringId) -> Special {
+        if Some(kind) == self.hidden && name == self.native_context {
+            Special::NativeContext
+        } else if Some(kind) == self.array && name == self.map_descriptors {
+            Special::MapDescriptors
+        } else {
+            Special::No
+        }
+    }
+}
+
+/// Nodes with a rule of their own for distances.
+#[derive(Clone, Copy)]
+pub enum Special {
+    /// None.
+    No,
+    /// Native context of a page or a realm.
+    NativeContext,
+    /// Descriptors of hidden classes.
+    MapDescriptors,
+}
+
+/// The integer that JavaScript's `parseInt` finds at the start of a text.
+fn leading_integer(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let (sign, text) = match text.first() {
+        Some(b'-') => (-1, &text[1..]),
+        Some(b'+') => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let value =
+        digits.clone().fold(0i64, |value, digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
+    (digits.count() > 0).then_some(sign * value)
+}
+
+/// Bytes that a name of a weak map's edge takes in the tables below while they grow: the one by name has a slot of 24 bytes
+/// and a mark, of which at least 7 in 16 are in use, the other one half as many entries.
+const BYTES_PER_NAME: u64 = 88;
+
+/// Names of weak-map edges: table and number of the pair, by string.
+struct Ephemerons {
+    by_name: FxHashMap<u32, (u64, u32)>,
+    _reservation: Reservation,
+}
+
+impl Ephemerons {
+    fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut names = ColumnReader::open(scratch, EPHEMERON_STRING)?;
+        let mut tables = ColumnReader::open(scratch, EPHEMERON_TABLE)?;
+        let mut shared = ColumnReader::open(scratch, EPHEMERON_SHARED)?;
+        let count = names.remaining();
+        let reservation = context.budget.reserve("weak-map entries", count * BYTES_PER_NAME)?;
+        let mut pairs: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut by_name = FxHashMap::default();
+        by_name.reserve(count as usize);
+        for _ in 0..count {
+            let next = pairs.len() as u32;
+            let pair = *pairs.entry(shared.next()?).or_insert(next);
+            by_name.insert(names.next()?.0, (tables.next()?, pair));
+        }
+        Ok(Self { by_name, _reservation: reservation })
+    }
+
+    #[inline]
+    fn get(&self, name: u32) -> Option<(u64, u32)> {
+        if self.by_name.is_empty() { None } else { self.by_name.get(&name).copied() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leading_integer;
+
+    #[test]
+    fn parses_integers_as_javascript_does() {
+        for (text, value) in [("7 / x", Some(7)), (" -3", Some(-3)), ("12abc", Some(12)), ("x1", None), ("", None)] {
+            assert_eq!(leading_integer(text.as_bytes()), value, "{text:?}");
+        }
+    }
+}

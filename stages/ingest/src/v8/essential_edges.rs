@@ -1,0 +1,106 @@
+//! Stage `essential edges`: which edges keep their target alive, and what the graph stages need to know of the others.
+//!
+//! * Computes: the essential edges; for every edge whether distances follow it; in-degrees; the nodes that no essential edge
+//!   enters; where distances start.
+//! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
+//!   [`super::pages`] before that; some 88 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block under way.
+//! * Passes over disk: one over nodes and edges.
+//! * Worst case: linear.
+//! * Fails when: the budget is too small.
+//! * Determinism: threads judge blocks of edges, which are written in input order.
+//! * Reference: Chrome DevTools, "essential edges", and its filter for distances. Dropped are weak edges, self edges,
+//!   the edge from a weak map's table to a value (the key's edge stays), and from any node but the root: shortcuts, and
+//!   edges from what no page owns to what a page owns.
+
+use super::edge_blocks::{BLOCK_BYTES, Block, Input, Output};
+use super::edge_rules::Rules;
+use super::header::Header;
+use super::root_edges::{RootEdges, distance_seeds};
+use super::snapshot::{DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, Snapshot};
+use super::{names, pages};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{ArrayPlan, Bitset, ColumnWriter, Job, OrderedPool, Scratch, Stage, StageError, Stats, on_resident};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "essential edges",
+    reads: &[
+        texts(STRINGS),
+        column(STRING_HASH),
+        column(EPHEMERON_STRING),
+        column(EPHEMERON_TABLE),
+        column(EPHEMERON_SHARED),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_ID),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+    ],
+    writes: &[
+        column(columns::EDGE_FLAGS),
+        column(columns::PAIRED_EDGE),
+        column(columns::PAIRED_PAIR),
+        column(columns::ESSENTIAL_DEGREE),
+        column(columns::ESSENTIAL_TO),
+        column(columns::ESSENTIAL_ORPHAN),
+        column(columns::NODE_RETAINER_COUNT),
+        column(columns::DISTANCE_SEED),
+    ],
+    updates: &[document(documents::FACTS), document(DOCUMENT)],
+    // Page ownership, then in-degrees.
+    arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()], &[per_node::<u32>()]],
+    least: &[bits_per_node(2)],
+    fixed: 8 << 20,
+    passes: "nodes and edges once",
+    run,
+    ..Stage::NEW
+};
+
+/// Most threads that are of use: by then reading and writing, on one thread, take longer.
+const MOST_THREADS: usize = 8;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut snapshot = Snapshot::load(scratch)?;
+    let Snapshot { header, facts } = &mut snapshot;
+    context.progress.begin(STAGE.name, facts.edge_count);
+    let document_trees = names::find(scratch, &["(Document DOM trees)"])?[0];
+    facts.distance_seeds = distance_seeds(header, document_trees, scratch)?;
+    let page_owned = pages::owned(header, document_trees, scratch, context)?;
+    let rules = Rules::new(header, page_owned, scratch, context)?;
+    let nodes = facts.node_count as usize;
+    let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
+    let pool = OrderedPool::plan(context, "essential edges: edges under way", MOST_THREADS, BLOCK_BYTES)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let mut retainers = plan.one(filled(nodes, 0u32))?;
+    let mut input = Input::open(scratch)?;
+    let mut output = Output::create(scratch)?;
+    on_resident!(retainers => pool.run(
+        context,
+        |block| input.fill(block),
+        || |block: &mut Block| block.sort_out(&rules),
+        |block| output.write(block, &mut *retainers, &mut held, context),
+    ))?;
+    facts.essential_edge_count = output.finish()?;
+    write_orphans(header, &held, nodes, scratch)?;
+    retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
+    facts.root_count = RootEdges::open(header, scratch)?.count();
+    let edges = facts.edge_count;
+    snapshot.save(scratch)?;
+    context.progress.end();
+    Ok(Stats { rows: edges, spilled_bytes: plan.spilled_bytes() })
+}
+
+/// Nodes that no essential edge enters.
+fn write_orphans(header: &Header, held: &Bitset, nodes: usize, scratch: &Scratch) -> Result<(), StageError> {
+    let mut orphans = ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?;
+    for node in (0..nodes).filter(|&node| !held.contains(node) && node as u64 != header.root) {
+        orphans.push(NodeId(node as u32))?;
+    }
+    orphans.finish().map(drop)
+}

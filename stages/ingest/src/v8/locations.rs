@@ -1,0 +1,192 @@
+//! Source locations of nodes: reading the section `locations`, and its columns.
+
+use super::header::{Header, position};
+use super::rows::{Limit, NodeWidth, U32, beyond, first_of};
+use heaplake_input::chunks::BadNumber;
+use heaplake_input::json::Scanner;
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+
+/// Reads the section; the last location of a node counts. They are sorted in memory, 20 bytes each.
+///
+/// # Errors
+/// [`StageError::Input`] for a number that cannot be; [`StageError::Io`], [`StageError::Budget`].
+pub fn read(
+    header: &Header,
+    scanner: &mut Scanner<'_>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(), StageError> {
+    let Some(rows) = LocationRows::new(header) else { return scanner.skip_value() };
+    let mut locations = context.budget.growing::<Location>("source locations");
+    scanner.number_array(rows.width, |numbers| {
+        rows.read(numbers, |location| {
+            let order = locations.len() as u32;
+            locations.push(Location { order, ..location })
+        })
+    })?;
+    locations.sort_unstable();
+    write(&locations, scratch)
+}
+
+/// Writes sorted locations; the last one of a node counts.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn write(locations: &[Location], scratch: &Scratch) -> Result<(), StageError> {
+    let mut node = ColumnWriter::create(scratch, columns::LOCATION_NODE)?;
+    let mut script = ColumnWriter::create(scratch, columns::LOCATION_SCRIPT)?;
+    let mut line = ColumnWriter::create(scratch, columns::LOCATION_LINE)?;
+    let mut column = ColumnWriter::create(scratch, columns::LOCATION_COLUMN)?;
+    for (i, location) in locations.iter().enumerate() {
+        if locations.get(i + 1).is_some_and(|next| next.node == location.node) {
+            continue;
+        }
+        node.push(NodeId(location.node))?;
+        script.push(location.script)?;
+        line.push(location.line)?;
+        column.push(location.column)?;
+    }
+    node.finish()?;
+    script.finish()?;
+    line.finish()?;
+    column.finish().map(drop)
+}
+
+/// A source location of a node, as the file gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// The node.
+    pub node: u32,
+    /// Place among the file's locations: of two for one node, the later counts.
+    pub order: u32,
+    /// Script.
+    pub script: u32,
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+}
+
+/// Reads rows of `locations` into [`Location`]s.
+pub struct LocationRows {
+    /// Numbers in a row.
+    pub width: usize,
+    object: usize,
+    script: usize,
+    line: usize,
+    column: usize,
+    /// Of object, script, line and column.
+    limits: [Limit; 4],
+    node_width: NodeWidth,
+}
+
+impl LocationRows {
+    /// Nothing when the header names no such fields.
+    #[must_use]
+    pub fn new(header: &Header) -> Option<Self> {
+        let fields = &header.location_fields;
+        let (object, script) = (position(fields, "object_index")?, position(fields, "script_id")?);
+        let (line, column) = (position(fields, "line")?, position(fields, "column")?);
+        let limit = |at, below, name| Limit { at: Some(at), below, name };
+        let limits = [
+            limit(object, header.node_count * header.node.width as u64, "a node offset"),
+            limit(script, U32, "a script id"),
+            limit(line, U32, "a line"),
+            limit(column, U32, "a column"),
+        ];
+        let node_width = NodeWidth::new(header.node.width);
+        Some(Self { width: fields.len(), object, script, line, column, limits, node_width })
+    }
+
+    /// Hands the locations of a batch of rows to `each`.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    pub fn read(
+        &self,
+        rows: &[u64],
+        mut each: impl FnMut(Location) -> Result<(), StageError>,
+    ) -> Result<Result<(), BadNumber>, StageError> {
+        let misaligned = self.node_width.misaligned(rows, self.width, self.object);
+        if let Err(bad) = first_of(beyond(rows, self.width, &self.limits), misaligned) {
+            return Ok(Err(bad));
+        }
+        for numbers in rows.chunks_exact(self.width) {
+            each(Location {
+                node: self.node_width.divide(numbers[self.object]).0 as u32,
+                order: 0,
+                script: numbers[self.script] as u32,
+                line: numbers[self.line] as u32,
+                column: numbers[self.column] as u32,
+            })?;
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// The source locations, front to back.
+pub struct Locations {
+    node: ColumnReader<NodeId>,
+    script: ColumnReader<u32>,
+    line: ColumnReader<u32>,
+    column: ColumnReader<u32>,
+    next: Option<(u64, [u32; 3])>,
+}
+
+impl Locations {
+    /// Before the first one.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let mut locations = Self {
+            node: ColumnReader::open(scratch, columns::LOCATION_NODE)?,
+            script: ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?,
+            line: ColumnReader::open(scratch, columns::LOCATION_LINE)?,
+            column: ColumnReader::open(scratch, columns::LOCATION_COLUMN)?,
+            next: None,
+        };
+        locations.advance()?;
+        Ok(locations)
+    }
+
+    fn advance(&mut self) -> Result<(), StageError> {
+        self.next = if self.node.remaining() == 0 {
+            None
+        } else {
+            let place = [self.script.next()?, self.line.next()?, self.column.next()?];
+            Some((u64::from(self.node.next()?.0), place))
+        };
+        Ok(())
+    }
+
+    /// Script, line and column of a node, asked for in ascending order.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn at(&mut self, node: u64) -> Result<Option<[u32; 3]>, StageError> {
+        match self.next {
+            Some((next, place)) if next == node => {
+                self.advance()?;
+                Ok(Some(place))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Shows all locations: the node and the number of the script.
+///
+/// # Errors
+/// [`StageError::Io`], and what `show` returns.
+pub fn each(scratch: &Scratch, mut show: impl FnMut(NodeId, u32) -> Result<(), StageError>) -> Result<(), StageError> {
+    let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
+    let mut scripts = ColumnReader::open(scratch, columns::LOCATION_SCRIPT)?;
+    while nodes.remaining() > 0 {
+        show(nodes.next()?, scripts.next()?)?;
+    }
+    Ok(())
+}

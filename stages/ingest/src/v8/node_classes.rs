@@ -1,0 +1,300 @@
+//! Stage `node classes`: what every node is called, and which nodes belong together.
+//!
+//! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first space;
+//!   plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class per place and
+//!   name, all other nodes one class per name. Unlike DevTools, whose table of classes loses rows when a node's own
+//!   name equals one that DevTools makes up, names are compared by content throughout.
+//! * Resident memory: some 60 bytes per class; fixed tables for interfaces.
+//! * Passes over disk: two over the nodes and the edges of plain objects (three where those have very many shapes).
+//! * Worst case: linear, times the number of interfaces that share their least property with an object's shape.
+//! * Fails when: the budget is too small for the classes.
+//! * Determinism: one thread, input order; classes are numbered as they occur.
+//! * Reference: Chrome DevTools, class names, inferred interfaces, class keys.
+
+use super::interfaces::{Census, Definition, Interfaces, Properties};
+use super::locations::Locations;
+use super::names;
+use super::snapshot::{DOCUMENT, Snapshot, TAG_STRING};
+use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::{
+    BudgetVec, ColumnReader, ColumnWriter, Context, Job, Reservation, Scratch, Stage, StageError, Stats, StringTable,
+    StringWriter,
+};
+use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRING_HASH, STRINGS};
+use rustc_hash::FxHashMap;
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "node classes",
+    reads: &[
+        document(DOCUMENT),
+        column(TAG_STRING),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::LOCATION_NODE),
+        column(columns::LOCATION_SCRIPT),
+        column(columns::LOCATION_LINE),
+        column(columns::LOCATION_COLUMN),
+    ],
+    writes: &[column(columns::NODE_CLASS), column(columns::CLASS_NAME), texts(CLASS_KEYS)],
+    appends: &[texts(STRINGS), column(STRING_HASH)],
+    arrays: &[&[per_node::<u8>()]],
+    fixed: 16 << 20,
+    passes: "nodes twice, edges of plain objects twice",
+    run,
+    ..Stage::NEW
+};
+
+/// Bytes that a class takes in the maps below.
+const CLASS_BYTES: u64 = 64;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let snapshot = &Snapshot::load(scratch)?;
+    let nodes = snapshot.facts.node_count;
+    context.progress.begin(STAGE.name, 2 * nodes);
+    let plain = Plain::find(snapshot, scratch)?;
+    let definitions = census(snapshot, &plain, scratch, context)?;
+    let namer = Namer::new(snapshot, definitions, scratch)?;
+    let classes = assign(snapshot, &plain, namer, scratch, context)?;
+    context.progress.end();
+    Ok(Stats { rows: classes, spilled_bytes: 0 })
+}
+
+/// How to tell a plain object: of type object, and named so.
+struct Plain {
+    object: Option<u8>,
+    name: StringId,
+    proto: StringId,
+    property: Option<u8>,
+    /// DevTools starts at the root, which may come last; then no object before it has an interface.
+    first: u64,
+}
+
+impl Plain {
+    fn find(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
+        let ids = names::find(scratch, &["Object", "__proto__"])?;
+        let header = &snapshot.header;
+        Ok(Self {
+            object: header.node_type("object"),
+            name: ids[0],
+            proto: ids[1],
+            property: header.edge_type("property"),
+            first: header.root,
+        })
+    }
+
+    #[inline]
+    fn is(&self, node: u64, kind: u8, name: StringId) -> bool {
+        Some(kind) == self.object && name == self.name && node >= self.first
+    }
+}
+
+/// Counts the shapes of plain objects: names and properties of the interfaces.
+fn census(
+    snapshot: &Snapshot,
+    plain: &Plain,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Vec<Definition>, StageError> {
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut census = Census::new(&strings, plain.proto);
+    let _tables = context.budget.reserve("interfaces", Census::BYTES)?;
+    loop {
+        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+        let mut properties = Properties::open(scratch, plain.property)?;
+        let (mut edge, mut list) = (0, Vec::new());
+        for node in 0..snapshot.facts.node_count {
+            let (kind, name, count) = (kinds.next()?, names.next()?, counts.next()?);
+            if plain.is(node, kind, name) {
+                properties.read(edge, count, &mut list)?;
+                census.count(&list);
+            }
+            edge += u64::from(count);
+            if node % (1 << 16) == 0 && node > 0 {
+                context.step(1 << 16)?;
+            }
+        }
+        if !census.needs_second_pass() {
+            return Ok(census.finish());
+        }
+    }
+}
+
+/// Finds the class name of a node.
+struct Namer {
+    /// By node type: the fixed name of its class, or none where the node's own name counts.
+    fixed: Vec<StringId>,
+    /// Names of DOM elements and what their classes are called.
+    tags: FxHashMap<StringId, StringId>,
+    interfaces: Interfaces,
+}
+
+impl Namer {
+    fn new(snapshot: &Snapshot, definitions: Vec<Definition>, scratch: &Scratch) -> Result<Self, StageError> {
+        let types = &snapshot.header.node_types;
+        let mut wanted: Vec<Vec<u8>> = types.iter().map(|name| fixed_name(name).into_bytes()).collect();
+        let strings = StringTable::open(scratch, STRINGS)?;
+        let mut tag_reader = ColumnReader::open(scratch, TAG_STRING)?;
+        let mut tags = Vec::new();
+        while tag_reader.remaining() > 0 {
+            let tag = tag_reader.next()?;
+            tags.push(tag);
+            wanted.push(cut_tag(strings.get(tag.index())));
+        }
+        wanted.extend(definitions.iter().map(|(name, _)| name.clone()));
+        drop(strings);
+        let ids = names::intern(scratch, &wanted)?;
+        let (fixed, rest) = ids.split_at(types.len());
+        let (cut, interfaces) = rest.split_at(tags.len());
+        let own_name = |name: &String| matches!(name.as_str(), "object" | "native");
+        Ok(Self {
+            fixed: types
+                .iter()
+                .zip(fixed)
+                .map(|(name, &id)| if own_name(name) { StringId::NONE } else { id })
+                .collect(),
+            tags: tags.into_iter().zip(cut.iter().copied()).collect(),
+            interfaces: Interfaces::new(
+                interfaces.iter().copied().zip(definitions.into_iter().map(|(_, properties)| properties)),
+            ),
+        })
+    }
+
+    #[inline]
+    fn name(&self, kind: u8, name: StringId) -> StringId {
+        let fixed = self.fixed[kind as usize];
+        if fixed.is_none() { self.tags.get(&name).copied().unwrap_or(name) } else { fixed }
+    }
+}
+
+/// The class name that goes with a node type alone.
+fn fixed_name(node_type: &str) -> String {
+    match node_type {
+        "hidden" => "(system)".to_owned(),
+        "code" => "(compiled code)".to_owned(),
+        "closure" => "Function".to_owned(),
+        "regexp" => "RegExp".to_owned(),
+        other => format!("({other})"),
+    }
+}
+
+/// `<div id="a">` is a `<div>`; `Detached <div id="a">` is a `Detached <div>`.
+fn cut_tag(name: &[u8]) -> Vec<u8> {
+    let start = if name.starts_with(b"<") { 0 } else { "Detached <".len() };
+    match name[start..].iter().position(|&byte| byte == b' ') {
+        Some(space) => [&name[..start + space], b">"].concat(),
+        None => name.to_vec(),
+    }
+}
+
+/// A class: its name, and where it is written if that matters.
+type Key = (StringId, Option<[u32; 3]>);
+
+struct Classes {
+    by_name: FxHashMap<StringId, ClassId>,
+    by_place: FxHashMap<Key, ClassId>,
+    keys: BudgetVec<Key>,
+    maps: Reservation,
+}
+
+impl Classes {
+    #[inline]
+    fn get(&mut self, key: Key) -> Result<ClassId, StageError> {
+        let known = if key.1.is_none() { self.by_name.get(&key.0) } else { self.by_place.get(&key) };
+        if let Some(&known) = known {
+            return Ok(known);
+        }
+        let new = ClassId(self.keys.len() as u32);
+        if self.keys.len().is_multiple_of(1024) {
+            self.maps.grow(1024 * CLASS_BYTES)?;
+        }
+        self.keys.push(key)?;
+        if key.1.is_none() {
+            self.by_name.insert(key.0, new);
+        } else {
+            self.by_place.insert(key, new);
+        }
+        Ok(new)
+    }
+}
+
+/// Gives every node its class; the number of classes.
+fn assign(
+    snapshot: &Snapshot,
+    plain: &Plain,
+    mut namer: Namer,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let _tables = context.budget.reserve("interfaces", Interfaces::BYTES)?;
+    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+    let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+    let mut properties = Properties::open(scratch, plain.property)?;
+    let mut locations = Locations::open(scratch)?;
+    let mut column = ColumnWriter::create(scratch, columns::NODE_CLASS)?;
+    let mut classes = Classes {
+        by_name: FxHashMap::default(),
+        by_place: FxHashMap::default(),
+        keys: context.budget.growing("class keys"),
+        maps: context.budget.reserve("class maps", 0)?,
+    };
+    let (mut edge, mut list) = (0, Vec::new());
+    for node in 0..snapshot.facts.node_count {
+        let (kind, own_name, count) = (kinds.next()?, names.next()?, counts.next()?);
+        let mut name = namer.name(kind, own_name);
+        if plain.is(node, kind, own_name) {
+            properties.read(edge, count, &mut list)?;
+            name = namer.interfaces.best(&mut list).unwrap_or(own_name);
+        }
+        edge += u64::from(count);
+        let place = locations.at(node)?.filter(|_| Some(kind) == plain.object);
+        column.push(classes.get((name, place))?)?;
+        if node % (1 << 16) == 0 && node > 0 {
+            context.step(1 << 16)?;
+        }
+    }
+    column.finish()?;
+    write(&classes.keys, scratch)
+}
+
+/// Writes class names and keys.
+fn write(keys: &[Key], scratch: &Scratch) -> Result<u64, StageError> {
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut names = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
+    let mut texts = StringWriter::create(scratch, CLASS_KEYS)?;
+    for &(name, place) in keys {
+        names.push(name)?;
+        if let Some([script, line, column]) = place {
+            texts.extend(format!("{script},{line},{column}").as_bytes())?;
+        }
+        texts.extend(b",")?;
+        texts.push(strings.get(name.index()))?;
+    }
+    texts.finish()?;
+    names.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut_tag;
+
+    #[test]
+    fn tags_lose_their_attributes() {
+        for (name, class) in [
+            ("<div id=\"a b\">", "<div>"),
+            ("<div>", "<div>"),
+            ("Detached <div id=x>", "Detached <div>"),
+            ("Detached <div>", "Detached <div>"),
+        ] {
+            assert_eq!(cut_tag(name.as_bytes()), class.as_bytes());
+        }
+    }
+}

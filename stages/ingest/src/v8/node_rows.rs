@@ -1,0 +1,143 @@
+//! Rows of `nodes` into columns.
+
+use super::header::{Header, NodeFields};
+use super::rows::{LargestName, Limit, U32, beyond, field, field_if, first_of, fit, note_largest, write, write_if};
+use super::snapshot::DETACHEDNESS;
+use heaplake_input::chunks::BadNumber;
+use heaplake_kit::{ColumnWriter, Scratch, StageError};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::scratch as columns;
+
+/// Checks node rows and makes columns of them.
+pub struct NodeRows {
+    fields: NodeFields,
+    /// Of kind, name, edge count, trace node and detachedness.
+    limits: [Limit; 5],
+}
+
+/// Some rows of the node columns.
+#[derive(Default)]
+pub struct NodeColumns {
+    kind: Vec<u8>,
+    name: Vec<StringId>,
+    id: Vec<u64>,
+    self_size: Vec<u64>,
+    edge_count: Vec<u32>,
+    trace_node: Vec<u32>,
+    detachedness: Vec<u8>,
+    native_size: Vec<u64>,
+    /// The largest name, and its first row.
+    largest: Option<(u64, usize)>,
+}
+
+impl NodeRows {
+    /// For nodes as the header describes them.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        let fields = header.node.clone();
+        let limit = |at, below, name| Limit { at, below, name };
+        let limits = [
+            limit(Some(fields.kind), header.node_types.len() as u64, "a node type"),
+            limit(Some(fields.name), U32 - 1, "a string index"),
+            limit(Some(fields.edge_count), U32, "an edge count"),
+            limit(fields.trace_node, U32, "a trace node id"),
+            limit(fields.detachedness, 4, "a detachedness"),
+        ];
+        Self { fields, limits }
+    }
+
+    /// Appends whole rows to `columns`.
+    ///
+    /// # Errors
+    /// The first number that cannot be.
+    pub fn read(&self, rows: &[u64], columns: &mut NodeColumns) -> Result<(), BadNumber> {
+        let NodeFields { width, .. } = self.fields;
+        let before = columns.name.len();
+        let largest = [
+            field(rows, width, self.fields.kind, &mut columns.kind, |value| value as u8),
+            field(rows, width, self.fields.name, &mut columns.name, |value| StringId(value as u32)),
+            field(rows, width, self.fields.edge_count, &mut columns.edge_count, |value| value as u32),
+            field_if(rows, width, self.fields.trace_node, &mut columns.trace_node, |value| value as u32),
+            field_if(rows, width, self.fields.detachedness, &mut columns.detachedness, |value| value as u8),
+        ];
+        field(rows, width, self.fields.id, &mut columns.id, |value| value);
+        field(rows, width, self.fields.self_size, &mut columns.self_size, |value| value);
+        field_if(rows, width, self.fields.native_size, &mut columns.native_size, |value| value);
+        if !fit(&self.limits, &largest) {
+            return first_of(beyond(rows, width, &self.limits), None);
+        }
+        let names = columns.name[before..].iter().map(|name| u64::from(name.0));
+        note_largest(&mut columns.largest, largest[1], before, names);
+        Ok(())
+    }
+}
+
+/// Writes the node columns.
+pub struct NodeWriter {
+    rows: u64,
+    edges: u64,
+    kind: ColumnWriter<u8>,
+    name: ColumnWriter<StringId>,
+    id: ColumnWriter<u64>,
+    self_size: ColumnWriter<u64>,
+    edge_count: ColumnWriter<u32>,
+    trace_node: Option<ColumnWriter<u32>>,
+    detachedness: Option<ColumnWriter<u8>>,
+    native_size: Option<ColumnWriter<u64>>,
+}
+
+impl NodeWriter {
+    /// Starts the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(header: &Header, scratch: &Scratch) -> Result<Self, StageError> {
+        let fields = &header.node;
+        Ok(Self {
+            rows: 0,
+            edges: 0,
+            kind: ColumnWriter::create(scratch, columns::NODE_KIND)?,
+            name: ColumnWriter::create(scratch, columns::NODE_NAME)?,
+            id: ColumnWriter::create(scratch, columns::NODE_ID)?,
+            self_size: ColumnWriter::create(scratch, columns::NODE_SELF)?,
+            edge_count: ColumnWriter::create(scratch, columns::NODE_EDGE_COUNT)?,
+            trace_node: fields.trace_node.map(|_| ColumnWriter::create(scratch, columns::NODE_TRACE)).transpose()?,
+            detachedness: fields.detachedness.map(|_| ColumnWriter::create(scratch, DETACHEDNESS)).transpose()?,
+            native_size: fields.native_size.map(|_| ColumnWriter::create(scratch, columns::NODE_NATIVE)).transpose()?,
+        })
+    }
+
+    /// Writes the next rows and leaves `part` empty.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn write(&mut self, part: &mut NodeColumns, names: &mut LargestName) -> Result<(), StageError> {
+        names.see(part.largest.take(), "nodes", self.rows);
+        self.rows += part.kind.len() as u64;
+        self.edges += part.edge_count.iter().map(|&count| u64::from(count)).sum::<u64>();
+        write(&mut self.kind, &mut part.kind)?;
+        write(&mut self.name, &mut part.name)?;
+        write(&mut self.id, &mut part.id)?;
+        write(&mut self.self_size, &mut part.self_size)?;
+        write(&mut self.edge_count, &mut part.edge_count)?;
+        write_if(&mut self.trace_node, &mut part.trace_node)?;
+        write_if(&mut self.detachedness, &mut part.detachedness)?;
+        write_if(&mut self.native_size, &mut part.native_size)
+    }
+
+    /// Ends the columns: the number of edges that the nodes announce.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<u64, StageError> {
+        self.kind.finish()?;
+        self.name.finish()?;
+        self.id.finish()?;
+        self.self_size.finish()?;
+        self.edge_count.finish()?;
+        self.trace_node.map(ColumnWriter::finish).transpose()?;
+        self.detachedness.map(ColumnWriter::finish).transpose()?;
+        self.native_size.map(ColumnWriter::finish).transpose()?;
+        Ok(self.edges)
+    }
+}

@@ -1,0 +1,355 @@
+//! Gzip in blocks, as Java virtual machines write dumps of their heaps, inflated with several threads.
+//!
+//! `jcmd GC.heap_dump -gz` makes each block a member of its own and says in the first one's comment how large they are.
+//! No field says where a member ends. A piece from one header to the next that inflates as one whole member is one;
+//! where it does not, everything from there on is inflated one after the other, so that contents and errors are those of
+//! plain gzip whatever the bytes are.
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use flate2::bufread::GzDecoder;
+use flate2::read::MultiGzDecoder;
+use heaplake_kit::{Budget, Reservation};
+use memchr::memmem;
+use std::collections::VecDeque;
+use std::io::{self, Cursor, Read};
+use std::thread;
+
+/// Bytes of a file that are enough to see whether it is of this kind.
+pub const PEEK: usize = 64;
+
+/// The largest block that is inflated as a whole.
+const MOST_BLOCK: usize = 8 << 20;
+
+/// What a compressed block may have beyond the bytes of its content.
+const MARGIN: usize = 64 << 10;
+
+/// Bytes that are read at once.
+const READ: usize = 128 << 10;
+
+/// What every member but the first begins with: no name, no comment, no time.
+const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+
+/// Bytes of a block, where the beginning of a file says that it has such.
+#[must_use]
+pub fn block_size(beginning: &[u8]) -> Option<usize> {
+    let comment = beginning.strip_prefix(&[0x1f, 0x8b, 8, 0x10])?.get(6..)?.strip_prefix(b"HPROF BLOCKSIZE=")?;
+    let digits = &comment[..comment.iter().position(|&byte| byte == 0)?];
+    let size = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (1..=MOST_BLOCK).contains(&size).then_some(size)
+}
+
+/// What threads inflate, and the memory for it.
+pub struct Inflaters {
+    threads: usize,
+    /// The largest block for which there is memory.
+    most: usize,
+    _reservation: Reservation,
+}
+
+impl Inflaters {
+    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take more
+    /// than a quarter of the memory that is free.
+    #[must_use]
+    pub fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
+        let most = block_size(beginning)?;
+        // One block more than threads is under way, each both compressed and inflated; one is handed out and one read.
+        let bytes = (threads as u64 + 3) * 2 * (most + MARGIN) as u64;
+        if threads < 2 || bytes > budget.free() / 4 {
+            return None;
+        }
+        let reservation = budget.reserve("gzip in blocks", bytes).ok()?;
+        Some(Self { threads, most, _reservation: reservation })
+    }
+}
+
+/// A piece of the file that should be a member, and where its content goes.
+struct Job {
+    piece: Vec<u8>,
+    done: Sender<Done>,
+}
+
+/// A piece and its content, if it is a member.
+struct Done {
+    piece: Vec<u8>,
+    content: Option<Vec<u8>>,
+}
+
+/// How the rest is read.
+enum Rest<R> {
+    /// In pieces.
+    Pieces(R),
+    /// One after the other.
+    Serial(Box<MultiGzDecoder<io::Chain<Cursor<Vec<u8>>, R>>>),
+    /// While one turns into the other.
+    Nothing,
+}
+
+/// Gives the content of a file in blocks.
+pub struct Blocked<R> {
+    rest: Rest<R>,
+    /// What was read of the file but is in no piece yet.
+    ahead: Vec<u8>,
+    /// Whether the file was read to its end.
+    ended: bool,
+    /// Why it could not be.
+    failed: Option<io::Error>,
+    /// Pieces under way, in their order.
+    under_way: VecDeque<Receiver<Done>>,
+    /// What is handed out, and how much of it was.
+    block: Vec<u8>,
+    at: usize,
+    jobs: Sender<Job>,
+    pool: Inflaters,
+}
+
+impl<R: Read> Blocked<R> {
+    /// Of a file.
+    pub fn new(file: R, pool: Inflaters) -> Self {
+        let (jobs, work) = bounded::<Job>(pool.threads + 1);
+        for _ in 0..pool.threads {
+            let (work, most) = (work.clone(), pool.most);
+            // They end when no more jobs can come.
+            thread::spawn(move || {
+                for Job { piece, done } in work {
+                    let content = inflate(&piece, most);
+                    // A reader that went away wants nothing any more.
+                    let _ = done.send(Done { piece, content });
+                }
+            });
+        }
+        Self {
+            rest: Rest::Pieces(file),
+            ahead: Vec::new(),
+            ended: false,
+            failed: None,
+            under_way: VecDeque::new(),
+            block: Vec::new(),
+            at: 0,
+            jobs,
+            pool,
+        }
+    }
+
+    /// The file, of which what was read ahead is lost.
+    pub fn into_inner(self) -> Option<R> {
+        match self.rest {
+            Rest::Pieces(file) => Some(file),
+            Rest::Serial(decoder) => Some(decoder.into_inner().into_inner().1),
+            Rest::Nothing => None,
+        }
+    }
+
+    /// The next block; false where the rest is to be read otherwise, or there is none.
+    fn next_block(&mut self) -> io::Result<bool> {
+        while self.under_way.len() <= self.pool.threads {
+            let Some(piece) = self.cut() else { break };
+            let (done, receiver) = bounded(1);
+            if self.jobs.send(Job { piece, done }).is_err() {
+                return Err(io::Error::other("the threads that inflate stopped"));
+            }
+            self.under_way.push_back(receiver);
+        }
+        let Some(next) = self.under_way.pop_front() else {
+            // What is left is no piece.
+            self.go_on_serially(Vec::new())?;
+            return Ok(false);
+        };
+        let Done { piece, content } = received(&next)?;
+        match content {
+            Some(content) => (self.block, self.at) = (content, 0),
+            None => {
+                self.go_on_serially(piece)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next piece of the file, up to a header or the end; nothing where there is none that could be a member.
+    fn cut(&mut self) -> Option<Vec<u8>> {
+        let Rest::Pieces(file) = &mut self.rest else { return None };
+        // The piece itself begins with a header.
+        let mut searched = 1;
+        loop {
+            if let Some(found) = self.ahead.get(searched..).and_then(|part| memmem::find(part, HEADER)) {
+                let rest = self.ahead.split_off(searched + found);
+                return Some(std::mem::replace(&mut self.ahead, rest));
+            }
+            if self.ended {
+                return if self.ahead.is_empty() { None } else { Some(std::mem::take(&mut self.ahead)) };
+            }
+            if self.ahead.len() > self.pool.most + MARGIN || self.failed.is_some() {
+                return None;
+            }
+            searched = self.ahead.len().saturating_sub(HEADER.len() - 1).max(1);
+            let before = self.ahead.len();
+            match file.take(READ as u64).read_to_end(&mut self.ahead) {
+                Ok(_) => self.ended = self.ahead.len() == before,
+                Err(error) => self.failed = Some(error),
+            }
+        }
+    }
+
+    /// Leaves everything from this piece on to one thread.
+    fn go_on_serially(&mut self, piece: Vec<u8>) -> io::Result<()> {
+        let mut stored = piece;
+        for piece in std::mem::take(&mut self.under_way) {
+            stored.append(&mut received(&piece)?.piece);
+        }
+        stored.append(&mut self.ahead);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if let Rest::Pieces(file) = std::mem::replace(&mut self.rest, Rest::Nothing) {
+            self.rest = if stored.is_empty() && self.ended {
+                Rest::Pieces(file)
+            } else {
+                Rest::Serial(Box::new(MultiGzDecoder::new(Cursor::new(stored).chain(file))))
+            };
+        }
+        Ok(())
+    }
+}
+
+fn received(done: &Receiver<Done>) -> io::Result<Done> {
+    done.recv().map_err(|_| io::Error::other("a thread that inflates stopped"))
+}
+
+impl<R: Read> Read for Blocked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Rest::Serial(decoder) = &mut self.rest {
+                return decoder.read(buffer);
+            }
+            if self.at < self.block.len() {
+                let count = buffer.len().min(self.block.len() - self.at);
+                buffer[..count].copy_from_slice(&self.block[self.at..self.at + count]);
+                self.at += count;
+                return Ok(count);
+            }
+            if !self.next_block()? && matches!(self.rest, Rest::Pieces(_) | Rest::Nothing) {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+/// The content of a piece that is one whole member of at most so many bytes.
+fn inflate(piece: &[u8], most: usize) -> Option<Vec<u8>> {
+    let mut content = Vec::with_capacity(most);
+    let mut decoder = GzDecoder::new(piece);
+    decoder.by_ref().take(most as u64 + 1).read_to_end(&mut content).ok()?;
+    (content.len() <= most && decoder.into_inner().is_empty()).then_some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, GzBuilder};
+    use std::io::Write;
+
+    /// Bytes of all kinds; every third block cannot be compressed, and headers lie in it.
+    fn content(length: usize) -> Vec<u8> {
+        let mut state = 5u64;
+        let mut bytes: Vec<u8> = Vec::with_capacity(length);
+        while bytes.len() < length {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if (bytes.len() / 1000).is_multiple_of(3) {
+                bytes.extend(state.to_be_bytes());
+            } else {
+                bytes.extend([7; 8]);
+            }
+            if state >> 56 == 0 {
+                bytes.extend(HEADER);
+            }
+        }
+        bytes.truncate(length);
+        bytes
+    }
+
+    fn blocked(content: &[u8], size: usize, level: Compression) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (number, block) in content.chunks(size).enumerate() {
+            let builder = GzBuilder::new();
+            let builder = if number == 0 { builder.comment(format!("HPROF BLOCKSIZE={size}")) } else { builder };
+            let mut member = builder.write(Vec::new(), level);
+            member.write_all(block).unwrap();
+            out.extend(member.finish().unwrap());
+        }
+        out
+    }
+
+    /// All bytes up to the end or an error, with the error.
+    fn all(mut reader: impl Read) -> (Vec<u8>, Option<String>) {
+        let mut bytes = Vec::new();
+        let error = reader.read_to_end(&mut bytes).err();
+        (bytes, error.map(|error| error.to_string()))
+    }
+
+    /// As with one thread, for a number of them; gives what that is.
+    fn same(stored: &[u8]) -> (Vec<u8>, Option<String>) {
+        let expected = all(MultiGzDecoder::new(stored));
+        for threads in [2, 3, 7] {
+            let budget = Budget::new(1 << 30);
+            let pool = Inflaters::plan(threads, &stored[..PEEK], &budget).unwrap();
+            let mut reader = Blocked::new(stored, pool);
+            let found = all(&mut reader);
+            assert!(found == expected, "{threads}: {:?}, {:?}", found.1, expected.1);
+            if expected.1.is_none() {
+                assert!(reader.into_inner().unwrap().is_empty());
+            }
+        }
+        expected
+    }
+
+    #[test]
+    fn blocks_are_what_gzip_makes_of_them() {
+        let content = content(100_000);
+        for (size, level) in [(1, 6), (1000, 6), (4096, 1), (4096, 0), (100_000, 6), (1 << 20, 9)] {
+            let content = &content[..content.len().min(size * 300)];
+            let stored = blocked(content, size, Compression::new(level));
+            assert_eq!(block_size(&stored), Some(size));
+            assert!(same(&stored) == (content.to_vec(), None), "{size}");
+        }
+    }
+
+    #[test]
+    fn damage_is_what_gzip_finds() {
+        let stored = blocked(&content(60_000), 4096, Compression::new(6));
+        for length in (PEEK..stored.len()).step_by(97) {
+            assert!(same(&stored[..length]).1.is_some() || length < stored.len());
+        }
+        let mut state = 1usize;
+        for _ in 0..500 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+            let mut damaged = stored.clone();
+            let at = PEEK + (state >> 20) % (stored.len() - PEEK);
+            damaged[at] ^= 1 << (state >> 17 & 7);
+            same(&damaged);
+        }
+        // Something behind the last block.
+        for rest in [&[0; 100][..], HEADER, b"text"] {
+            same(&[&stored[..], rest].concat());
+        }
+    }
+
+    #[test]
+    fn blocks_larger_than_they_said() {
+        let mut stored = blocked(&content(60_000), 1000, Compression::new(6));
+        stored.extend(blocked(&content(300_000), 150_000, Compression::new(0)));
+        assert_eq!(same(&stored).0.len(), 360_000);
+    }
+
+    #[test]
+    fn what_is_not_of_this_kind() {
+        let stored = blocked(&[1; 100], 10, Compression::new(6));
+        let budget = Budget::new(1 << 30);
+        assert!(
+            Inflaters::plan(1, &stored, &budget).is_none() && Inflaters::plan(2, &stored, &Budget::new(1000)).is_none()
+        );
+        for other in [&stored[1..], b"", &stored[..20], &blocked(&[1], 99 << 20, Compression::new(6))] {
+            assert!(block_size(other).is_none());
+        }
+        assert_eq!(budget.free(), 1 << 30);
+    }
+}

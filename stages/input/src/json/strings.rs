@@ -1,0 +1,230 @@
+//! Strings of JSON: whole ones that are short, as keys are, and pieces of those that are not.
+
+use super::scanner::Scanner;
+use heaplake_kit::StageError;
+use std::mem;
+
+/// Pieces in which a string that straddles blocks or holds escapes is handed on, bytes.
+const PIECE: usize = 64 << 10;
+
+/// Takes the strings of an array, each in one or more pieces.
+pub trait StringSink {
+    /// A piece of the current string: UTF-8 with lone surrogates as generalised three-byte sequences.
+    ///
+    /// # Errors
+    /// The sink's own.
+    fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError>;
+    /// The current string is complete.
+    ///
+    /// # Errors
+    /// The sink's own.
+    fn end(&mut self) -> Result<(), StageError>;
+}
+
+impl Scanner<'_> {
+    /// A short string, such as a key.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] when no string comes, or one longer than `most` bytes.
+    pub fn short_string(&mut self, most: usize) -> Result<Vec<u8>, StageError> {
+        /// The text, as long as it is short, and its whole length.
+        struct Short(Vec<u8>, usize, usize);
+        impl StringSink for Short {
+            fn piece(&mut self, bytes: &[u8]) -> Result<(), StageError> {
+                self.1 += bytes.len();
+                if self.1 <= self.2 {
+                    self.0.extend_from_slice(bytes);
+                }
+                Ok(())
+            }
+            fn end(&mut self) -> Result<(), StageError> {
+                Ok(())
+            }
+        }
+        self.expect(b'"', "a string")?;
+        let offset = self.offset();
+        let mut short = Short(Vec::new(), 0, most);
+        self.string_body(&mut short)?;
+        if short.1 > most {
+            return Err(self.error_at(offset, &format!("at most {most} bytes"), format!("{} bytes", short.1)));
+        }
+        Ok(short.0)
+    }
+
+    /// The same, for people: see [`readable`].
+    ///
+    /// # Errors
+    /// As [`Self::short_string`].
+    pub fn short_text(&mut self, most: usize) -> Result<String, StageError> {
+        self.short_string(most).map(|bytes| readable(&bytes))
+    }
+
+    /// The next key of an object whose `{` was consumed, with the colon behind it; nothing at the object's end, which is
+    /// consumed. `first` says that no key came before.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] when something else comes, or a key longer than `most` bytes.
+    pub fn next_key(&mut self, first: &mut bool, most: usize) -> Result<Option<Vec<u8>>, StageError> {
+        if self.accept(b'}')? {
+            return Ok(None);
+        }
+        if !mem::take(first) {
+            self.expect(b',', "a comma or the end of the object (})")?;
+        }
+        let key = self.short_string(most)?;
+        self.expect(b':', "a colon")?;
+        Ok(Some(key))
+    }
+
+    /// An array of strings.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] at the first thing that is no string; what `sink` returns.
+    pub fn string_array(&mut self, sink: &mut impl StringSink) -> Result<(), StageError> {
+        self.expect(b'[', "an array ([)")?;
+        if self.accept(b']')? {
+            return Ok(());
+        }
+        loop {
+            self.expect(b'"', "a string")?;
+            self.string_body(sink)?;
+            if self.accept(b']')? {
+                return Ok(());
+            }
+            self.expect(b',', "a comma or the end of the array (])")?;
+        }
+    }
+
+    /// What follows a string's opening quote, up to and with the closing one.
+    fn string_body(&mut self, sink: &mut impl StringSink) -> Result<(), StageError> {
+        // A high surrogate that waits for its other half.
+        let mut high: Option<u16> = None;
+        loop {
+            let window = self.rest()?;
+            if window.is_empty() {
+                return Err(self.error("the end of this string (\")"));
+            }
+            let run = memchr::memchr2(b'"', b'\\', window).unwrap_or(window.len());
+            let stop = window.get(run).copied();
+            if (run > 0 || stop == Some(b'"'))
+                && let Some(high) = high.take()
+            {
+                sink.piece(&generalised(high))?;
+            }
+            for piece in window[..run].chunks(PIECE) {
+                sink.piece(piece)?;
+            }
+            self.consume(run);
+            match stop {
+                None => {}
+                Some(b'"') => {
+                    self.consume(1);
+                    return sink.end();
+                }
+                Some(_) => {
+                    self.consume(1);
+                    self.escape(&mut high, sink)?;
+                }
+            }
+        }
+    }
+
+    /// What follows a backslash.
+    fn escape(&mut self, high: &mut Option<u16>, sink: &mut impl StringSink) -> Result<(), StageError> {
+        let plain = match self.peek()? {
+            Some(byte @ (b'"' | b'\\' | b'/')) => byte,
+            Some(b'b') => 8,
+            Some(b'f') => 12,
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'u') => {
+                self.consume(1);
+                let unit = self.hex4()?;
+                return self.code_unit(unit, high, sink);
+            }
+            _ => return Err(self.error("an escape (one of \"\\/bfnrtu)")),
+        };
+        self.consume(1);
+        if let Some(high) = high.take() {
+            sink.piece(&generalised(high))?;
+        }
+        sink.piece(&[plain])
+    }
+
+    fn hex4(&mut self) -> Result<u16, StageError> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.peek()?.and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else { return Err(self.error("four hexadecimal digits")) };
+            unit = unit << 4 | digit as u16;
+            self.consume(1);
+        }
+        Ok(unit)
+    }
+
+    /// A UTF-16 code unit from a `\u` escape: pairs become one character, halves stay what they are.
+    fn code_unit(&mut self, unit: u16, high: &mut Option<u16>, sink: &mut impl StringSink) -> Result<(), StageError> {
+        if let Some(first) = high.take() {
+            if let Some(Ok(character)) = char::decode_utf16([first, unit]).next() {
+                return sink.piece(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            sink.piece(&generalised(first))?;
+        }
+        match unit {
+            0xd800..=0xdbff => {
+                *high = Some(unit);
+                Ok(())
+            }
+            0xdc00..=0xdfff => sink.piece(&generalised(unit)),
+            _ => {
+                let character = char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER);
+                sink.piece(character.encode_utf8(&mut [0; 4]).as_bytes())
+            }
+        }
+    }
+}
+
+/// A lone surrogate in the three-byte form of generalised UTF-8.
+fn generalised(unit: u16) -> [u8; 3] {
+    [0xe0 | (unit >> 12) as u8, 0x80 | (unit >> 6 & 0x3f) as u8, 0x80 | (unit & 0x3f) as u8]
+}
+
+/// A text for people: each run of bytes that is no Unicode text, as a lone surrogate is, becomes one U+FFFD.
+#[must_use]
+pub fn readable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut within = false;
+    for chunk in bytes.utf8_chunks() {
+        within &= chunk.valid().is_empty();
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() && !mem::replace(&mut within, true) {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+    use heaplake_kit::stage::Silent;
+    use heaplake_kit::{Budget, Context};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn texts_are_for_people() {
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(0), threads: 1, progress: &Silent, cancel: &cancel };
+        for block in [1, 7, 1 << 10] {
+            let json = br#" "f\u0041\n\u00e4" "\ud83d\ude00" "a\ud800b" "\udc00\ud800" "12345""#;
+            let mut scanner = Scanner::new(Source::of_bytes(*json, block), &context, 0, "hint");
+            for text in ["fA\nä", "😀", "a\u{fffd}b", "\u{fffd}"] {
+                assert_eq!(scanner.short_text(8).unwrap(), text);
+            }
+            let error = scanner.short_text(4).unwrap_err().to_string();
+            assert_eq!(error, "memory: byte 61: expected at most 4 bytes, found 5 bytes");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! How bytes come in: a library for the stages that read inputs, without stages of its own.
+//!
+//! | module | what it gives |
+//! |---|---|
+//! | [`source`] | the content of a file or of standard input in blocks, decompressed; the identity of what was read |
+//! | [`blocked`] | gzip in independent blocks, inflated on several threads |
+//! | [`bytes`](mod@bytes) | a content in pieces of any length, for binary formats and for lines |
+//! | [`json`] | a content as JSON, token by token, without a tree |
+//! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
+//! | [`nettrace`] | the container of `.nettrace` files |
+//!
+//! What the bytes mean is left to those who read them. Every error names the input, the offset in its decompressed
+//! content, what was expected there and what was found.
+
+pub mod arrays;
+pub mod blocked;
+pub mod bytes;
+pub mod chunks;
+pub mod json;
+pub mod nettrace;
+pub mod numbers;
+pub mod source;

@@ -1,0 +1,244 @@
+//! Events between two sequence points, held back until all threads' are there, and then handed on in order of time.
+//!
+//! Each thread's events are in order in the file, but threads are written one after the other, block by block. A sequence
+//! point says that everything before it is older than everything behind it, so that is how much must be held: blocks as
+//! they are, and 32 bytes per event that means something. Runtimes write a sequence point every few megabytes. All of it
+//! is counted before it is allocated, and kept for the next span.
+
+use super::cursor::Cursor;
+use crate::bytes::Bytes;
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use rustc_hash::FxHashMap;
+
+/// What stands around the payload of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Number of the stack.
+    pub stack: u32,
+    /// When, in ticks.
+    pub time: u64,
+    /// Whether pointers have eight bytes.
+    pub wide: bool,
+    /// Where the payload begins in the content of the trace.
+    pub offset: u64,
+}
+
+/// Bytes of a place in the table of stacks, also while it grows.
+const ENTRY: u64 = 48;
+
+/// Bytes of a block that are made room for at once: a size that is not true must not cost memory.
+const STEP: usize = 1 << 20;
+
+/// An event that is held.
+#[derive(Clone, Copy, Debug)]
+struct Held<K> {
+    time: u64,
+    stack: u32,
+    block: u32,
+    start: u32,
+    length: u32,
+    kind: K,
+}
+
+/// A stack that the trace has written.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    block: u32,
+    start: u32,
+    length: u32,
+    /// What its reader calls it, once it was asked for.
+    name: Option<u32>,
+}
+
+/// What is held.
+pub struct Span<K> {
+    blocks: Vec<Vec<u8>>,
+    spare: Vec<Vec<u8>>,
+    /// Where in the file each block begins.
+    offsets: Vec<u64>,
+    events: Vec<Held<K>>,
+    stacks: FxHashMap<u32, Known>,
+    charge: Charge,
+    /// Stacks that events name and the trace has not written since the last sequence point.
+    pub unknown_stacks: u64,
+}
+
+/// A payload that ends too early: where it begins.
+pub struct Short(pub u64);
+
+impl<K: Copy> Span<K> {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            blocks: Vec::new(),
+            spare: Vec::new(),
+            offsets: Vec::new(),
+            events: Vec::new(),
+            stacks: FxHashMap::default(),
+            charge: Charge::new(budget, "the events between two sequence points")?,
+            unknown_stacks: 0,
+        })
+    }
+
+    /// Reads a block of `size` bytes, or as many as there are.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], and those of [`Bytes::append_to`].
+    pub fn read(&mut self, bytes: &mut Bytes<'_>, size: usize) -> Result<Vec<u8>, StageError> {
+        let mut block = self.spare.pop().unwrap_or_default();
+        while block.len() < size {
+            let more = (size - block.len()).min(STEP);
+            self.charge.make_room(&mut block, more)?;
+            if bytes.append_to(&mut block, more)? < more {
+                break;
+            }
+        }
+        Ok(block)
+    }
+
+    /// Takes a block back of which nothing is kept.
+    pub fn give_back(&mut self, mut block: Vec<u8>) {
+        block.clear();
+        self.spare.push(block);
+    }
+
+    /// The number of the block that is kept next, by which its events and stacks name it.
+    #[must_use]
+    pub fn next_block(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Keeps a block until the span is over; `offset` is where it begins in the trace.
+    pub fn keep(&mut self, block: Vec<u8>, offset: u64) {
+        self.blocks.push(block);
+        self.offsets.push(offset);
+    }
+
+    /// Holds an event whose payload is a part of a kept block.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn hold(
+        &mut self,
+        (kind, time, stack): (K, u64, u32),
+        (block, start, length): (u32, usize, usize),
+    ) -> Result<(), StageError> {
+        self.charge.make_room(&mut self.events, 1)?;
+        self.events.push(Held { time, stack, block, start: start as u32, length: length as u32, kind });
+        Ok(())
+    }
+
+    /// A stack whose frames are a part of a kept block.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn stack(&mut self, number: u32, (block, start, length): (u32, usize, usize)) -> Result<(), StageError> {
+        if self.stacks.len() == self.stacks.capacity() {
+            let more = self.stacks.capacity().max(1);
+            self.charge.add(more as u64 * ENTRY)?;
+            self.stacks.reserve(more);
+        }
+        self.stacks.insert(number, Known { block, start: start as u32, length: length as u32, name: None });
+        Ok(())
+    }
+
+    /// Hands all events to `event`, in order of time; of equal times, in order of the file. Then nothing is held any more.
+    /// The inner error is a payload that ends too early, of which `event` says false.
+    ///
+    /// # Errors
+    /// Those of `event`.
+    pub fn release(
+        &mut self,
+        wide: bool,
+        mut event: impl FnMut(K, &[u8], Around, &mut Stacks<'_>) -> Result<bool, StageError>,
+    ) -> Result<Result<(), Short>, StageError> {
+        self.charge.sort_by_key(&mut self.events, |event| event.time)?;
+        let mut stacks = Stacks { blocks: &self.blocks, known: &mut self.stacks, wide, unknown: 0 };
+        for held in &self.events {
+            let payload = &self.blocks[held.block as usize][held.start as usize..][..held.length as usize];
+            let offset = self.offsets[held.block as usize] + u64::from(held.start);
+            let around = Around { stack: held.stack, time: held.time, wide, offset };
+            if !event(held.kind, payload, around, &mut stacks)? {
+                return Ok(Err(Short(offset)));
+            }
+        }
+        self.unknown_stacks += stacks.unknown;
+        self.events.clear();
+        self.stacks.clear();
+        self.offsets.clear();
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.spare.append(&mut self.blocks);
+        Ok(Ok(()))
+    }
+}
+
+/// The stacks of a span.
+pub struct Stacks<'a> {
+    blocks: &'a [Vec<u8>],
+    known: &'a mut FxHashMap<u32, Known>,
+    wide: bool,
+    unknown: u64,
+}
+
+impl Stacks<'_> {
+    /// What the reader calls a stack: `name` says it, given the addresses of its frames from the outermost one on, the
+    /// first time that it is asked for. Nothing where the trace has not written the stack, which is counted.
+    ///
+    /// # Errors
+    /// Those of `name`.
+    #[inline]
+    pub fn named(
+        &mut self,
+        stack: u32,
+        name: impl FnOnce(&mut dyn Iterator<Item = u64>) -> Result<u32, StageError>,
+    ) -> Result<Option<u32>, StageError> {
+        let Some(known) = self.known.get_mut(&stack) else {
+            self.unknown += 1;
+            return Ok(None);
+        };
+        if known.name.is_none() {
+            let frames = &self.blocks[known.block as usize][known.start as usize..][..known.length as usize];
+            let (wide, width) = (self.wide, if self.wide { 8 } else { 4 });
+            // The innermost frame comes first.
+            let mut frames = frames.rchunks_exact(width).map(|frame| Cursor(frame).pointer(wide).unwrap_or_default());
+            known.name = Some(name(&mut frames)?);
+        }
+        Ok(known.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+    use heaplake_kit::Context;
+    use heaplake_kit::stage::Silent;
+    use std::sync::atomic::AtomicBool;
+
+    fn read(content: usize, size: usize, limit: u64) -> Result<Vec<u8>, StageError> {
+        let cancel = AtomicBool::new(false);
+        let context = Context { budget: Budget::new(limit), threads: 1, progress: &Silent, cancel: &cancel };
+        let mut bytes = Bytes::new(Source::of_bytes(vec![7; content], 1 << 16), &context);
+        let mut span = Span::<u8>::new(&context.budget)?;
+        let block = span.read(&mut bytes, size)?;
+        assert!(context.budget.used() >= block.capacity() as u64);
+        span.give_back(block);
+        let held = context.budget.used();
+        let block = span.read(&mut bytes, 0)?;
+        assert!(block.is_empty() && block.capacity() > 0 && context.budget.used() == held, "it is used again");
+        span.read(&mut Bytes::new(Source::of_bytes(vec![7; content], 1 << 16), &context), size)
+    }
+
+    #[test]
+    fn blocks_are_counted_before_they_are_read() {
+        assert!(matches!(read(9 << 20, 9 << 20, 8 << 20), Err(StageError::Budget { .. })));
+        assert_eq!(read(1000, 1000, 8 << 20).unwrap().len(), 1000);
+        // A size that is not true costs a step, not its size.
+        assert_eq!(read(1000, 1 << 31, 8 << 20).unwrap().len(), 1000);
+    }
+}

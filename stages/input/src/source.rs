@@ -1,0 +1,423 @@
+//! The input's bytes, block by block, from a thread of their own.
+//!
+//! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
+//! What was compressed in [`blocked`] pieces, it leaves to several threads.
+//! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
+
+use crate::blocked::{self, Blocked, Inflaters};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use heaplake_kit::{Budget, Context, InputError, StageError};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
+pub const BLOCK: usize = 256 << 10;
+
+/// Bytes from which a format is told, at least.
+pub const BEGINNING: usize = 64;
+
+/// Blocks between the reader and its consumer.
+const AHEAD: usize = 8;
+
+/// More threads than this would wait for the one that hashes and hands out.
+const MOST_THREADS: usize = 8;
+
+/// How long a consumer waits for a block before it looks whether the run was asked to stop: a pipe may stay silent.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What errors in compressed data advise.
+const HINT: &str = "the compressed file is damaged or incomplete: write or copy the snapshot again";
+
+/// Where an input comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl Input {
+    /// How messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin => "standard input".to_owned(),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn Read + Send>, StageError> {
+        match self {
+            Self::File(path) => {
+                let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+                if file.metadata().is_ok_and(|file| file.is_dir()) {
+                    return Err(StageError::io(path, "read", io::ErrorKind::IsADirectory.into()));
+                }
+                Ok(Box::new(file))
+            }
+            Self::Stdin => Ok(Box::new(io::stdin())),
+        }
+    }
+}
+
+/// An input and its reader, from which nothing was taken.
+pub struct Opened {
+    /// Where the input comes from.
+    pub input: Input,
+    /// Its reader.
+    pub source: Source,
+}
+
+/// What is known of an input once it was read to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Bytes as stored.
+    pub bytes: u64,
+    /// XXH3-128 of them, hexadecimal.
+    pub hash: String,
+}
+
+enum Message {
+    Block(Vec<u8>),
+    End(Identity),
+    Failed(io::Error),
+}
+
+/// The consumer's end of the reader thread.
+pub struct Source {
+    name: String,
+    blocks: Receiver<Message>,
+    used: Sender<Vec<u8>>,
+    identity: Option<Identity>,
+    /// Bytes of content that were handed out.
+    handed_out: u64,
+    /// The first block, when it was looked at but not handed out.
+    first: Vec<u8>,
+    /// A file that is read without a thread.
+    direct: Option<File>,
+    /// Bytes of the input as stored that were read so far.
+    stored: Arc<AtomicU64>,
+}
+
+impl Source {
+    /// Opens an input and starts its reader.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn open(input: &Input) -> Result<Self, StageError> {
+        Self::open_with(input, 1, &Budget::new(0))
+    }
+
+    /// The same, with so many threads for what several can decompress, where the budget has the memory for it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
+        let stored = Arc::new(AtomicU64::new(0));
+        let reader = Box::new(Counted { reader: input.open()?, bytes: Arc::clone(&stored) });
+        let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
+        let open = move || Content::new(reader, |beginning| Inflaters::plan(threads, beginning, &budget));
+        Ok(Self { stored, ..Self::start(open, input.name(), BLOCK) })
+    }
+
+    /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
+    /// it `name`. It is read without a thread of its own: there is nothing to do but to read, and blocks stay in the cache
+    /// of the processor that uses them.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when it cannot be opened.
+    pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
+        let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+        let (_, blocks) = bounded(0);
+        let (used, _) = bounded(0);
+        let source = Self::new(name.to_owned(), blocks, used);
+        Ok(Self { direct: Some(file), ..source })
+    }
+
+    /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
+    #[must_use]
+    pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
+        let bytes = bytes.into();
+        Self::start(move || Content::new(Box::new(io::Cursor::new(bytes)), |_| None), "memory".to_owned(), block)
+    }
+
+    fn start(open: impl FnOnce() -> io::Result<Content> + Send + 'static, name: String, block: usize) -> Self {
+        let (send, blocks) = bounded(AHEAD);
+        let (used, reuse) = bounded(AHEAD + 2);
+        thread::spawn(move || {
+            // A consumer that went away is no error of the reader's.
+            let last = match open().and_then(|content| pump(content, block, &send, &reuse)) {
+                Ok(identity) => Message::End(identity),
+                Err(error) => Message::Failed(error),
+            };
+            let _ = send.send(last);
+        });
+        Self::new(name, blocks, used)
+    }
+
+    fn new(name: String, blocks: Receiver<Message>, used: Sender<Vec<u8>>) -> Self {
+        Self {
+            name,
+            blocks,
+            used,
+            identity: None,
+            handed_out: 0,
+            first: Vec::new(),
+            direct: None,
+            stored: Arc::default(),
+        }
+    }
+
+    /// How messages call the input.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the input as stored that were read so far; it goes on counting.
+    #[must_use]
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.stored)
+    }
+
+    /// Gives it another name for messages.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// The beginning of the content, at least [`BEGINNING`] bytes where there are so many, which are handed out nonetheless.
+    /// Nothing may have been handed out before.
+    ///
+    /// # Errors
+    /// As [`Self::next_block`].
+    pub fn peek(&mut self, context: &Context<'_>) -> Result<&[u8], StageError> {
+        if self.first.is_empty() {
+            let (mut first, mut more) = (Vec::new(), Vec::new());
+            self.next_block(&mut first, context)?;
+            // Blocks in tests are short.
+            while first.len() < BEGINNING && self.next_block(&mut more, context)? {
+                first.extend_from_slice(&more);
+            }
+            self.first = first;
+        }
+        Ok(&self.first)
+    }
+
+    /// Replaces `block` by the next one; false at the end of the content.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Cancelled`].
+    pub fn next_block(&mut self, block: &mut Vec<u8>, context: &Context<'_>) -> Result<bool, StageError> {
+        if !self.first.is_empty() {
+            let first = std::mem::take(&mut self.first);
+            self.recycle(std::mem::replace(block, first));
+            return Ok(true);
+        }
+        if self.identity.is_some() {
+            return Ok(false);
+        }
+        if let Some(file) = &mut self.direct {
+            block.resize(BLOCK, 0);
+            let filled = fill(file, block).map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
+            block.truncate(filled);
+            self.handed_out += filled as u64;
+            return Ok(filled > 0);
+        }
+        let message = loop {
+            match self.blocks.recv_timeout(PATIENCE) {
+                Err(RecvTimeoutError::Timeout) => context.check()?,
+                other => break other,
+            }
+        };
+        match message {
+            Ok(Message::Block(next)) => {
+                self.handed_out += next.len() as u64;
+                self.recycle(std::mem::replace(block, next));
+                Ok(true)
+            }
+            Ok(Message::End(identity)) => {
+                self.identity = Some(identity);
+                Ok(false)
+            }
+            Ok(Message::Failed(error)) => Err(self.failed(error)),
+            Err(_) => Err(self.unread(io::Error::other("the reader thread stopped"))),
+        }
+    }
+
+    /// Gives a block back that is used up. Its bytes need not be cleared: that would cost as much as to read them.
+    pub(crate) fn recycle(&self, block: Vec<u8>) {
+        if !block.is_empty() {
+            // The reader makes a new block when none came back in time.
+            let _ = self.used.try_send(block);
+        }
+    }
+
+    /// What the input was; nothing before its end.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    fn failed(&self, error: io::Error) -> StageError {
+        // What the system does not know of is a decoder's complaint.
+        if error.raw_os_error().is_some() {
+            return self.unread(error);
+        }
+        let (file, found) = (self.name.clone(), error.to_string());
+        InputError { file, offset: self.handed_out, expected: "intact compressed data".to_owned(), found, hint: HINT }
+            .into()
+    }
+
+    fn unread(&self, error: io::Error) -> StageError {
+        StageError::io(Path::new(&self.name), "read", error)
+    }
+}
+
+/// Reads an input as stored and gives its identity, for comparing it with what was analysed before.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn identify(input: &Input) -> Result<Identity, StageError> {
+    let mut reader = Hashing::new(input.open()?);
+    let mut block = vec![0; BLOCK];
+    loop {
+        match reader.read(&mut block) {
+            Ok(0) => return Ok(reader.identity()),
+            Ok(_) => {}
+            Err(error) => return Err(StageError::io(Path::new(&input.name()), "read", error)),
+        }
+    }
+}
+
+fn pump(mut content: Content, size: usize, send: &Sender<Message>, reuse: &Receiver<Vec<u8>>) -> io::Result<Identity> {
+    loop {
+        let mut block = reuse.try_recv().unwrap_or_default();
+        block.resize(size, 0);
+        let filled = fill(&mut content, &mut block)?;
+        block.truncate(filled);
+        if filled == 0 {
+            return content.finish();
+        }
+        if send.send(Message::Block(block)).is_err() {
+            // Nobody listens any more, so the rest need not be read.
+            return Ok(Identity::default());
+        }
+    }
+}
+
+/// Reads until `block` is full or the content ends.
+fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < block.len() {
+        match reader.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
+
+/// The decompressed content. What compression there is, the first bytes tell, not the name.
+enum Content {
+    Plain(Box<Stored>),
+    Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
+    Blocked(Box<Blocked<Stored>>),
+    Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
+}
+
+impl Content {
+    /// Of what is read; `pool` tells from its beginning whether several threads inflate it.
+    fn new(reader: Box<dyn Read + Send>, pool: impl FnOnce(&[u8]) -> Option<Inflaters>) -> io::Result<Self> {
+        let mut reader = Hashing::new(reader);
+        let mut magic = vec![0; blocked::PEEK];
+        let filled = fill(&mut reader, &mut magic)?;
+        magic.truncate(filled);
+        let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+        let pool = pool(&magic);
+        let stored = io::Cursor::new(magic).chain(reader);
+        Ok(if let Some(pool) = pool {
+            Self::Blocked(Box::new(Blocked::new(stored, pool)))
+        } else if gzip {
+            Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
+        } else if zstd {
+            Self::Zstd(Box::new(zstd::Decoder::new(stored)?))
+        } else {
+            Self::Plain(Box::new(stored))
+        })
+    }
+
+    /// The identity of what was stored; what a decoder left unread counts too.
+    fn finish(self) -> io::Result<Identity> {
+        let mut stored = match self {
+            Self::Plain(stored) => *stored,
+            Self::Gzip(decoder) => decoder.into_inner(),
+            Self::Blocked(blocked) => blocked.into_inner().ok_or_else(|| io::Error::other("the input is gone"))?,
+            Self::Zstd(decoder) => decoder.finish().into_inner(),
+        };
+        io::copy(&mut stored, &mut io::sink())?;
+        Ok(stored.into_inner().1.identity())
+    }
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stored) => stored.read(buffer),
+            Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Blocked(blocked) => blocked.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// Counts what passes through.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Hashes what passes through.
+struct Hashing {
+    reader: Box<dyn Read + Send>,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl Hashing {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { reader, hash: Xxh3::new(), bytes: 0 }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
+    }
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.hash.update(&buffer[..count]);
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}

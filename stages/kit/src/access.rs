@@ -1,0 +1,153 @@
+//! How a stage declares the scratch files that it reads and writes.
+
+use crate::setting::Setting;
+use heaplake_schemas::scratch::{Column, Per, StringColumns};
+
+/// Bits that something takes for each node, for each edge, or whatever the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    bits: u64,
+    per: Per,
+}
+
+impl Size {
+    /// Bytes for so many nodes and edges, rounded down. What there is little of counts as nothing.
+    #[must_use]
+    pub const fn bytes(self, nodes: u64, edges: u64) -> u64 {
+        let elements = match self.per {
+            Per::Node => nodes,
+            Per::Edge => edges,
+            Per::Few => 0,
+        };
+        self.bits.saturating_mul(elements) / 8
+    }
+}
+
+/// One `T` for each node.
+#[must_use]
+pub const fn per_node<T>() -> Size {
+    Size { bits: 8 * size_of::<T>() as u64, per: Per::Node }
+}
+
+/// One `T` for each edge.
+#[must_use]
+pub const fn per_edge<T>() -> Size {
+    Size { bits: 8 * size_of::<T>() as u64, per: Per::Edge }
+}
+
+/// So many bits for each node.
+#[must_use]
+pub const fn bits_per_node(bits: u64) -> Size {
+    Size { bits, per: Per::Node }
+}
+
+/// So many bytes for each edge.
+#[must_use]
+pub const fn bytes_per_edge(bytes: u64) -> Size {
+    Size { bits: 8 * bytes, per: Per::Edge }
+}
+
+/// A file inside the scratch folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScratchFile {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub size: Size,
+    /// The folder of scratch that it lies in, where that is not the one that the stage works in.
+    pub folder: Option<&'static str>,
+}
+
+impl ScratchFile {
+    const fn of<T>(column: Column<T>) -> Self {
+        Self { name: column.name, size: Size { bits: 8 * size_of::<T>() as u64, per: column.per }, folder: None }
+    }
+
+    /// Its path inside the scratch folder, for a stage that works in `working_folder` of it, or in itself.
+    #[must_use]
+    pub fn path_name(&self, working_folder: Option<&str>) -> String {
+        match self.folder.or(working_folder) {
+            Some(folder) => format!("{folder}/{}", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+}
+
+/// A column, a string table or a document that a stage reads or writes.
+#[derive(Clone, Copy)]
+pub struct Access {
+    files: [Option<ScratchFile>; 2],
+    when: fn(&Setting<'_>) -> bool,
+    optional: bool,
+}
+
+fn always(_: &Setting<'_>) -> bool {
+    true
+}
+
+/// A column.
+#[must_use]
+pub const fn column<T>(column: Column<T>) -> Access {
+    Access { files: [Some(ScratchFile::of(column)), None], when: always, optional: false }
+}
+
+/// Both columns of a string table.
+#[must_use]
+pub const fn texts(columns: StringColumns) -> Access {
+    let files = [Some(ScratchFile::of(columns.bytes)), Some(ScratchFile::of(columns.start))];
+    Access { files, when: always, optional: false }
+}
+
+/// A document.
+#[must_use]
+pub const fn document(name: &'static str) -> Access {
+    let file = ScratchFile { name, size: Size { bits: 0, per: Per::Few }, folder: None };
+    Access { files: [Some(file), None], when: always, optional: false }
+}
+
+impl Access {
+    /// Only in such runs.
+    #[must_use]
+    pub const fn when(mut self, when: fn(&Setting<'_>) -> bool) -> Self {
+        self.when = when;
+        self
+    }
+
+    /// Of what is read: only where some stage of the run writes it. A stage is left out of a run in which nobody writes
+    /// something that it reads and that is not optional. Of what is written: only where the input has it.
+    #[must_use]
+    pub const fn if_any(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// In a folder of scratch, which the stage reaches with [`Scratch::within`](crate::Scratch::within).
+    #[must_use]
+    pub const fn in_folder(mut self, folder: &'static str) -> Self {
+        let mut i = 0;
+        while i < self.files.len() {
+            if let Some(file) = &mut self.files[i] {
+                file.folder = Some(folder);
+            }
+            i += 1;
+        }
+        self
+    }
+
+    /// Whether the stage can do without it.
+    #[must_use]
+    pub const fn is_optional(&self) -> bool {
+        self.optional
+    }
+
+    /// The files, in a run of this kind; none where it is not used.
+    pub fn files(&self, setting: &Setting<'_>) -> impl Iterator<Item = ScratchFile> + use<> {
+        let used = (self.when)(setting);
+        self.files.into_iter().flatten().filter(move |_| used)
+    }
+
+    /// The files in any run.
+    pub fn all_files(&self) -> impl Iterator<Item = ScratchFile> + use<> {
+        self.files.into_iter().flatten()
+    }
+}

@@ -1,0 +1,324 @@
+//! Which of a stage's arrays are resident.
+//!
+//! A stage asks for all arrays of one of its phases at once, the most often touched first, and gets them in the same tuple:
+//! their sizes follow from their types, and none can be taken for another. As many as fit the budget are resident, the
+//! others share what is left as page frames.
+
+use crate::paged::{Frames, Paged};
+use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError};
+use bytemuck::Pod;
+use heaplake_schemas::scratch::Column;
+use std::fs;
+
+/// Bytes of frames that a paged array has at least.
+const LEAST_FRAMES: u64 = 1 << 20;
+
+/// One part in so many of the free budget is left to what is no array.
+const KEPT_BACK: u64 = 32;
+
+/// Makes the arrays of a stage.
+pub struct ArrayPlan<'a> {
+    budget: &'a Budget,
+    scratch: &'a Scratch,
+    who: &'static str,
+    spilled: u64,
+}
+
+impl<'a> ArrayPlan<'a> {
+    /// For arrays on the account of `who`.
+    #[must_use]
+    pub fn new(budget: &'a Budget, scratch: &'a Scratch, who: &'static str) -> Self {
+        Self { budget, scratch, who, spilled: 0 }
+    }
+
+    /// The same with the budget and the scratch of a job.
+    #[must_use]
+    pub fn of(job: &Job<'a>, who: &'static str) -> Self {
+        Self::new(&job.context.budget, job.scratch, who)
+    }
+
+    /// Makes arrays, a tuple for a tuple of requests: [`filled`], [`loaded`], [`lookup`], [`offsets`], or an [`Option`] of
+    /// one.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when not even the frames of those that are paged fit; [`StageError::Io`] when a file cannot
+    /// be made or read.
+    pub fn make<R: Requests>(&mut self, requests: R) -> Result<R::Arrays, StageError> {
+        requests.make(self)
+    }
+
+    /// Makes one array.
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub fn one<R: Request>(&mut self, request: R) -> Result<R::Array, StageError> {
+        self.make((request,)).map(|(array,)| array)
+    }
+
+    /// Bytes of the arrays made so far that went to files because they did not fit.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled
+    }
+
+    /// For arrays of these sizes: bytes of page frames, or none for those that are resident.
+    fn decide<const N: usize>(&self, sizes: [u64; N]) -> [Option<u64>; N] {
+        // A stage has some smaller things beside its arrays.
+        let mut free = self.budget.free() - self.budget.free() / KEPT_BACK;
+        let mut rest = N as u64;
+        sizes.map(|size| {
+            let for_others = (rest - 1) * LEAST_FRAMES;
+            let decision = if size.saturating_add(for_others) <= free {
+                None
+            } else {
+                // What does not fit anyway shares the rest evenly.
+                Some((free / rest).clamp(LEAST_FRAMES, size.max(LEAST_FRAMES)))
+            };
+            free = free.saturating_sub(decision.unwrap_or(size));
+            rest -= 1;
+            decision
+        })
+    }
+
+    fn frames(&self, bytes: u64) -> Frames<'a> {
+        Frames { budget: self.budget, who: self.who, bytes }
+    }
+
+    fn array<T: Pod>(&mut self, len: usize, value: T, frames: Option<u64>) -> Result<Array<T>, StageError> {
+        Ok(match frames {
+            None => Array::Resident(self.budget.filled(self.who, len, value)?),
+            Some(bytes) => {
+                self.spilled += (len * size_of::<T>()) as u64;
+                let paged = Paged::create(self.scratch, len, value, self.frames(bytes))?;
+                self.scratch.measure();
+                Array::Paged(Box::new(paged))
+            }
+        })
+    }
+}
+
+/// An array that a stage asks for.
+pub trait Request {
+    /// What it gets.
+    type Array;
+
+    /// Bytes of all elements.
+    fn bytes(&self, scratch: &Scratch) -> u64;
+
+    /// Makes it: resident, or behind so many bytes of page frames.
+    ///
+    /// # Errors
+    /// As [`ArrayPlan::make`].
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Self::Array, StageError>;
+}
+
+/// See [`filled`].
+pub struct Filled<T> {
+    len: usize,
+    value: T,
+}
+
+/// An array of `len` copies of `value`.
+#[must_use]
+pub fn filled<T: Pod>(len: usize, value: T) -> Filled<T> {
+    Filled { len, value }
+}
+
+impl<T: Pod> Request for Filled<T> {
+    type Array = Array<T>;
+
+    fn bytes(&self, _scratch: &Scratch) -> u64 {
+        self.len as u64 * size_of::<T>() as u64
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Array<T>, StageError> {
+        plan.array(self.len, self.value, frames)
+    }
+}
+
+/// See [`loaded`].
+pub struct Loaded<T>(Column<T>);
+
+/// An array filled from a column.
+#[must_use]
+pub fn loaded<T: Pod>(column: Column<T>) -> Loaded<T> {
+    Loaded(column)
+}
+
+impl<T: Pod> Request for Loaded<T> {
+    type Array = Array<T>;
+
+    fn bytes(&self, scratch: &Scratch) -> u64 {
+        column_bytes(scratch, self.0)
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Array<T>, StageError> {
+        let mut reader = ColumnReader::open(plan.scratch, self.0)?;
+        let mut array = plan.array(reader.remaining() as usize, T::zeroed(), frames)?;
+        array.read_from(&mut reader)?;
+        Ok(array)
+    }
+}
+
+/// See [`lookup`].
+pub struct LookedUp<T>(Column<T>);
+
+/// A column that is only read, at random.
+#[must_use]
+pub fn lookup<T: Pod>(column: Column<T>) -> LookedUp<T> {
+    LookedUp(column)
+}
+
+impl<T: Pod> Request for LookedUp<T> {
+    type Array = Lookup<T>;
+
+    fn bytes(&self, scratch: &Scratch) -> u64 {
+        column_bytes(scratch, self.0)
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Lookup<T>, StageError> {
+        Ok(match frames {
+            None => {
+                let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
+                Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, reservation)?)
+            }
+            Some(bytes) => {
+                let path = plan.scratch.path(self.0);
+                Lookup::Paged(Box::new(Paged::open(&path, plan.frames(bytes))?))
+            }
+        })
+    }
+}
+
+/// See [`offsets`].
+pub struct Starts(Column<u32>);
+
+/// Where each group of a grouped column begins, from the column of their sizes.
+#[must_use]
+pub fn offsets(sizes: Column<u32>) -> Starts {
+    Starts(sizes)
+}
+
+impl Request for Starts {
+    type Array = Offsets;
+
+    fn bytes(&self, scratch: &Scratch) -> u64 {
+        column_bytes(scratch, self.0) + 4
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Offsets, StageError> {
+        let groups = (column_bytes(plan.scratch, self.0) / 4) as usize;
+        let relative = plan.array(groups + 1, 0, frames)?;
+        Offsets::sum(relative, plan.budget, plan.scratch, self.0)
+    }
+}
+
+impl<R: Request> Request for Option<R> {
+    type Array = Option<R::Array>;
+
+    fn bytes(&self, scratch: &Scratch) -> u64 {
+        self.as_ref().map_or(0, |request| request.bytes(scratch))
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Self::Array, StageError> {
+        self.map(|request| request.make(plan, frames)).transpose()
+    }
+}
+
+/// A tuple of [`Request`]s.
+pub trait Requests {
+    /// The tuple of what they get.
+    type Arrays;
+
+    /// Makes them all.
+    ///
+    /// # Errors
+    /// As [`ArrayPlan::make`].
+    fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError>;
+}
+
+macro_rules! requests {
+    ($($name:ident $frames:ident),+) => {
+        impl<$($name: Request),+> Requests for ($($name,)+) {
+            type Arrays = ($($name::Array,)+);
+
+            #[expect(non_snake_case, reason = "each request is called as its type")]
+            fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError> {
+                let ($($name,)+) = self;
+                let [$($frames),+] = plan.decide([$($name.bytes(plan.scratch)),+]);
+                Ok(($($name.make(plan, $frames)?,)+))
+            }
+        }
+    };
+}
+
+requests!(A a);
+requests!(A a, B b);
+requests!(A a, B b, C c);
+requests!(A a, B b, C c, D d);
+requests!(A a, B b, C c, D d, E e);
+requests!(A a, B b, C c, D d, E e, F f);
+requests!(A a, B b, C c, D d, E e, F f, G g);
+requests!(A a, B b, C c, D d, E e, F f, G g, H h);
+
+/// Bytes of a column; 0 where there is none.
+#[must_use]
+pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
+    fs::metadata(scratch.path(column)).map_or(0, |file| file.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{ReadAt, WriteAt};
+
+    fn scratch() -> (tempfile::TempDir, Scratch) {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        (folder, scratch)
+    }
+
+    #[test]
+    fn paged_arrays_behave_like_resident_ones() {
+        const LEN: usize = 3_000_000;
+        let (_folder, scratch) = scratch();
+        let (large, small) = (Budget::new(64 << 20), Budget::new(2 << 20));
+        let mut resident = ArrayPlan::new(&large, &scratch, "large").one(filled(LEN, 7u32)).unwrap();
+        let mut plan = ArrayPlan::new(&small, &scratch, "small");
+        let mut paged = plan.one(filled(LEN, 7u32)).unwrap();
+        assert_eq!(plan.spilled_bytes(), 4 * LEN as u64);
+        assert!(matches!((&resident, &paged), (Array::Resident(_), Array::Paged(_))));
+        let mut state = 1u64;
+        for step in 0..400_000u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let i = (state >> 33) as usize % LEN;
+            assert_eq!(paged.get(i).unwrap(), resident.get(i).unwrap());
+            paged.set(i, step).unwrap();
+            resident.set(i, step).unwrap();
+        }
+        const A: Column<u32> = Column::new("a");
+        const B: Column<u32> = Column::new("b");
+        paged.write_to(&scratch, A).unwrap();
+        resident.write_to(&scratch, B).unwrap();
+        assert_eq!(fs::read(scratch.path(A)).unwrap(), fs::read(scratch.path(B)).unwrap());
+
+        let refused = ArrayPlan::new(&small, &scratch, "lookup").one(lookup(A));
+        assert!(refused.is_err(), "the first paged array still holds the budget");
+        drop(paged);
+        let mut lookup = ArrayPlan::new(&small, &scratch, "lookup").one(lookup(A)).unwrap();
+        for i in (0..LEN).step_by(997) {
+            assert_eq!(lookup.get(i).unwrap(), resident.get(i).unwrap());
+        }
+        drop(lookup);
+        assert_eq!(small.used(), 0);
+    }
+
+    #[test]
+    fn the_first_arrays_are_resident() {
+        let (_folder, scratch) = scratch();
+        let budget = Budget::new(10 << 20);
+        let requests = (filled(1 << 20, 0u32), filled(1 << 20, 0u64), filled(1 << 18, 0u32));
+        let arrays = ArrayPlan::new(&budget, &scratch, "some").make(requests).unwrap();
+        assert!(matches!(arrays, (Array::Resident(_), Array::Paged(_), Array::Resident(_))));
+    }
+}

@@ -1,0 +1,184 @@
+//! The hash pass: which nodes have records with equal hashes.
+
+use super::partition::{Entry, Partition};
+use super::records::Records;
+use super::verify_pass::{LENGTHS, NONE, VerifyPass};
+use crate::array_plan::filled;
+use crate::naming::mix;
+use crate::{
+    Array, ArrayPlan, Budget, BudgetVec, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError, WriteAt,
+};
+
+/// Most partitions, each with a file.
+const MOST_PARTITIONS: usize = 64;
+/// Nodes per partition at which its table still stays in the second-level cache.
+const NODES_PER_PARTITION: u64 = 1 << 16;
+/// Entries of a table at least.
+const LEAST_TABLE: usize = 1 << 10;
+/// Bytes of budget that are left to the verify pass, where there are so many.
+const LEAST_FOR_VERIFYING: u64 = 4 << 20;
+
+/// The hash pass: see the module.
+pub struct HashPass<'a> {
+    scratch: &'a Scratch,
+    partitions: Vec<Partition>,
+    /// How far to shift a hash for the number of its partition.
+    shift: u32,
+    lengths: ColumnWriter<u32>,
+    nodes: u32,
+    node: u32,
+    hash: u64,
+    length: u32,
+    _buffers: Reservation,
+}
+
+impl<'a> HashPass<'a> {
+    /// Bytes of budget that both passes need for so many nodes, beside the records that are kept.
+    #[must_use]
+    pub fn bytes(nodes: u64) -> u64 {
+        nodes * 4 + Self::table_bytes(nodes) + (MOST_PARTITIONS * Partition::BUFFER_BYTES) as u64
+    }
+
+    fn partitions(nodes: u64) -> usize {
+        (nodes.div_ceil(NODES_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize).next_power_of_two()
+    }
+
+    pub(super) fn table_bytes(nodes: u64) -> u64 {
+        let entries = nodes.div_ceil(Self::partitions(nodes) as u64);
+        ((entries + entries / 2).next_power_of_two().max(LEAST_TABLE as u64)) * 8
+    }
+
+    /// For nodes below `nodes`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn new(nodes: u32, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
+        let count = Self::partitions(nodes.into());
+        Ok(Self {
+            scratch,
+            partitions: (0..count).map(|number| Partition::new(scratch, number)).collect(),
+            shift: u64::BITS - count.trailing_zeros(),
+            lengths: ColumnWriter::create(scratch, LENGTHS)?,
+            nodes,
+            node: 0,
+            hash: 0,
+            length: 0,
+            _buffers: budget.reserve("values", (count * Partition::BUFFER_BYTES) as u64)?,
+        })
+    }
+
+    /// Ends the pass. Leaves `for_others` bytes of the budget where it can.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn finish(mut self, for_others: u64, context: &Context<'_>) -> Result<VerifyPass, StageError> {
+        (self.lengths.len()..self.nodes.into()).try_for_each(|_| self.lengths.push(0))?;
+        self.lengths.finish()?;
+        self.scratch.measure();
+        let budget = &context.budget;
+        let left_to_others = budget.reserve("values", for_others.min(budget.free() / 4))?;
+        let left_to_verifying = budget.reserve("values", LEAST_FOR_VERIFYING.min(budget.free() / 2))?;
+        let most = budget.free() / 4 / 8;
+        let capacity = (Self::table_bytes(self.nodes.into()) / 8).min(most.next_power_of_two() / 2);
+        let table = budget.zeroed("values", (capacity as usize).max(LEAST_TABLE))?;
+        let mut plan = ArrayPlan::new(budget, self.scratch, "values");
+        let numbers = plan.one(filled(self.nodes as usize, NONE))?;
+        let mut spilled = plan.spilled_bytes();
+        let mut repeated = Repeated { table, numbers, count: 0 };
+        for partition in self.partitions {
+            spilled += partition.spilled_bytes();
+            repeated.take(partition, self.scratch, context)?;
+        }
+        let Repeated { table, numbers, count } = repeated;
+        drop((table, left_to_verifying));
+        let mut verify_pass = VerifyPass::new(numbers, count as usize, self.scratch, budget)?;
+        drop(left_to_others);
+        verify_pass.add_spilled(spilled);
+        Ok(verify_pass)
+    }
+}
+
+impl Records for HashPass<'_> {
+    #[inline]
+    fn begin(&mut self, node: u32) -> Result<bool, StageError> {
+        (self.node, self.hash, self.length) = (node, 0, 0);
+        Ok(true)
+    }
+
+    #[inline]
+    fn word(&mut self, word: u64) -> Result<(), StageError> {
+        self.hash = mix(self.hash, word);
+        self.length += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<u32, StageError> {
+        while self.lengths.len() < self.node.into() {
+            self.lengths.push(0)?;
+        }
+        self.lengths.push(self.length)?;
+        // A single partition needs no bits, and so a shift by all of them.
+        let partition = self.hash.checked_shr(self.shift).unwrap_or(0) as usize;
+        self.partitions[partition].push(Entry::new(self.hash, self.node))?;
+        Ok(self.node)
+    }
+}
+
+/// Numbers the hashes that occur more than once.
+struct Repeated {
+    /// The upper half of a hash, and one more than the first node that has it; 0 where there is none.
+    table: BudgetVec<u64>,
+    /// The number of each node's hash; [`NONE`] for a hash of that node alone.
+    numbers: Array<u32>,
+    count: u32,
+}
+
+impl Repeated {
+    /// Numbers the hashes of a partition, in as many rounds as the table needs for them.
+    fn take(&mut self, mut partition: Partition, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+        for round in 0.. {
+            context.check()?;
+            // A round reads one file and writes another.
+            let mut rest = Partition::new(scratch, MOST_PARTITIONS + round % 2);
+            self.round(partition, &mut rest)?;
+            if rest.is_empty() {
+                break;
+            }
+            partition = rest;
+        }
+        Ok(())
+    }
+
+    /// Fills the table once; `rest` gets the entries that it has no room for.
+    fn round(&mut self, partition: Partition, rest: &mut Partition) -> Result<(), StageError> {
+        let Self { table, numbers, count } = self;
+        let (mask, most) = (table.len() - 1, table.len() / 4 * 3);
+        let mut distinct = 0;
+        table.fill(0);
+        partition.drain(|entry| {
+            let own = entry.hash() & !u64::from(u32::MAX) | u64::from(entry.node + 1);
+            let mut place = entry.hash() as usize & mask;
+            while table[place] != 0 && (table[place] ^ own) >> 32 != 0 {
+                place = (place + 1) & mask;
+            }
+            if table[place] != 0 {
+                let first = (table[place] as u32 - 1) as usize;
+                let mut number = numbers.get(first)?;
+                if number == NONE {
+                    number = *count;
+                    *count += 1;
+                    numbers.set(first, number)?;
+                }
+                numbers.set(entry.node as usize, number)?;
+                Ok(())
+            } else if distinct < most {
+                distinct += 1;
+                table[place] = own;
+                Ok(())
+            } else {
+                rest.push(entry)
+            }
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! Hashes with their nodes, in a buffer that overflows to a file.
+
+use crate::{Scratch, StageError};
+use bytemuck::{Pod, Zeroable};
+use std::fs::{self, File};
+use std::io::{Read, Seek, Write};
+use std::path::PathBuf;
+
+/// Entries of a buffer.
+const BUFFER: usize = 4096;
+
+/// Hash and node.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct Entry {
+    hash: [u32; 2],
+    pub node: u32,
+}
+
+impl Entry {
+    pub fn new(hash: u64, node: u32) -> Self {
+        Self { hash: bytemuck::cast(hash), node }
+    }
+
+    pub fn hash(self) -> u64 {
+        bytemuck::cast(self.hash)
+    }
+}
+
+/// Entries in the order in which they came.
+pub struct Partition {
+    path: PathBuf,
+    file: Option<File>,
+    written: u64,
+    buffer: Vec<Entry>,
+}
+
+impl Partition {
+    /// Bytes of the buffer.
+    pub const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
+
+    /// An empty one; its number is in the name of its file.
+    pub fn new(scratch: &Scratch, number: usize) -> Self {
+        let path = scratch.file(&format!("values.{number}"));
+        Self { path, file: None, written: 0, buffer: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.written == 0 && self.buffer.is_empty()
+    }
+
+    /// Bytes in the file.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.written * size_of::<Entry>() as u64
+    }
+
+    #[inline]
+    pub fn push(&mut self, entry: Entry) -> Result<(), StageError> {
+        self.buffer.push(entry);
+        if self.buffer.len() == BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn flush(&mut self) -> Result<(), StageError> {
+        if self.file.is_none() {
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path);
+            self.file = Some(file.map_err(|error| StageError::io(&self.path, "create", error))?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(bytemuck::cast_slice(&self.buffer))
+                .map_err(|error| StageError::io(&self.path, "write", error))?;
+            self.written += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Hands all entries out and removes the file.
+    pub fn drain(mut self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
+        if let Some(file) = &mut self.file {
+            file.rewind().map_err(|error| StageError::io(&self.path, "read", error))?;
+            let mut block = vec![Entry::zeroed(); BUFFER];
+            for _ in 0..self.written / BUFFER as u64 {
+                file.read_exact(bytemuck::cast_slice_mut(&mut block))
+                    .map_err(|error| StageError::io(&self.path, "read", error))?;
+                block.iter().try_for_each(|&entry| each(entry))?;
+            }
+            // A file that stays is only space; the whole folder goes at the end.
+            let _ = fs::remove_file(&self.path);
+        }
+        self.buffer.iter().try_for_each(|&entry| each(entry))
+    }
+}

@@ -1,0 +1,165 @@
+//! The verify pass: which records with equal hashes are equal.
+
+use super::records::Records;
+use crate::array_plan::filled;
+use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, ReadAt, Scratch, StageError, WriteAt};
+use bytemuck::{Pod, Zeroable};
+use heaplake_schemas::scratch::Column;
+
+/// Words of the record of each node, 0 where there is none. The hash pass writes it.
+pub const LENGTHS: Column<u32> = Column::new("values.lengths");
+
+/// No number.
+pub const NONE: u32 = u32::MAX;
+
+/// The first record with a repeated hash: its node, and where its words are kept.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Kept {
+    at: u64,
+    first: u32,
+    words: u32,
+}
+
+/// A record that has the hash of a kept one and differs from it.
+struct Collision {
+    number: u32,
+    first: u32,
+    at: usize,
+    words: usize,
+}
+
+/// The verify pass: see the module.
+pub struct VerifyPass {
+    /// The number of each node's hash; [`NONE`] for a hash of that node alone.
+    numbers: Array<u32>,
+    /// The first record of each number.
+    kept: Array<Kept>,
+    words: Array<u64>,
+    collisions: BudgetVec<Collision>,
+    collision_words: BudgetVec<u64>,
+    /// The record at hand: its node, its number, and the record that it is compared with.
+    node: u32,
+    number: u32,
+    with: Kept,
+    length: usize,
+    /// Whether it differs from that record; if so, `current` holds its words.
+    differs: bool,
+    current: BudgetVec<u64>,
+    spilled: u64,
+}
+
+impl VerifyPass {
+    pub(super) fn new(
+        mut numbers: Array<u32>,
+        count: usize,
+        scratch: &Scratch,
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
+        let none = Kept { at: 0, first: NONE, words: 0 };
+        let mut plan = ArrayPlan::new(budget, scratch, "repeated values");
+        let mut kept = plan.one(filled(count, none))?;
+        let mut lengths = ColumnReader::open(scratch, LENGTHS)?;
+        let mut at = 0;
+        for node in 0..numbers.count() {
+            let (number, words) = (numbers.get(node)?, lengths.next()?);
+            if number != NONE && kept.get(number as usize)?.first == NONE {
+                kept.set(number as usize, Kept { at, first: node as u32, words })?;
+                at += u64::from(words);
+            }
+        }
+        scratch.discard(LENGTHS);
+        Ok(Self {
+            numbers,
+            kept,
+            // How many words there are is known only now; they get what is left.
+            words: plan.one(filled(at as usize, 0))?,
+            collisions: budget.growing("values whose hashes collide"),
+            collision_words: budget.growing("values whose hashes collide"),
+            node: 0,
+            number: NONE,
+            with: none,
+            length: 0,
+            differs: false,
+            current: budget.growing("a value whose hash collides"),
+            spilled: plan.spilled_bytes(),
+        })
+    }
+
+    pub(super) fn add_spilled(&mut self, bytes: u64) {
+        self.spilled += bytes;
+    }
+
+    /// Bytes that both passes wrote to files.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled
+    }
+
+    /// The record at hand turns out to differ: collects its words so far, which are those of the kept one.
+    #[cold]
+    fn diverge(&mut self) -> Result<(), StageError> {
+        self.differs = true;
+        self.current.clear();
+        for i in 0..self.length {
+            self.current.push(self.words.get(self.with.at as usize + i)?)?;
+        }
+        Ok(())
+    }
+
+    /// The first node with the record at hand, which is a collision.
+    #[cold]
+    fn collide(&mut self) -> Result<u32, StageError> {
+        let same = |collision: &&Collision| {
+            collision.number == self.number
+                && self.collision_words[collision.at..][..collision.words] == self.current[..]
+        };
+        if let Some(collision) = self.collisions.iter().find(same) {
+            return Ok(collision.first);
+        }
+        let (at, words) = (self.collision_words.len(), self.current.len());
+        self.current.iter().try_for_each(|&word| self.collision_words.push(word))?;
+        self.collisions.push(Collision { number: self.number, first: self.node, at, words })?;
+        Ok(self.node)
+    }
+}
+
+impl Records for VerifyPass {
+    #[inline]
+    fn begin(&mut self, node: u32) -> Result<bool, StageError> {
+        let number = self.numbers.get(node as usize)?;
+        if number == NONE {
+            return Ok(false);
+        }
+        (self.node, self.number, self.with) = (node, number, self.kept.get(number as usize)?);
+        (self.length, self.differs) = (0, false);
+        Ok(true)
+    }
+
+    #[inline]
+    fn word(&mut self, word: u64) -> Result<(), StageError> {
+        let at = self.with.at as usize + self.length;
+        if !self.differs {
+            let inside = self.length < self.with.words as usize;
+            // A first record that is longer than in the hash pass is not the one whose hash was compared.
+            if inside && self.with.first == self.node {
+                self.words.set(at, word)?;
+            } else if !inside || self.words.get(at)? != word {
+                self.diverge()?;
+            }
+        }
+        if self.differs {
+            self.current.push(word)?;
+        }
+        self.length += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn end(&mut self) -> Result<u32, StageError> {
+        if !self.differs && self.length != self.with.words as usize {
+            self.diverge()?;
+        }
+        if self.differs { self.collide() } else { Ok(self.with.first) }
+    }
+}

@@ -1,0 +1,194 @@
+//! An array in a file, of which a fixed number of pages is resident.
+//!
+//! Pages are replaced by the clock rule (second chance): one bit per frame, no lists. A changed page is written back
+//! when its frame is needed. The file of a paged array is allocated in full before the first access, so that a full disk
+//! shows at once and not in the middle.
+
+use crate::error::Fault;
+use crate::{Budget, Reservation, Scratch, StageError};
+use bytemuck::Pod;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempPath;
+
+/// Bytes of a page: that of the system. Searches touch many places at once, each for a while; small pages hold more of
+/// them in the same memory.
+const PAGE: usize = 4 << 10;
+
+/// No frame, or no page.
+const NONE: u32 = u32::MAX;
+
+/// What a paged array may take: the budget, on whose account, and bytes of page frames.
+#[derive(Clone, Copy)]
+pub(crate) struct Frames<'a> {
+    pub budget: &'a Budget,
+    pub who: &'static str,
+    pub bytes: u64,
+}
+
+/// An array in a file, behind frames.
+pub struct Paged<T> {
+    path: PathBuf,
+    file: File,
+    len: usize,
+    /// What a page holds that was never written, for arrays of their own.
+    fill: T,
+    /// Frame of each page.
+    frame_of: Vec<u32>,
+    /// Whether each page was ever written to the file.
+    stored: Vec<bool>,
+    frames: Vec<T>,
+    /// Page in each frame.
+    page_in: Vec<u32>,
+    used: Vec<bool>,
+    changed: Vec<bool>,
+    hand: usize,
+    _reservation: Reservation,
+    /// Removes a file of its own with the array.
+    _own: Option<TempPath>,
+}
+
+impl<T: Pod> Paged<T> {
+    const ELEMENTS: usize = PAGE / size_of::<T>();
+    const SHIFT: u32 = Self::ELEMENTS.trailing_zeros();
+    const WHOLE: () = assert!(Self::ELEMENTS.is_power_of_two(), "elements must divide a page");
+
+    /// An array of `len` copies of `fill`, in a file of its own.
+    pub(crate) fn create(scratch: &Scratch, len: usize, fill: T, frames: Frames<'_>) -> Result<Self, StageError> {
+        let made = tempfile::Builder::new().prefix("paged.").tempfile_in(scratch.folder());
+        let (file, path) =
+            made.map_err(|error| StageError::io(scratch.folder(), "create a file in", error))?.into_parts();
+        allocate(&path, &file, (len * size_of::<T>()).next_multiple_of(PAGE) as u64)?;
+        let array = Self::new(&path, file, (len, fill), frames, false)?;
+        Ok(Self { _own: Some(path), ..array })
+    }
+
+    /// An existing file, for reading only.
+    pub(crate) fn open(path: &Path, frames: Frames<'_>) -> Result<Self, StageError> {
+        let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+        let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+        Self::new(path, file, (bytes as usize / size_of::<T>(), T::zeroed()), frames, true)
+    }
+
+    fn new(
+        path: &Path,
+        file: File,
+        (len, fill): (usize, T),
+        frames: Frames<'_>,
+        stored: bool,
+    ) -> Result<Self, StageError> {
+        let () = Self::WHOLE;
+        let pages = len.div_ceil(Self::ELEMENTS);
+        // The tables count too: five bytes a page, six a frame.
+        let count = ((frames.bytes as usize).saturating_sub(pages * 5) / (PAGE + 6)).clamp(1, pages.max(1));
+        let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + pages * 5) as u64)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            len,
+            fill,
+            frame_of: vec![NONE; pages],
+            stored: vec![stored; pages],
+            frames: vec![fill; count * Self::ELEMENTS],
+            page_in: vec![NONE; count],
+            used: vec![false; count],
+            changed: vec![false; count],
+            hand: 0,
+            _reservation: reservation,
+            _own: None,
+        })
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Place of element `i` among the frames. Never inlined: so the test whether an array is paged at all stays small where
+    /// it is not.
+    #[inline(never)]
+    fn place(&mut self, i: usize) -> Result<usize, Fault> {
+        let page = i >> Self::SHIFT;
+        let mut frame = self.frame_of[page];
+        if frame == NONE {
+            frame = self.bring(page)?;
+        }
+        self.used[frame as usize] = true;
+        Ok((frame as usize) << Self::SHIFT | (i & (Self::ELEMENTS - 1)))
+    }
+
+    /// Element `i`.
+    #[inline]
+    pub(crate) fn get(&mut self, i: usize) -> Result<T, Fault> {
+        let place = self.place(i)?;
+        Ok(self.frames[place])
+    }
+
+    /// Replaces element `i`.
+    #[inline]
+    pub(crate) fn set(&mut self, i: usize, value: T) -> Result<(), Fault> {
+        self.change(i, |element| *element = value)
+    }
+
+    /// Changes element `i` in place.
+    #[inline]
+    pub(crate) fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault> {
+        let place = self.place(i)?;
+        self.changed[place >> Self::SHIFT] = true;
+        Ok(change(&mut self.frames[place]))
+    }
+
+    /// Brings a page into a frame.
+    #[cold]
+    fn bring(&mut self, page: usize) -> Result<u32, Fault> {
+        let frame = self.free_frame()?;
+        let elements = &mut self.frames[frame << Self::SHIFT..(frame + 1) << Self::SHIFT];
+        if self.stored[page] {
+            let count = Self::ELEMENTS.min(self.len - (page << Self::SHIFT));
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements[..count]);
+            self.file
+                .read_exact_at(bytes, (page * PAGE) as u64)
+                .map_err(|error| Box::new(StageError::io(&self.path, "read", error)))?;
+        } else {
+            elements.fill(self.fill);
+        }
+        (self.frame_of[page], self.page_in[frame]) = (frame as u32, page as u32);
+        Ok(frame as u32)
+    }
+
+    /// The next frame that nobody touched since the hand last passed; its page is written back if it changed.
+    fn free_frame(&mut self) -> Result<usize, Fault> {
+        loop {
+            let frame = self.hand;
+            self.hand = (self.hand + 1) % self.page_in.len();
+            if std::mem::take(&mut self.used[frame]) {
+                continue;
+            }
+            let page = self.page_in[frame];
+            if page != NONE {
+                if std::mem::take(&mut self.changed[frame]) {
+                    let bytes: &[u8] =
+                        bytemuck::cast_slice(&self.frames[frame << Self::SHIFT..(frame + 1) << Self::SHIFT]);
+                    self.file
+                        .write_all_at(bytes, u64::from(page) * PAGE as u64)
+                        .map_err(|error| Box::new(StageError::io(&self.path, "write", error)))?;
+                    self.stored[page as usize] = true;
+                }
+                self.frame_of[page as usize] = NONE;
+            }
+            return Ok(frame);
+        }
+    }
+}
+
+/// Takes the space for a file at once.
+fn allocate(path: &Path, file: &File, bytes: u64) -> Result<(), StageError> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        // Where the file system cannot do that, space is taken as pages are written.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(StageError::io(path, "allocate", error.into())),
+    }
+}

@@ -1,0 +1,253 @@
+//! Reads partitions back and writes the groups of their keys.
+
+use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill, Part};
+use crate::{Budget, ColumnWriter, Context, OrderedPool, Scratch, StageError};
+use bytemuck::Pod;
+use heaplake_schemas::scratch::Column;
+use std::fs;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// Pairs of a partition held at once, at least and at most.
+const LEAST_PAIRS: u64 = 1 << 16;
+const MOST_PAIRS: u64 = 1 << 20;
+/// Most threads that are of use in reading back: by then writing, on one thread, takes longer.
+const MOST_THREADS: usize = 8;
+
+impl PairSpill {
+    /// Writes the groups: to `sizes` the number of values of every key from the last key down to `first_key`, to
+    /// `values` the values in the same order. Removes the spill's files.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn write_groups<V: Pod + Send + From32>(
+        self,
+        scratch: &Scratch,
+        context: &Context<'_>,
+        first_key: usize,
+        sizes: Column<u32>,
+        values: Column<V>,
+    ) -> Result<(), StageError> {
+        let mut sizes = ColumnWriter::create(scratch, sizes)?;
+        let mut values = ColumnWriter::create(scratch, values)?;
+        let threads = context.threads.min(MOST_THREADS);
+        let room = context.budget.free() / 96 / OrderedPool::jobs(threads) as u64;
+        let room = room.clamp(LEAST_PAIRS, MOST_PAIRS) as usize;
+        let job_bytes = (room * 12 + (8 << self.shift) + BUFFER_BYTES) as u64;
+        let pool = OrderedPool::plan(context, "grouping", threads, job_bytes)?;
+        let mut indices = (0..self.partitions.len()).rev();
+        pool.run::<_, StageError, _>(
+            context,
+            |group: &mut Group<V>| {
+                context.check()?;
+                let Some(index) = indices.next() else { return Ok(false) };
+                (group.index, group.keys) = (index, self.keys_of(index, first_key));
+                Ok(true)
+            },
+            || |group: &mut Group<V>| group.fits = self.sort(group, room),
+            |group| {
+                let fits = std::mem::replace(&mut group.fits, Ok(false))?;
+                sizes.extend(&group.sizes)?;
+                if !fits {
+                    return self.write_parts(group, room, &context.budget, scratch, &mut values);
+                }
+                // What was read back is in memory now.
+                self.release(group.index, scratch);
+                values.extend(&group.values)
+            },
+        )?;
+        sizes.finish()?;
+        values.finish()?;
+        for part in &self.files {
+            // A file that stays is only space; the whole folder goes at the end.
+            let _ = fs::remove_file(&part.path);
+        }
+        Ok(())
+    }
+
+    /// The keys of a partition, from `first_key` on.
+    fn keys_of(&self, index: usize, first_key: usize) -> Range<usize> {
+        let base = index << self.shift;
+        let end = (base + (1 << self.shift)).min(self.keys);
+        base.max(first_key)..end.max(base.max(first_key))
+    }
+
+    /// Counts the values of a partition's keys and, when it has at most `room` pairs, brings them into order; says whether
+    /// it did.
+    fn sort<V: Pod + From32>(&self, group: &mut Group<V>, room: usize) -> Result<bool, StageError> {
+        let Group { index, keys, counts, sizes, values, pairs, block, .. } = group;
+        let base = *index << self.shift;
+        let fits = self.partitions[*index].pairs() <= room;
+        counts.clear();
+        counts.resize(1 << self.shift, 0);
+        pairs.clear();
+        self.for_each(*index, block, |pair| {
+            counts[pair[0] as usize - base] += 1;
+            if fits {
+                pairs.push(pair);
+            }
+            Ok(())
+        })?;
+        sizes.clear();
+        sizes.extend(keys.clone().rev().map(|key| counts[key - base]));
+        if fits {
+            let total = positions(counts, base, keys);
+            values.clear();
+            values.resize(total, V::zeroed());
+            pairs.iter().for_each(|&pair| place(pair, counts, base, keys, values));
+        }
+        Ok(fits)
+    }
+
+    /// Writes the values of a partition that has too many of them for `room`: as many keys at a time as fit into half of
+    /// what is free now: each time reads the whole partition. Gives its file back, before the last ones are written.
+    fn write_parts<V: Pod + From32>(
+        &self,
+        group: &mut Group<V>,
+        room: usize,
+        budget: &Budget,
+        scratch: &Scratch,
+        out: &mut ColumnWriter<V>,
+    ) -> Result<(), StageError> {
+        let Group { index, keys, counts, sizes, values, block, .. } = group;
+        let base = *index << self.shift;
+        let total: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+        let more = total.min(budget.free() / 8);
+        let mut many = Vec::new();
+        let (room, values, _held) = if more > room as u64 {
+            (more as usize, &mut many, Some(budget.reserve("grouping: keys with many values", more * 4)?))
+        } else {
+            (room, values, None)
+        };
+        let mut high = keys.end;
+        while high > keys.start {
+            values.clear();
+            let (mut low, mut total) = (high, 0usize);
+            while low > keys.start && total + counts[low - 1 - base] as usize <= room {
+                low -= 1;
+                total += counts[low - base] as usize;
+            }
+            if low == high {
+                // One key with more values than fit: they are in order already, so let them through.
+                low = high - 1;
+                let pass = |[key, value]: Pair| {
+                    if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
+                };
+                self.for_each(*index, block, pass)?;
+            } else if total > 0 {
+                let keys = low..high;
+                positions(counts, base, &keys);
+                values.resize(total, V::zeroed());
+                self.for_each(*index, block, |pair| {
+                    place(pair, counts, base, &keys, values);
+                    Ok(())
+                })?;
+            }
+            if low == keys.start {
+                self.release(*index, scratch);
+            }
+            out.extend(values)?;
+            high = low;
+        }
+        Ok(())
+    }
+
+    /// Gives the disk space of a file back, once the last of its partitions was read.
+    fn release(&self, index: usize, scratch: &Scratch) {
+        if index.is_multiple_of(self.partitions_per_file) {
+            scratch.measure();
+            // Space that stays goes with the file.
+            let _ = self.files[index / self.partitions_per_file].file.set_len(0);
+        }
+    }
+
+    /// Hands every pair of a partition to `each`, in the order in which they came.
+    fn for_each(
+        &self,
+        index: usize,
+        block: &mut Vec<u8>,
+        mut each: impl FnMut(Pair) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let (partition, base) = (&self.partitions[index], (index << self.shift) as u32);
+        let Part { path, file, .. } = &self.files[index / self.partitions_per_file];
+        block.resize(self.block_bytes(), 0);
+        for &number in &partition.blocks {
+            file.read_exact_at(block, u64::from(number) * self.block_bytes() as u64)
+                .map_err(|error| StageError::io(path, "read", error))?;
+            let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
+            let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
+            let (values, _) = values.as_chunks::<4>();
+            let (low, _) = low.as_chunks::<2>();
+            // The bits that the partition tells are also in the keys that were written, so they may come twice.
+            let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
+            let pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
+            if high.is_empty() {
+                pairs.into_iter().try_for_each(|(key, value)| each([key, value]))?;
+            } else {
+                pairs.zip(high).try_for_each(|((key, value), &high)| each([key | u32::from(high) << 16, value]))?;
+            }
+        }
+        partition.buffer.iter().try_for_each(|&pair| each(pair))
+    }
+}
+
+/// Makes counts of some keys into the positions of their values, descending by key; gives the number of values. Counts
+/// of other keys stay.
+fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
+    let mut position = 0u32;
+    for key in keys.clone().rev() {
+        position += std::mem::replace(&mut counts[key - base], position);
+    }
+    position as usize
+}
+
+/// Puts the value of a pair into its place, if its key is one of `keys`.
+#[inline]
+fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys: &Range<usize>, values: &mut [V]) {
+    if keys.contains(&(key as usize)) {
+        let position = &mut positions[key as usize - base];
+        values[*position as usize] = V::from_u32(value);
+        *position += 1;
+    }
+}
+
+/// A partition on its way to being sorted.
+struct Group<V> {
+    index: usize,
+    keys: Range<usize>,
+    /// Values of each key of the partition, or where the next one goes.
+    counts: Vec<u32>,
+    /// Values of each of `keys`, descending.
+    sizes: Vec<u32>,
+    /// The values in order, if they fit.
+    values: Vec<V>,
+    /// The partition's pairs, if they fit.
+    pairs: Vec<Pair>,
+    block: Vec<u8>,
+    fits: Result<bool, StageError>,
+}
+
+impl<V> Default for Group<V> {
+    fn default() -> Self {
+        let (counts, sizes, values) = (Vec::new(), Vec::new(), Vec::new());
+        Self { index: 0, keys: 0..0, counts, sizes, values, pairs: Vec::new(), block: Vec::new(), fits: Ok(false) }
+    }
+}
+
+/// A newtype over `u32`, as ids are.
+pub trait From32 {
+    /// Wraps the number.
+    fn from_u32(value: u32) -> Self;
+}
+
+impl From32 for u32 {
+    fn from_u32(value: u32) -> Self {
+        value
+    }
+}
+
+impl From32 for heaplake_schemas::ids::Preorder {
+    fn from_u32(value: u32) -> Self {
+        Self(value)
+    }
+}

@@ -1,0 +1,130 @@
+//! Takes pairs, and writes them to the files of their partitions.
+
+use crate::{Budget, Reservation, Scratch, StageError};
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Key and value.
+pub(super) type Pair = [u32; 2];
+
+/// Pairs of a block.
+pub(super) const BLOCK_PAIRS: usize = 2048;
+/// Bytes of one partition's buffer.
+pub(super) const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
+const MOST_PARTITIONS: usize = 1024;
+const MOST_FILES: usize = 64;
+/// Bits of a key that a block has room for; the others are those of the partition.
+const MOST_BITS: u32 = 24;
+/// Pairs per partition at which the scatter of reading still stays in the second-level cache.
+const PAIRS_PER_PARTITION: u64 = 1 << 18;
+
+/// See the module.
+pub struct PairSpill {
+    pub(super) files: Vec<Part>,
+    /// Partitions of a file.
+    pub(super) partitions_per_file: usize,
+    pub(super) shift: u32,
+    pub(super) keys: usize,
+    pub(super) partitions: Vec<Partition>,
+    block: Vec<u8>,
+    _buffers: Reservation,
+}
+
+/// One of the files.
+pub(super) struct Part {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    blocks: u32,
+}
+
+#[derive(Default)]
+pub(super) struct Partition {
+    pub(super) buffer: Vec<Pair>,
+    /// Where its blocks are in its file.
+    pub(super) blocks: Vec<u32>,
+}
+
+impl Partition {
+    pub(super) fn pairs(&self) -> usize {
+        self.blocks.len() * BLOCK_PAIRS + self.buffer.len()
+    }
+}
+
+impl PairSpill {
+    /// Bytes of budget that any spill needs at most for its buffers and for reading back.
+    pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
+
+    /// Prepares for about `pairs` pairs with keys below `keys`. Files whose names begin with `name` live in the scratch
+    /// folder until the groups are written.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Budget`].
+    pub fn create(
+        budget: &Budget,
+        scratch: &Scratch,
+        name: &'static str,
+        keys: usize,
+        pairs: u64,
+    ) -> Result<Self, StageError> {
+        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize;
+        let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros().min(MOST_BITS);
+        let count = (keys >> shift) + 1;
+        let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
+        let partitions_per_file = count.div_ceil(MOST_FILES);
+        let files = (0..count.div_ceil(partitions_per_file)).map(|number| {
+            let path = scratch.file(&format!("{name}.{number}"));
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+            Ok(Part { file: file.map_err(|error| StageError::io(&path, "create", error))?, path, blocks: 0 })
+        });
+        Ok(Self {
+            files: files.collect::<Result<_, StageError>>()?,
+            partitions_per_file,
+            shift,
+            keys,
+            partitions: (0..count).map(|_| Partition::default()).collect(),
+            block: Vec::new(),
+            _buffers: buffers,
+        })
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn push(&mut self, key: u32, value: u32) -> Result<(), StageError> {
+        let partition = &mut self.partitions[(key >> self.shift) as usize];
+        partition.buffer.push([key, value]);
+        if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
+    }
+
+    /// Writes a full buffer: all values, then of all keys the low 16 bits, then those above that the partition has.
+    #[cold]
+    fn flush(&mut self, index: usize) -> Result<(), StageError> {
+        let Partition { buffer, blocks } = &mut self.partitions[index];
+        self.block.clear();
+        self.block.extend(buffer.iter().flat_map(|[_, value]| value.to_ne_bytes()));
+        self.block.extend(buffer.iter().flat_map(|[key, _]| (*key as u16).to_ne_bytes()));
+        if self.shift > u16::BITS {
+            self.block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
+        }
+        buffer.clear();
+        let Part { path, file, blocks: written } = &mut self.files[index / self.partitions_per_file];
+        file.write_all(&self.block).map_err(|error| StageError::io(path, "write", error))?;
+        blocks.push(*written);
+        *written += 1;
+        Ok(())
+    }
+
+    /// Bytes of a block.
+    pub(super) fn block_bytes(&self) -> usize {
+        BLOCK_PAIRS * if self.shift > u16::BITS { 7 } else { 6 }
+    }
+
+    /// Bytes written to disk.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        self.files.iter().map(|part| u64::from(part.blocks)).sum::<u64>() * self.block_bytes() as u64
+    }
+}

@@ -1,0 +1,65 @@
+//! Groups against a stable sort.
+
+use super::PairSpill;
+use super::pairs::Pair;
+use crate::stage::Silent;
+use crate::{Budget, ColumnMap, Context, Scratch};
+use heaplake_schemas::scratch::Column;
+use std::sync::atomic::AtomicBool;
+
+const SIZES: Column<u32> = Column::new("sizes");
+const VALUES: Column<u32> = Column::new("values");
+
+fn grouped(pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32>, Vec<u32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+    let budget = Budget::new(memory);
+    let cancel = AtomicBool::new(false);
+    let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+    let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
+    pairs.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
+    spill.write_groups(&scratch, &context, 1, SIZES, VALUES).unwrap();
+    assert_eq!(budget.used(), 0);
+    let read = |column| ColumnMap::uncounted(&scratch, column).unwrap().to_vec();
+    (read(SIZES), read(VALUES))
+}
+
+/// The truth: a stable sort.
+fn expected(pairs: &[Pair], keys: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut sorted: Vec<Pair> = pairs.iter().copied().filter(|pair| pair[0] >= 1).collect();
+    sorted.sort_by_key(|pair| std::cmp::Reverse(pair[0]));
+    let mut sizes = vec![0; keys];
+    sorted.iter().for_each(|pair| sizes[pair[0] as usize] += 1);
+    (sizes[1..].iter().rev().copied().collect(), sorted.iter().map(|pair| pair[1]).collect())
+}
+
+#[test]
+fn groups_equal_a_stable_sort() {
+    let mut state = 7u32;
+    let mut random = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 4
+    };
+    let (few, many) = (20_000, 1 << 28);
+    // The last three have partitions of keys with 18, 20 and 24 bits, the last one several of them.
+    for (keys, count, announced) in [
+        (1, 0, 0),
+        (2, 10, 10),
+        (1000, few, few),
+        (1000, few, many),
+        (1 << 18, few, few),
+        (1 << 22, few, 1 << 20),
+        (3 << 23, few, few),
+    ] {
+        let pairs: Vec<Pair> = (0..count).map(|i| [random() % keys, i]).collect();
+        let groups = grouped(&pairs, keys as usize, 256 << 20, announced.into());
+        assert_eq!(groups, expected(&pairs, keys as usize), "{keys} keys, {count} pairs");
+    }
+}
+
+#[test]
+fn a_hub_that_does_not_fit_is_streamed() {
+    // One key with 100,000 values between others; the budget leaves room for 65,536 values.
+    let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();
+    assert_eq!(grouped(&pairs, 40, 1 << 20, 150_000), expected(&pairs, 40));
+}

@@ -1,0 +1,395 @@
+//! Tables of runs, read back batch by batch.
+//!
+//! A [`Reader`] is a table that is open: it knows its rows and its columns. It can be narrowed to [`first`](Reader::first)
+//! or to [`only`](Reader::only) certain rows; [`columns`](Reader::columns) then starts to read. A [`Batch`] gives columns
+//! by name and type, and [`value`] an element that may be null.
+//!
+//! A table may be damaged, or not be one of heaplake's. Every error names the file, and the column or the row where it
+//! is known; nothing here panics on what is in a file.
+
+use arrow::array::{
+    Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, StringArray,
+};
+use arrow::datatypes::{
+    DataType, Float64Type, Int32Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
+};
+use heaplake_kit::StageError;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+};
+use parquet::file::metadata::PageIndexPolicy;
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a batch when a table is read from end to end.
+const BATCH: usize = 8 << 10;
+/// Rows of a batch when some rows are read: they are read with their texts, and a name may be a megabyte long.
+const FEW: usize = 16;
+
+/// A table that is open.
+pub struct Reader {
+    path: Arc<Path>,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+}
+
+impl Reader {
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`].
+    pub fn open(path: &Path) -> Result<Self, StageError> {
+        let file = File::open(path).map_err(|error| StageError::io(path, "read", error))?;
+        // Where pages begin: certain rows are found without decoding those before them.
+        let options = ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+        let builder = builder.map_err(|error| damaged(path, error))?.with_batch_size(BATCH);
+        Ok(Self { path: path.into(), builder })
+    }
+
+    /// Opens a table that a run need not have; nothing where there is no such file.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_if_present(path: &Path) -> Result<Option<Self>, StageError> {
+        match Self::open(path) {
+            Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            reader => reader.map(Some),
+        }
+    }
+
+    /// Rows of the table.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// Whether there is such a column.
+    #[must_use]
+    pub fn has(&self, column: &str) -> bool {
+        self.builder.schema().column_with_name(column).is_some()
+    }
+
+    /// The first `most` rows.
+    #[must_use]
+    pub fn first(self, most: u64) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Self { builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
+    }
+
+    /// Certain rows, given in ascending order, each once.
+    ///
+    /// # Errors
+    /// [`StageError::Table`] when the table has fewer rows.
+    pub fn only(self, rows: &[u32]) -> Result<Self, StageError> {
+        let total = self.rows();
+        if let Some(beyond) = rows.iter().find(|&&row| u64::from(row) >= total) {
+            return Err(damaged(&self.path, format!("expected a row {beyond}, found {total} rows")));
+        }
+        let mut selectors = Vec::with_capacity(2 * rows.len());
+        let mut next = 0;
+        for &row in rows {
+            let row = row as usize;
+            selectors.push(RowSelector::skip(row.saturating_sub(next)));
+            selectors.push(RowSelector::select(1));
+            next = row + 1;
+        }
+        let builder = self.builder.with_row_selection(RowSelection::from(selectors)).with_batch_size(FEW);
+        Ok(Self { builder, ..self })
+    }
+
+    /// Starts to read these columns.
+    ///
+    /// # Errors
+    /// [`StageError::Table`] when one is missing.
+    pub fn columns(self, columns: &[&str]) -> Result<Batches, StageError> {
+        if let Some(missing) = columns.iter().find(|name| !self.has(name)) {
+            return Err(no_column(&self.path, missing));
+        }
+        let Self { path, builder } = self;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        let reader = builder.with_projection(mask).build().map_err(|error| damaged(&path, error))?;
+        Ok(Batches { path, reader, read: 0 })
+    }
+}
+
+/// Some columns of a table, front to back.
+pub struct Batches {
+    path: Arc<Path>,
+    reader: ParquetRecordBatchReader,
+    /// Rows so far.
+    read: u64,
+}
+
+impl Batches {
+    /// The next rows; nothing at the end.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
+        let Some(rows) = self.reader.next() else { return Ok(None) };
+        let first_row = self.read;
+        let rows = rows.map_err(|error| damaged(&self.path, format!("after {first_row} rows: {error}")))?;
+        self.read += rows.num_rows() as u64;
+        Ok(Some(Batch { path: Arc::clone(&self.path), within: None, rows, first_row }))
+    }
+}
+
+/// Some rows, with their columns by name. A column that is asked for by a name or type that it does not have is
+/// [`StageError::Table`].
+pub struct Batch {
+    path: Arc<Path>,
+    /// The column of which the rows are a list.
+    within: Option<String>,
+    rows: RecordBatch,
+    first_row: u64,
+}
+
+/// A column of a batch.
+type Column<'a, T> = Result<&'a PrimitiveArray<T>, StageError>;
+
+impl Batch {
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.num_rows()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rows that were read before these: the number of the first one where all rows are read.
+    #[must_use]
+    pub fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    /// Numbers of 8 bits.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn u8s(&self, name: &str) -> Column<'_, UInt8Type> {
+        self.primitives(name)
+    }
+
+    /// Numbers of 32 bits: ids and ordinals.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn u32s(&self, name: &str) -> Column<'_, UInt32Type> {
+        self.primitives(name)
+    }
+
+    /// Numbers of 64 bits: counts and sizes.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn u64s(&self, name: &str) -> Column<'_, UInt64Type> {
+        self.primitives(name)
+    }
+
+    /// Signed numbers of 32 bits: distances.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn i32s(&self, name: &str) -> Column<'_, Int32Type> {
+        self.primitives(name)
+    }
+
+    /// Fractions.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn f64s(&self, name: &str) -> Column<'_, Float64Type> {
+        self.primitives(name)
+    }
+
+    /// Microseconds since 1970.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn times(&self, name: &str) -> Column<'_, TimestampMicrosecondType> {
+        self.primitives(name)
+    }
+
+    /// Texts.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn texts(&self, name: &str) -> Result<&StringArray, StageError> {
+        let column = self.column(name)?;
+        column.as_string_opt().ok_or_else(|| self.mistyped(name, &DataType::Utf8, column))
+    }
+
+    /// Flags.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn flags(&self, name: &str) -> Result<&BooleanArray, StageError> {
+        let column = self.column(name)?;
+        column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
+    }
+
+    /// The elements of one row's list of structs, each a row, each field a column.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn elements(&self, name: &str, row: usize) -> Result<Self, StageError> {
+        let column = self.column(name)?;
+        let list = column.as_list_opt::<i32>().map(|list| list.value(row));
+        let structs = list.as_ref().and_then(|list| list.as_struct_opt());
+        let structs = structs.ok_or_else(|| self.mistyped(name, &"a list of structs", column))?;
+        let schema = Arc::new(Schema::new(structs.fields().clone()));
+        let options = RecordBatchOptions::new().with_row_count(Some(structs.len()));
+        let name = self.full(name);
+        let rows = RecordBatch::try_new_with_options(schema, structs.columns().to_vec(), &options)
+            .map_err(|error| damaged(&self.path, format!("column {name}: {error}")))?;
+        Ok(Self { path: Arc::clone(&self.path), within: Some(name), rows, first_row: 0 })
+    }
+
+    fn primitives<T: ArrowPrimitiveType>(&self, name: &str) -> Column<'_, T> {
+        let column = self.column(name)?;
+        column.as_primitive_opt().ok_or_else(|| self.mistyped(name, &T::DATA_TYPE, column))
+    }
+
+    fn column(&self, name: &str) -> Result<&ArrayRef, StageError> {
+        self.rows.column_by_name(name).ok_or_else(|| no_column(&self.path, &self.full(name)))
+    }
+
+    fn mistyped(&self, name: &str, wanted: &dyn Display, found: &ArrayRef) -> StageError {
+        let name = self.full(name);
+        damaged(&self.path, format!("column {name}: expected {wanted}, found {}", found.data_type()))
+    }
+
+    /// The name of a column with that of the list around it.
+    fn full(&self, name: &str) -> String {
+        self.within.as_ref().map_or_else(|| name.to_owned(), |within| format!("{within}.{name}"))
+    }
+}
+
+/// Element `row` of a column, if it is not null.
+pub fn value<'a, A>(column: &'a A, row: usize) -> Option<<&'a A as ArrayAccessor>::Item>
+where
+    &'a A: ArrayAccessor,
+{
+    column.is_valid(row).then(|| column.value(row))
+}
+
+/// A table that is not what it should be. The problem becomes one line.
+pub fn damaged(path: &Path, problem: impl Display) -> StageError {
+    StageError::Table { path: path.to_owned(), problem: problem.to_string().replace(['\n', '\r'], " ") }
+}
+
+fn no_column(path: &Path, name: &str) -> StageError {
+    damaged(path, format!("there is no column {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+    use arrow::array::{ListArray, StructArray, UInt32Array};
+    use arrow::buffer::OffsetBuffer;
+    use arrow::datatypes::{Field, Fields};
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// Row n: n, a text or none, and a list of n % 3 structs. Two row groups.
+    fn table(folder: &Path, rows: u32) -> PathBuf {
+        let fields = Fields::from(vec![Field::new("edge", DataType::Utf8, true)]);
+        let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("number", DataType::UInt32, false),
+            Field::new("text", DataType::Utf8, true),
+            Field::new("path", DataType::List(item.clone()), false),
+        ]));
+        let mut table = Table::create(folder, "table.parquet", schema, "hash").unwrap();
+        for part in [0..rows / 2, rows / 2..rows] {
+            let lengths: Vec<usize> = part.clone().map(|row| row as usize % 3).collect();
+            let edges: StringArray = (0..lengths.iter().sum::<usize>()).map(|at| Some(format!("edge {at}"))).collect();
+            let structs = Arc::new(StructArray::new(fields.clone(), vec![Arc::new(edges)], None));
+            let lists = ListArray::new(item.clone(), OffsetBuffer::from_lengths(lengths), structs, None);
+            let texts: StringArray =
+                part.clone().map(|row| (!row.is_multiple_of(5)).then(|| format!("text {row}"))).collect();
+            let numbers = UInt32Array::from_iter_values(part);
+            table.write(&[Arc::new(numbers), Arc::new(texts), Arc::new(lists)]).unwrap();
+        }
+        table.finish().unwrap();
+        folder.join("table.parquet")
+    }
+
+    fn numbers(reader: Reader) -> Vec<u32> {
+        let mut batches = reader.columns(&["number", "text"]).unwrap();
+        let mut numbers = Vec::new();
+        while let Some(batch) = batches.batch().unwrap() {
+            assert_eq!(batch.first_row(), numbers.len() as u64);
+            let (ids, texts) = (batch.u32s("number").unwrap(), batch.texts("text").unwrap());
+            for row in 0..batch.len() {
+                let id = ids.value(row);
+                assert_eq!(value(texts, row).map(str::to_owned), (!id.is_multiple_of(5)).then(|| format!("text {id}")));
+            }
+            numbers.extend(ids.values());
+        }
+        numbers
+    }
+
+    #[test]
+    fn all_rows_the_first_and_certain_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = table(folder.path(), 40_000);
+        let open = || Reader::open(&path).unwrap();
+        assert_eq!(open().rows(), 40_000);
+        assert!(open().has("text") && !open().has("edge"));
+        assert_eq!(numbers(open()), (0..40_000).collect::<Vec<_>>());
+        assert_eq!(numbers(open().first(50)), (0..50).collect::<Vec<_>>());
+        let some = [0, 1, 19_999, 20_000, 20_002, 39_999];
+        assert_eq!(numbers(open().only(&some).unwrap()), some);
+        assert!(numbers(open().only(&[]).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn lists_of_structs_are_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = table(folder.path(), 6);
+        let batch = Reader::open(&path).unwrap().columns(&["path"]).unwrap().batch().unwrap().unwrap();
+        let elements = batch.elements("path", 2).unwrap();
+        assert_eq!(elements.len(), 2);
+        assert_eq!(value(elements.texts("edge").unwrap(), 1), Some("edge 2"));
+        assert!(batch.elements("path", 0).unwrap().is_empty());
+        let problem = |error: StageError| error.to_string().split_once("table: ").unwrap().1.to_owned();
+        assert_eq!(problem(elements.u32s("edge").unwrap_err()), "column path.edge: expected UInt32, found Utf8");
+        assert_eq!(problem(elements.u32s("node").unwrap_err()), "there is no column path.node");
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = table(folder.path(), 100);
+        let said = |error: StageError| {
+            let said = error.to_string();
+            assert!(said.starts_with(&path.display().to_string()), "{said}");
+            said
+        };
+        let open = || Reader::open(&path).unwrap();
+        assert!(said(open().columns(&["node"]).err().unwrap()).ends_with("there is no column node"));
+        assert!(said(open().only(&[5, 100]).err().unwrap()).ends_with("expected a row 100, found 100 rows"));
+        let batch = open().columns(&["number", "text"]).unwrap().batch().unwrap().unwrap();
+        let wrong = said(batch.u64s("number").unwrap_err());
+        assert!(wrong.ends_with("column number: expected UInt64, found UInt32"), "{wrong}");
+        assert!(said(batch.elements("text", 0).err().unwrap()).contains("column text: expected a list of structs"));
+
+        assert!(Reader::open_if_present(&folder.path().join("other.parquet")).unwrap().is_none());
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(matches!(Reader::open(&path), Err(StageError::Table { .. })));
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(Reader::open(&path), Err(StageError::Io { .. })));
+    }
+}

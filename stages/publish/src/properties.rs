@@ -1,0 +1,206 @@
+//! The stages on a heap of four nodes, on a trace of one type, and on nothing; each with the files that it declares and no
+//! others.
+
+use crate::{TABLES, duplicate_sets, nodes, replay_summary, summary, totals};
+use heaplake_kit::access::Access;
+use heaplake_kit::stage::{Output, Silent};
+use heaplake_kit::{Budget, ColumnWriter, Context, Job, Scratch, Stage, Stats, StringWriter};
+use heaplake_lake::reader::{Reader, value};
+use heaplake_schemas::classes::ClassRow;
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder, SetId, StringId};
+use heaplake_schemas::options::{AnalysisOptions, Options, Recording, ReplayOptions, TableName, Tables, TraceTable};
+use heaplake_schemas::replay;
+use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, StringColumns, documents, limits};
+use heaplake_schemas::{snapshot, tables};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+/// Those that write no table.
+const OTHERS: [&Stage; 3] = [&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
+
+fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
+    let mut writer = ColumnWriter::create(scratch, column).unwrap();
+    values.into_iter().for_each(|value| writer.push(value).unwrap());
+    writer.finish().unwrap();
+}
+
+fn write_texts(scratch: &Scratch, columns: StringColumns, texts: &[&str]) {
+    let mut writer = StringWriter::create(scratch, columns).unwrap();
+    texts.iter().for_each(|text| writer.push(text.as_bytes()).unwrap());
+    writer.finish().unwrap();
+}
+
+fn files(stage: &Stage) -> impl Iterator<Item = &'static str> + use<> {
+    stage.accesses().flat_map(Access::all_files).map(|file| file.name)
+}
+
+/// Runs a stage on a view without what other stages declare and this one does not.
+fn run(stage: &Stage, scratch: &Scratch, options: &Options) -> Stats {
+    let mut refused: BTreeSet<&str> = TABLES.iter().map(|table| table.stage).chain(OTHERS).flat_map(files).collect();
+    files(stage).for_each(|name| {
+        refused.remove(name);
+    });
+    let view = scratch.view(stage.name, refused);
+    let cancel = AtomicBool::new(false);
+    let context = Context { budget: Budget::new(64 << 20), threads: 1, progress: &Silent, cancel: &cancel };
+    let output = Output { folder: scratch.folder().to_owned(), input_hash: "hash".to_owned() };
+    let job = Job { output: &output, ..Job::on(&view, &context, options) };
+    assert!((stage.when)(&job.setting), "{}", stage.name);
+    (stage.run)(&job).unwrap()
+}
+
+fn row(members: u32, held_by: SetId, example: u32, reasons: u8) -> SetRow {
+    let mut row: SetRow = bytemuck::Zeroable::zeroed();
+    (row.members, row.held_by, row.example, row.reasons) = (members, held_by, NodeId(example), reasons);
+    (row.instance_bytes, row.additional_bytes) = (8, 8 * (u64::from(members) - 1));
+    row
+}
+
+/// A root, two strings of one text, and garbage.
+fn heap() -> (tempfile::TempDir, Scratch) {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+    let facts = Facts {
+        node_count: 4,
+        node_kinds: vec!["object".to_owned()],
+        keeps_garbage: true,
+        has_native: true,
+        ..Facts::default()
+    };
+    scratch.write_document(documents::FACTS, &facts).unwrap();
+    scratch.write_document::<Vec<LargeObject>>(documents::LARGEST, &Vec::new()).unwrap();
+    write_texts(&scratch, STRINGS, &["(root)", "String", "a text"]);
+    write(&scratch, columns::CLASS_NAME, [0, 1].map(StringId));
+    write(
+        &scratch,
+        columns::CLASS_ROW,
+        [1, 0].map(|class_id| ClassRow { class_id, count: 3, ..bytemuck::Zeroable::zeroed() }),
+    );
+    write(&scratch, columns::NODE_ID, [1, 3, 5, 7]);
+    write(&scratch, columns::NODE_KIND, [0; 4]);
+    write(&scratch, columns::NODE_CLASS, [0, 1, 1, 1].map(ClassId));
+    write(&scratch, columns::NODE_NAME, [0, 2, 2, 1].map(StringId));
+    write(&scratch, columns::NODE_SELF, [1, 8, 8, 16]);
+    write(&scratch, columns::NODE_SHALLOW, [1, 8, 8, 16]);
+    write(&scratch, columns::NODE_NATIVE, [0, 100, 0, 0]);
+    write(&scratch, columns::NODE_RETAINED, [17, 8, 8, 16]);
+    write(&scratch, columns::NODE_RETAINED_NATIVE, [100, 100, 0, 0]);
+    write(&scratch, columns::NODE_DISTANCE, [0, 1, 1, columns::NO_DISTANCE]);
+    write(&scratch, columns::NODE_DOMINATOR, [0; 4].map(NodeId));
+    write(&scratch, columns::NODE_PREORDER, [Preorder(0), Preorder(1), Preorder(2), Preorder::NONE]);
+    write(&scratch, columns::NODE_EDGE_COUNT, [2, 0, 0, 0]);
+    write(&scratch, columns::NODE_RETAINER_COUNT, [0, 1, 1, 0]);
+    write(&scratch, columns::NODE_DETACHED, [0, 2, 1, 0]);
+    let sets = [
+        row(2, SetId::NONE, 1, 0),
+        row(3, SetId(0), 2, 0),
+        row(4, SetId::NONE, 3, limits::NUMBERS),
+        row(5, SetId::NONE, 3, limits::WORK),
+    ];
+    write(&scratch, columns::SET_ROW, sets);
+    (folder, scratch)
+}
+
+#[test]
+fn each_table_has_one_line() {
+    let listed: Vec<&str> = TABLES.iter().filter(|table| table.schema.is_some()).map(|table| table.file).collect();
+    let all: BTreeSet<&str> =
+        tables::ALL.iter().map(|table| table.file).filter(|&file| file != snapshot::FILE).collect();
+    assert_eq!(listed.len(), all.len());
+    assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), all);
+    let stages: BTreeSet<&str> = TABLES.iter().map(|table| table.stage.name).collect();
+    assert_eq!(stages.len(), TABLES.len());
+}
+
+#[test]
+fn stages_declare_what_they_read_and_tables_may_be_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+    for name in TABLES.iter().flat_map(|table| files(table.stage)) {
+        std::fs::write(scratch.file(name), []).unwrap();
+    }
+    scratch.write_document(documents::FACTS, &Facts::default()).unwrap();
+    scratch.write_document(replay::FACTS, &replay::Facts::default()).unwrap();
+    scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
+    let tables =
+        [columns::CLASS_KEYS, columns::OWNER_NAMES, columns::SET_PREVIEWS, replay::TYPE_NAMES, replay::STRINGS];
+    tables.into_iter().chain([STRINGS]).for_each(|columns| write_texts(&scratch, columns, &[]));
+    let analysis = Options::Analysis(AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() });
+    let tables = TraceTable::ALL.into_iter().collect();
+    let recording = Recording { tables, pprof: true, collapsed: true, ..Recording::default() };
+    let replay = Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() });
+    let first = TABLES.iter().position(|table| table.name == "nodes").unwrap();
+    for (at, table) in TABLES.iter().enumerate() {
+        assert_eq!(run(table.stage, &scratch, if at < first { &replay } else { &analysis }).rows, 0, "{}", table.name);
+        let file = scratch.folder().join(table.file);
+        assert!(table.schema.is_none_or(|_| Reader::open(&file).is_ok()) && file.exists(), "{}", table.name);
+    }
+}
+
+#[test]
+fn totals_are_those_of_the_table_of_nodes() {
+    let (_folder, scratch) = heap();
+    let expected =
+        Totals { shallow_bytes: 33, native_bytes: 100, reachable_count: 3, reachable_bytes: 17, detached_count: 1 };
+    let options = AnalysisOptions::default();
+    assert_eq!(run(&nodes::STAGE, &scratch, &Options::Analysis(options.clone())).rows, 4);
+    assert_eq!(scratch.read_document::<Totals>(documents::TOTALS).unwrap(), expected);
+    scratch.write_document(documents::TOTALS, &Totals::default()).unwrap();
+    let options = AnalysisOptions { tables: [TableName::Classes].into_iter().collect(), ..options };
+    assert_eq!(run(&totals::STAGE, &scratch, &Options::Analysis(options)).rows, 4);
+    assert_eq!(scratch.read_document::<Totals>(documents::TOTALS).unwrap(), expected);
+}
+
+#[test]
+fn sets_of_duplicates_in_their_table_and_in_brief() {
+    let (_folder, scratch) = heap();
+    let tables = [TableName::DuplicateSets, TableName::Nodes].into_iter().collect();
+    let options = Options::Analysis(AnalysisOptions { tables, ..AnalysisOptions::default() });
+    run(&nodes::STAGE, &scratch, &options);
+    assert_eq!(run(&duplicate_sets::STAGE, &scratch, &options).rows, 4);
+    let table = Reader::open(&scratch.folder().join(heaplake_schemas::duplicate_sets::FILE)).unwrap();
+    let mut rows = table.columns(&["class", "status", "preview"]).unwrap();
+    let rows = rows.batch().unwrap().unwrap();
+    let text = |name: &str, at: usize| value(rows.texts(name).unwrap(), at).map(str::to_owned);
+    assert_eq!([text("class", 0), text("preview", 0)], [Some("String".to_owned()), Some("\"a text\"".to_owned())]);
+    // The name of the last node is that of its class.
+    assert_eq!([text("status", 2), text("preview", 2)], [Some("possible".to_owned()), None]);
+
+    run(&summary::STAGE, &scratch, &options);
+    let summary: Summary = scratch.read_document(documents::SUMMARY).unwrap();
+    assert_eq!((summary.class_count, summary.classes[0].class.as_str()), (2, "String"));
+    assert_eq!((summary.unreachable_count, summary.unreachable_bytes, summary.native_bytes), (1, 16, Some(100)));
+    let duplicates = summary.duplicates.unwrap();
+    assert_eq!((duplicates.exact, duplicates.limited, duplicates.open), (2, 1, 1));
+    assert_eq!((duplicates.additional_bytes, duplicates.possible_bytes), (8, 24));
+    let shown: Vec<(u32, Option<&str>)> =
+        duplicates.largest.iter().map(|set| (set.set, set.preview.as_deref())).collect();
+    assert_eq!(shown, [(0, Some("\"a text\"")), (2, None)]);
+}
+
+#[test]
+fn a_replay_in_brief() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+    let facts = replay::Facts { format: "nettrace".to_owned(), ..replay::Facts::default() };
+    scratch.write_document(replay::FACTS, &facts).unwrap();
+    scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
+    write_texts(&scratch, replay::TYPE_NAMES, &["String"]);
+    write_texts(&scratch, replay::STRINGS, &[]);
+    write(&scratch, replay::FUNCTIONS, []);
+    let mut row: heaplake_schemas::allocation_types::TypeRow = bytemuck::Zeroable::zeroed();
+    (row.allocated_count, row.estimated_bytes) = (7, replay::ABSENT);
+    write(&scratch, replay::TYPES, [row]);
+    let options = Options::Replay(ReplayOptions::default());
+    run(&replay_summary::STAGE, &scratch, &options);
+    let replay: Replay = scratch.read_document(documents::REPLAY).unwrap();
+    assert_eq!((replay.facts.clone(), replay.functions.len()), (facts, 0));
+    assert_eq!(
+        (replay.types[0].name.as_str(), replay.types[0].count, replay.types[0].bytes),
+        ("String", Some(7), None)
+    );
+    assert_eq!(scratch.read_document::<Summary>(documents::SUMMARY).unwrap().format, "nettrace");
+}

@@ -1,0 +1,96 @@
+//! Sets of duplicates in words: for their table, and for the summary.
+
+use heaplake_kit::{ColumnMap, ReadAt, Scratch, StageError, StringTable};
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS, limits};
+
+/// Characters of a preview, at most.
+const PREVIEW: usize = 120;
+
+/// Why a set is only a possible one, in words.
+pub(crate) fn reason(bits: u8) -> Option<String> {
+    const WORDS: [(u8, &str); 5] = [
+        (limits::MODE, "references not looked into: not asked for"),
+        (limits::WORK, "references not looked into to the end: the allowed work did not suffice"),
+        (limits::NUMBERS, "numbers are not in the file"),
+        (limits::TEXTS, "only the beginning of a text is in the file"),
+        (limits::CONTENTS, "the content of a part is not in the file"),
+    ];
+    let words: Vec<&str> = WORDS.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, words)| words).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+pub(crate) fn status(row: &SetRow) -> &'static str {
+    if row.reasons == 0 { "exact" } else { "possible" }
+}
+
+/// A member of a set: its class, and its own name where that is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Example {
+    pub(crate) class: ClassId,
+    name: StringId,
+}
+
+impl Example {
+    /// The example of a set, from columns of all nodes.
+    pub(crate) fn of(
+        row: &SetRow,
+        classes: &mut impl ReadAt<ClassId>,
+        names: Option<&mut impl ReadAt<StringId>>,
+    ) -> Result<Self, StageError> {
+        let node = row.example.index();
+        let name = names.map_or(Ok(StringId::NONE), |names| names.get(node))?;
+        Ok(Self { class: classes.get(node)?, name })
+    }
+}
+
+/// Names of classes and nodes, and previews.
+pub(crate) struct Words {
+    strings: StringTable,
+    class_names: ColumnMap<StringId>,
+    /// Where the reader of the format made them.
+    previews: Option<StringTable>,
+}
+
+impl Words {
+    pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            class_names: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
+            previews: match scratch.has(SET_PREVIEWS.start) {
+                true => Some(StringTable::open(scratch, SET_PREVIEWS)?),
+                false => None,
+            },
+        })
+    }
+
+    /// Whether previews are made of the names of nodes.
+    pub(crate) fn need_names(&self) -> bool {
+        self.previews.is_none()
+    }
+
+    pub(crate) fn class_name(&self, example: Example) -> String {
+        self.strings.text(self.class_names[example.class.index()].index()).into_owned()
+    }
+
+    /// What a member looks like: what the reader of the format says, or its own name, where that is not only its class.
+    pub(crate) fn preview(&self, set: u32, example: Example) -> Option<String> {
+        if let Some(previews) = &self.previews {
+            return Some(previews.text(set as usize).into_owned()).filter(|text| !text.is_empty());
+        }
+        let name = example.name;
+        if name.is_none() || name == self.class_names[example.class.index()] {
+            return None;
+        }
+        let text = self.strings.text(name.index());
+        if text.is_empty() {
+            return None;
+        }
+        let mut shown: String = text.chars().take(PREVIEW).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        Some(format!("{shown:?}"))
+    }
+}

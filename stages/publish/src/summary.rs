@@ -1,0 +1,169 @@
+//! Stage `summary`: an analysis in brief, as `heaplake show` prints it.
+//!
+//! * Computes: the largest classes, owners and sets of duplicates with their names; sums over all sets. Times and memory,
+//!   which only the engine knows, are left at 0.
+//! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most.
+//! * Passes over disk: one over the sets; of other columns the first rows.
+//! * Worst case: linear in the sets.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the rows.
+//! * Reference: the contract of [`heaplake_schemas::run::Summary`].
+
+use crate::sets::{Example, Words, status};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::read;
+use heaplake_schemas::duplicate_sets::SetRow;
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::replay::ABSENT;
+use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, Summary, Totals};
+use heaplake_schemas::scratch::{self as columns, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits};
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "summary",
+    when: |setting| setting.analysis(|_| true),
+    reads: &[
+        document(documents::FACTS),
+        document(documents::TOTALS),
+        document(documents::LARGEST),
+        document(documents::FINDINGS).when(has_findings),
+        column(columns::CLASS_ROW),
+        column(columns::CLASS_NAME),
+        column(OWNER_ROW).when(has_owners),
+        texts(OWNER_NAMES).when(has_owners),
+        column(columns::SET_ROW).if_any(),
+        column(columns::NODE_CLASS).when(has_duplicates),
+        column(columns::NODE_NAME).when(has_duplicates),
+        texts(SET_PREVIEWS).if_any(),
+        texts(STRINGS),
+    ],
+    writes: &[document(documents::SUMMARY)],
+    fixed: 4 << 20,
+    passes: "sets of duplicates once",
+    run,
+    ..Stage::NEW
+};
+
+fn has_findings(setting: &Setting<'_>) -> bool {
+    setting.findings()
+}
+
+fn has_owners(setting: &Setting<'_>) -> bool {
+    setting.has(TableName::Owners)
+}
+
+fn has_duplicates(setting: &Setting<'_>) -> bool {
+    setting.duplicates()
+}
+
+/// Classes, owners and sets that it shows.
+const CLASSES: u64 = 10;
+const OWNERS: u64 = 5;
+const SETS: usize = 10;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, setting, .. } = *job;
+    context.progress.begin(STAGE.name, 0);
+    let facts = job.facts()?;
+    let totals: Totals = scratch.read_document(documents::TOTALS)?;
+    let (class_count, classes) = classes(scratch)?;
+    let summary = Summary {
+        format: facts.format,
+        node_count: facts.node_count,
+        edge_count: facts.edge_count,
+        string_count: facts.string_count,
+        class_count,
+        shallow_bytes: totals.shallow_bytes,
+        native_bytes: facts.has_native.then_some(totals.native_bytes),
+        unreachable_count: facts.node_count - totals.reachable_count,
+        unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
+        detached_count: totals.detached_count,
+        partial: facts.partial,
+        remarks: facts.remarks,
+        duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(scratch)?) } else { None },
+        findings: if has_findings(&setting) { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
+        owners: if has_owners(&setting) { owners(scratch)? } else { Vec::new() },
+        classes,
+        objects: scratch.read_document(documents::LARGEST)?,
+        ..Summary::default()
+    };
+    scratch.write_document(documents::SUMMARY, &summary)?;
+    context.progress.end();
+    Ok(Stats { rows: 1, spilled_bytes: 0 })
+}
+
+/// Number of classes, and the largest of them with their names.
+fn classes(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
+    let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
+    let count = reader.remaining();
+    let first = read(&mut reader, count.min(CLASSES) as usize)?;
+    let shown = first.iter().map(|row| NamedClass {
+        class_id: row.class_id,
+        class: strings.text(names[row.class_id as usize].index()).into_owned(),
+        count: row.count,
+        shallow_bytes: row.shallow_bytes,
+        retained_bytes: row.retained_bytes,
+    });
+    Ok((count, shown.collect()))
+}
+
+/// The largest owners with their names.
+fn owners(scratch: &Scratch) -> Result<Vec<NamedOwner>, StageError> {
+    let names = StringTable::open(scratch, OWNER_NAMES)?;
+    let mut reader = ColumnReader::open(scratch, OWNER_ROW)?;
+    let count = reader.remaining().min(OWNERS) as usize;
+    let rows = read(&mut reader, count)?;
+    let shown = rows.iter().enumerate().map(|(at, row)| NamedOwner {
+        owner: names.text(at).into_owned(),
+        count: row.count,
+        shallow_bytes: row.shallow_bytes,
+        retained_bytes: row.retained_bytes,
+        freed_bytes: Some(row.freed_bytes).filter(|&bytes| bytes != ABSENT),
+    });
+    Ok(shown.collect())
+}
+
+/// The sets of duplicates in brief.
+fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
+    let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
+    let words = Words::open(scratch)?;
+    let mut classes = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
+    let mut names = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let mut summary = DuplicateSummary::default();
+    for set in 0..reader.remaining() as u32 {
+        let row = reader.next()?;
+        let outermost = count(&row, &mut summary);
+        if outermost && summary.largest.len() < SETS {
+            let example = Example::of(&row, &mut classes, Some(&mut names))?;
+            summary.largest.push(DuplicateSet {
+                set,
+                class: words.class_name(example),
+                status: status(&row).to_owned(),
+                members: row.members.into(),
+                instance_bytes: row.instance_bytes,
+                additional_bytes: row.additional_bytes,
+                preview: words.preview(set, example),
+            });
+        }
+    }
+    Ok(summary)
+}
+
+/// Counts a set; whether it was looked into and no other set holds it.
+fn count(row: &SetRow, summary: &mut DuplicateSummary) -> bool {
+    let looked_into = row.reasons & (limits::MODE | limits::WORK) == 0;
+    match (row.reasons, looked_into) {
+        (0, _) => summary.exact += 1,
+        (_, true) => summary.limited += 1,
+        (_, false) => summary.open += 1,
+    }
+    let outermost = row.held_by.is_none() && looked_into;
+    if outermost {
+        let sum = if row.reasons == 0 { &mut summary.additional_bytes } else { &mut summary.possible_bytes };
+        *sum = sum.saturating_add(row.additional_bytes);
+    }
+    outermost
+}

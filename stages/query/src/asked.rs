@@ -1,0 +1,102 @@
+//! The run that is asked, and the object that is asked about.
+
+use crate::error::QueryError;
+use heaplake_lake::commit;
+use heaplake_lake::reader::Reader;
+use heaplake_schemas::run::Run;
+use heaplake_schemas::{edges, nodes};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// An object as people name it: its number in the table of nodes, or `@` and the format's own id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Row of the table of nodes.
+    Node(u32),
+    /// The format's id or address.
+    Id(u64),
+}
+
+impl FromStr for Subject {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = |_| format!("{text:?} is neither the number of a node nor @ and an id");
+        match text.strip_prefix('@') {
+            None => text.parse().map(Self::Node).map_err(bad),
+            Some(id) => match id.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).map(Self::Id).map_err(bad),
+                None => id.parse().map(Self::Id).map_err(bad),
+            },
+        }
+    }
+}
+
+/// A run that is asked.
+pub struct Asked {
+    pub(crate) folder: PathBuf,
+    run: Run,
+}
+
+impl Asked {
+    /// Opens a run.
+    ///
+    /// # Errors
+    /// [`QueryError`] where there is none, or none with a table of nodes.
+    pub fn open(folder: &Path) -> Result<Self, QueryError> {
+        let run = commit::read(folder)?.ok_or_else(|| QueryError::no_run(folder))?;
+        let asked = Self { folder: folder.to_owned(), run };
+        match asked.has(nodes::FILE) {
+            true => Ok(asked),
+            false => Err(QueryError::usage(
+                format!("{}: this run has no table of nodes", folder.display()),
+                "analyse the snapshot again with --force, and without --tables",
+            )),
+        }
+    }
+
+    pub(crate) fn has(&self, file: &str) -> bool {
+        self.run.tables.iter().any(|table| table.file == file)
+    }
+
+    pub(crate) fn nodes(&self) -> PathBuf {
+        self.folder.join(nodes::FILE)
+    }
+
+    pub(crate) fn edges(&self) -> Option<PathBuf> {
+        self.has(edges::FILE).then(|| self.folder.join(edges::FILE))
+    }
+
+    /// What makes a run that has edges.
+    pub(crate) fn command_for_edges(&self) -> String {
+        let lake = self.folder.parent().and_then(Path::parent).unwrap_or(Path::new("LAKE"));
+        let Run { source, release, snapshot, .. } = &self.run;
+        let place = format!("--release {release} --snapshot {snapshot}");
+        format!("heaplake analyze {source} --out {} {place} --edges --force", lake.display())
+    }
+
+    /// The node that is meant.
+    pub(crate) fn find(&self, subject: Subject) -> Result<u32, QueryError> {
+        // As many as the table has, whatever else is said of the run.
+        let table = Reader::open(&self.nodes())?;
+        let nodes = table.rows();
+        match subject {
+            Subject::Node(node) if u64::from(node) < nodes => Ok(node),
+            Subject::Node(node) => {
+                let cause =
+                    format!("{}: there is no node {node}: the last is {}", self.folder.display(), nodes.max(1) - 1);
+                Err(QueryError::usage(cause, "take a number from the column node of the tables, or @ and an id"))
+            }
+            Subject::Id(id) => {
+                let mut batches = table.columns(&["id"])?;
+                while let Some(batch) = batches.batch()? {
+                    if let Some(row) = batch.u64s("id")?.values().iter().position(|&other| other == id) {
+                        return Ok((batch.first_row() + row as u64) as u32);
+                    }
+                }
+                let cause = format!("{}: no node has the id {id}", self.folder.display());
+                Err(QueryError::usage(cause, "take an id from the column id of the table of nodes"))
+            }
+        }
+    }
+}

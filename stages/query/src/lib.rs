@@ -1,0 +1,19 @@
+//! Questions about a run that is in the lake, answered from its tables.
+//!
+//! [`why`] says what holds one object, [`top`] which objects retain most, [`tree`] what an object holds, and [`track`] which
+//! object of a replayed trace was at an address. They read single
+//! columns of the table of nodes front to back, and the rows that they show by themselves. In memory is at most what a
+//! walk needs: 4 bytes per node for dominators, 9 more for a shortest path.
+
+mod asked;
+mod error;
+mod lines;
+pub mod rows;
+pub mod top;
+pub mod track;
+pub mod tree;
+pub mod why;
+
+pub use asked::{Asked, Subject};
+pub use error::QueryError;
+pub use lines::Line;

@@ -1,0 +1,95 @@
+//! What is read of the table of nodes by more than one question.
+
+use heaplake_kit::StageError;
+use heaplake_kit::text::shorten;
+use heaplake_lake::reader::{Reader, damaged, value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is shown of a node. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeRow {
+    /// Row of the table.
+    pub node: u32,
+    /// The format's own id.
+    pub id: u64,
+    /// Class name.
+    pub class: String,
+    /// The node's own name, where it says more than the class.
+    pub name: Option<String>,
+    /// Shallow size.
+    pub shallow_bytes: u64,
+    /// Retained size.
+    pub retained_bytes: u64,
+    /// Distance from a root.
+    pub distance: Option<i32>,
+}
+
+impl NodeRow {
+    /// `Class @id "name"`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let class = shorten(&self.class, 60);
+        match &self.name {
+            None => format!("{class} @{}", self.id),
+            Some(name) => format!("{class} @{} {:?}", self.id, shorten(name, 40)),
+        }
+    }
+}
+
+/// What is shown of these nodes.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`].
+pub fn fetch(table: &Path, nodes: impl IntoIterator<Item = u32>) -> Result<BTreeMap<u32, NodeRow>, StageError> {
+    const COLUMNS: [&str; 7] = ["node", "id", "class", "name", "shallow_bytes", "retained_bytes", "distance"];
+    let mut wanted: Vec<u32> = nodes.into_iter().collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut batches = Reader::open(table)?.only(&wanted)?.columns(&COLUMNS)?;
+    let mut found = BTreeMap::new();
+    while let Some(batch) = batches.batch()? {
+        let (nodes, ids, distances) = (batch.u32s("node")?, batch.u64s("id")?, batch.i32s("distance")?);
+        let (classes, names) = (batch.texts("class")?, batch.texts("name")?);
+        let (shallow, retained) = (batch.u64s("shallow_bytes")?, batch.u64s("retained_bytes")?);
+        for row in 0..batch.len() {
+            let (node, class) = (nodes.value(row), classes.value(row));
+            let name = value(names, row).filter(|name| !name.is_empty() && *name != class);
+            found.insert(
+                node,
+                NodeRow {
+                    node,
+                    id: ids.value(row),
+                    class: class.to_owned(),
+                    name: name.map(str::to_owned),
+                    shallow_bytes: shallow.value(row),
+                    retained_bytes: retained.value(row),
+                    distance: value(distances, row),
+                },
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// The dominator of every node.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`].
+pub fn dominators(table: &Path) -> Result<Vec<u32>, StageError> {
+    let mut batches = Reader::open(table)?.columns(&["dominator"])?;
+    let mut dominators = Vec::new();
+    while let Some(batch) = batches.batch()? {
+        dominators.extend_from_slice(batch.u32s("dominator")?.values());
+    }
+    let count = dominators.len();
+    match dominators.iter().position(|&dominator| dominator as usize >= count) {
+        None => Ok(dominators),
+        Some(row) => {
+            let problem =
+                format!("column dominator, row {row}: expected a node below {count}, found {}", dominators[row]);
+            Err(damaged(table, problem))
+        }
+    }
+}

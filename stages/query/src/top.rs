@@ -1,0 +1,103 @@
+//! `heaplake top`: the objects that retain most, of all or of some classes, each with what holds it.
+
+use crate::asked::Asked;
+use crate::error::QueryError;
+use crate::lines::{Line, table};
+use crate::rows::{self, NodeRow, fetch};
+use glob::Pattern;
+use heaplake_kit::text::{count, shorten};
+use heaplake_lake::reader::Reader;
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// Dominators that are shown of each object, the nearest.
+const HOLDERS: usize = 5;
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Top {
+    /// The objects, largest first.
+    pub objects: Vec<Object>,
+}
+
+/// An object, and what holds it.
+#[derive(Debug, Serialize)]
+pub struct Object {
+    /// The object.
+    #[serde(flatten)]
+    pub node: NodeRow,
+    /// Its nearest dominators, the nearest last.
+    pub dominators: Vec<NodeRow>,
+    /// How many more are above them.
+    pub dominators_left_out: usize,
+}
+
+impl Top {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let lines: Vec<Line> = self
+            .objects
+            .iter()
+            .map(|object| {
+                let above = match object.dominators_left_out {
+                    0 => String::new(),
+                    more => format!("… {} more … › ", count(more as u64)),
+                };
+                let names = object.dominators.iter().map(|row| shorten(row.name.as_ref().unwrap_or(&row.class), 40));
+                let names: Vec<String> = names.collect();
+                let more = Some((1, format!("in {above}{}", names.join(" › ")))).filter(|_| !names.is_empty());
+                let more = more.into_iter().collect();
+                Line { more, ..Line::of(object.node.clone(), 0) }
+            })
+            .collect();
+        table(&lines)
+    }
+}
+
+/// Answers: the `most` largest objects of classes that fit one of the patterns, or of all.
+///
+/// # Errors
+/// [`QueryError`].
+pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, QueryError> {
+    let nodes = asked.nodes();
+    let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
+    let mut batches = Reader::open(&nodes)?.columns(&["kind", "class", "retained_bytes"])?;
+    while let Some(batch) = batches.batch()? {
+        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.u64s("retained_bytes")?);
+        for (row, &bytes) in retained.values().iter().enumerate() {
+            let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
+            if best.len() == most && best.last().is_none_or(|last| entry >= *last) {
+                continue;
+            }
+            let fits = patterns.iter().any(|pattern| pattern.matches(classes.value(row)));
+            // What the runtime is made of is nobody's object, unless it is asked for.
+            if fits || (patterns.is_empty() && !["synthetic", "root"].contains(&kinds.value(row))) {
+                let at = best.partition_point(|other| *other < entry);
+                best.insert(at, entry);
+                best.truncate(most);
+            }
+        }
+    }
+    let dominators = rows::dominators(&nodes)?;
+    let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
+    let above: Vec<(u32, Vec<u32>, usize)> = best
+        .iter()
+        .map(|&(_, node)| {
+            // A damaged table may have a ring of dominators.
+            let mut path = std::iter::successors(up(node), |&at| up(at)).take(dominators.len());
+            let mut near: Vec<u32> = path.by_ref().take(HOLDERS).collect();
+            near.reverse();
+            (node, near, path.count())
+        })
+        .collect();
+    let rows = fetch(&nodes, above.iter().flat_map(|(node, near, _)| near.iter().chain([node])).copied())?;
+    let objects = above.iter().filter_map(|(node, near, left_out)| {
+        Some(Object {
+            node: rows.get(node)?.clone(),
+            dominators: near.iter().filter_map(|node| rows.get(node).cloned()).collect(),
+            dominators_left_out: *left_out,
+        })
+    });
+    Ok(Top { objects: objects.collect() })
+}

@@ -1,0 +1,264 @@
+//! `heaplake track`: which object was at an address at some moment, and what became of it.
+//!
+//! From the moment on, the address is followed through the ranges that later collections moved; from the moment back,
+//! through those that earlier ones moved. So for each collection it is known where the object would be after it, and the
+//! object is the one that was born at the right place before the moment and not dead by then.
+
+use crate::error::QueryError;
+use heaplake_kit::StageError;
+use heaplake_kit::text::size;
+use heaplake_lake::commit;
+use heaplake_lake::reader::{Reader, value};
+use heaplake_schemas::{allocation_types, collections, moved_ranges, object_tracks};
+use serde::Serialize;
+use std::path::Path;
+use std::str::FromStr;
+
+/// An address and a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    address: u64,
+    time: Time,
+}
+
+/// A moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Time {
+    /// After this collection; 0 is before the first.
+    After(u32),
+    /// So many seconds after the first collection began.
+    Seconds(f64),
+}
+
+impl FromStr for Spot {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (address, time) = text.split_once('@').ok_or("the form is ADDRESS@TIME, as in 7f47b6800498@3")?;
+        let digits = address.strip_prefix("0x").unwrap_or(address);
+        let address = u64::from_str_radix(digits, 16).map_err(|_| "an address is a hexadecimal number")?;
+        let time = match time.strip_suffix('s') {
+            Some(seconds) => seconds.parse().ok().filter(|time: &f64| time.is_finite()).map(Time::Seconds),
+            None => time.parse().ok().map(Time::After),
+        };
+        let time = time.ok_or("a time is the number of a collection (3), or seconds (12.5s)")?;
+        Ok(Self { address, time })
+    }
+}
+
+/// An object and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// Row of `object_tracks`.
+    pub object: u32,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The last collection before its allocation.
+    pub allocated_at_gc: u32,
+    /// Where it was allocated.
+    pub first_address: u64,
+    /// Where it was at the moment.
+    pub address: u64,
+    /// Where it is at the end, or was when it died.
+    pub last_address: Option<u64>,
+    /// How often its address changed.
+    pub moves: u32,
+    /// The collection that reclaimed it.
+    pub died_at_gc: Option<u32>,
+    /// The generation that it was in.
+    pub died_in_generation: Option<String>,
+}
+
+impl Found {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = self;
+        let fate = match (self.died_at_gc, &self.died_in_generation, self.last_address) {
+            (Some(gc), Some(generation), Some(last)) => {
+                format!("died in collection {gc}, in generation {generation}, at {last:x}")
+            }
+            (_, _, Some(last)) => format!("lives at the end, at {last:x}"),
+            _ => "was lost: see the anomalies of the run".to_owned(),
+        };
+        format!(
+            "object {object}: {type_name}, {}\n  allocated after collection {allocated_at_gc} at {first_address:x}\n  \
+             then at {address:x}, moved {moves} times in all\n  {fate}\n",
+            size(*bytes)
+        )
+    }
+}
+
+/// Finds the object.
+///
+/// # Errors
+/// [`QueryError`].
+pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
+    let tracked = commit::read(run)?.is_some() && run.join(object_tracks::FILE).exists();
+    if !tracked {
+        let cause = format!("{}: no run of a trace that was replayed with --tracks", run.display());
+        return Err(QueryError::usage(cause, "replay the trace again, with --tracks"));
+    }
+    let numbers = numbers(run)?;
+    let ended = ended(run, &numbers, at.time)?;
+    let places = places(run, &numbers, ended, at.address)?;
+    object(run, &numbers, ended, &places)?.ok_or_else(|| QueryError {
+        cause: format!("no object that the trace knows was at {:x} then", at.address),
+        advice: "it may have been free, or allocated before the trace began".to_owned(),
+        usage: false,
+    })
+}
+
+/// Numbers of the collections, in their order.
+fn numbers(run: &Path) -> Result<Vec<u32>, StageError> {
+    let mut batches = Reader::open(&run.join(collections::FILE))?.columns(&["gc"])?;
+    let mut numbers = Vec::new();
+    while let Some(batch) = batches.batch()? {
+        numbers.extend(batch.u32s("gc")?.iter().flatten());
+    }
+    Ok(numbers)
+}
+
+/// How many collections had ended at a moment.
+fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
+    let usage = |cause| QueryError::usage(cause, "see the table collections");
+    match time {
+        Time::After(0) => Ok(0),
+        Time::After(number) => {
+            let at = numbers.iter().position(|&gc| gc == number);
+            at.map(|at| at + 1).ok_or_else(|| usage(format!("the trace has no collection {number}")))
+        }
+        Time::Seconds(seconds) => {
+            let mut batches = Reader::open(&run.join(collections::FILE))?.columns(&["started_at"])?;
+            let mut started = Vec::new();
+            while let Some(batch) = batches.batch()? {
+                started.extend(batch.times("started_at")?);
+            }
+            let Some(&Some(first)) = started.first() else {
+                return Err(usage("the trace has no times".to_owned()));
+            };
+            let moment = first.saturating_add((seconds * 1e6) as i64);
+            Ok(started.iter().filter(|started| started.is_some_and(|started| started < moment)).count())
+        }
+    }
+}
+
+/// Where the object is after each number of collections, from 0 to all of them.
+fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec<u64>, StageError> {
+    let mut moves: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); numbers.len()];
+    let mut batches = Reader::open(&run.join(moved_ranges::FILE))?.columns(&["gc", "bytes", "from", "to"])?;
+    let mut at = 0;
+    while let Some(batch) = batches.batch()? {
+        let (gcs, bytes) = (batch.u32s("gc")?, batch.u64s("bytes")?);
+        let (from, to) = (batch.u64s("from")?, batch.u64s("to")?);
+        for row in 0..batch.len() {
+            // Rows are in the order of the collections.
+            while at + 1 < numbers.len() && Some(numbers[at]) != value(gcs, row) {
+                at += 1;
+            }
+            let range = (value(from, row), value(to, row), value(bytes, row));
+            if let (Some(list), (Some(from), Some(to), Some(bytes))) = (moves.get_mut(at), range) {
+                list.push((from, to, bytes));
+            }
+        }
+    }
+    let follow = |address: u64, from: u64, to: u64, bytes: u64| {
+        address.checked_sub(from).filter(|&inside| inside < bytes).map(|inside| to.wrapping_add(inside))
+    };
+    let mut places = vec![address; numbers.len() + 1];
+    for gc in ended..numbers.len() {
+        let moved = moves[gc].iter().find_map(|&(from, to, bytes)| follow(places[gc], from, to, bytes));
+        places[gc + 1] = moved.unwrap_or(places[gc]);
+    }
+    for gc in (0..ended).rev() {
+        let moved = moves[gc].iter().find_map(|&(from, to, bytes)| follow(places[gc + 1], to, from, bytes));
+        places[gc] = moved.unwrap_or(places[gc + 1]);
+    }
+    Ok(places)
+}
+
+/// Columns of `object_tracks` that are read.
+const COLUMNS: [&str; 9] = [
+    "object",
+    "type_id",
+    "bytes",
+    "first_address",
+    "last_address",
+    "allocated_at_gc",
+    "died_at_gc",
+    "moves",
+    "died_in_generation",
+];
+
+/// The object that was born in its place and lived at the moment.
+fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<Option<Found>, StageError> {
+    let index =
+        |gc: u32| if gc == 0 { Some(0) } else { numbers.iter().position(|&number| number == gc).map(|at| at + 1) };
+    let mut batches = Reader::open(&run.join(object_tracks::FILE))?.columns(&COLUMNS)?;
+    let mut found = None;
+    while let Some(batch) = batches.batch()? {
+        let (objects, types) = (batch.u32s("object")?, batch.u32s("type_id")?);
+        let (bytes, first, last) = (batch.u64s("bytes")?, batch.u64s("first_address")?, batch.u64s("last_address")?);
+        let (born, died, moves) = (batch.u32s("allocated_at_gc")?, batch.u32s("died_at_gc")?, batch.u32s("moves")?);
+        let generations = batch.texts("died_in_generation")?;
+        for row in 0..batch.len() {
+            let known = (value(born, row), value(first, row), value(bytes, row));
+            let (Some(born), Some(first), Some(bytes)) = known else { continue };
+            let Some(birth) = index(born).filter(|&birth| birth <= ended) else { continue };
+            let inside = places[birth].wrapping_sub(first);
+            let died = value(died, row);
+            let dead = died.and_then(index).is_some_and(|death| death <= ended);
+            if inside >= bytes.max(1) || dead {
+                continue;
+            }
+            // A later one at the same place took the place of an earlier one.
+            found = Some((
+                value(types, row),
+                Found {
+                    object: value(objects, row).unwrap_or_default(),
+                    type_name: String::new(),
+                    bytes,
+                    allocated_at_gc: born,
+                    first_address: first,
+                    address: places[ended].wrapping_sub(inside),
+                    last_address: value(last, row),
+                    moves: value(moves, row).unwrap_or_default(),
+                    died_at_gc: died,
+                    died_in_generation: value(generations, row).map(str::to_owned),
+                },
+            ));
+        }
+    }
+    let Some((type_id, mut found)) = found else { return Ok(None) };
+    found.type_name = type_id.map_or(Ok(None), |type_id| type_name(run, type_id))?.unwrap_or_default();
+    Ok(Some(found))
+}
+
+/// The name of a type.
+fn type_name(run: &Path, type_id: u32) -> Result<Option<String>, StageError> {
+    let mut batches = Reader::open(&run.join(allocation_types::FILE))?.columns(&["type_id", "type"])?;
+    while let Some(batch) = batches.batch()? {
+        if let Some(row) = batch.u32s("type_id")?.iter().position(|id| id == Some(type_id)) {
+            return Ok(value(batch.texts("type")?, row).map(str::to_owned));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spots_as_people_write_them() {
+        let spot = |text: &str| text.parse::<Spot>();
+        assert_eq!(spot("7f00@3"), Ok(Spot { address: 0x7f00, time: Time::After(3) }));
+        assert_eq!(spot("0x10@1.5s"), Ok(Spot { address: 0x10, time: Time::Seconds(1.5) }));
+        for bad in ["7f00", "x@3", "10@", "10@-1", "10@infs", "@3"] {
+            assert!(spot(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `heaplake dominators`: what an object alone keeps alive, as a tree.
+
+use crate::asked::{Asked, Subject};
+use crate::error::QueryError;
+use crate::lines::{Line, table};
+use crate::rows::{NodeRow, fetch};
+use heaplake_kit::StageError;
+use heaplake_kit::text::{count, size};
+use heaplake_lake::reader::{Reader, damaged};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A node of the answer.
+#[derive(Debug, Serialize)]
+pub struct Branch {
+    /// The object.
+    #[serde(flatten)]
+    pub node: NodeRow,
+    /// The largest of those that it dominates immediately.
+    pub children: Vec<Branch>,
+    /// How many more it dominates immediately.
+    pub others: u64,
+    /// What those retain.
+    pub others_retained_bytes: u64,
+}
+
+impl Branch {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut lines = Vec::new();
+        self.lines(0, &mut lines);
+        table(&lines)
+    }
+
+    /// As deep as the answer, which the user bounds.
+    fn lines(&self, depth: usize, lines: &mut Vec<Line>) {
+        lines.push(Line::of(self.node.clone(), depth));
+        self.children.iter().for_each(|child| child.lines(depth + 1, lines));
+        if let (true, Some(last)) = (self.others > 0, lines.last_mut()) {
+            let retained = size(self.others_retained_bytes);
+            last.more.push((depth + 1, format!("… {} more that retain {retained}", count(self.others))));
+        }
+    }
+}
+
+/// The immediately dominated nodes of one, the largest by themselves.
+#[derive(Default)]
+struct Children {
+    largest: Vec<(Reverse<u64>, u32)>,
+    others: u64,
+    others_bytes: u64,
+}
+
+/// Answers: the tree under a node, or under the root, so many levels deep, with so many children of each node.
+///
+/// # Errors
+/// [`QueryError`].
+pub fn ask(asked: &Asked, subject: Option<Subject>, depth: usize, most: usize) -> Result<Branch, QueryError> {
+    let nodes = asked.nodes();
+    let top = match subject {
+        Some(subject) => asked.find(subject)?,
+        None => root(asked)?,
+    };
+    let mut found: BTreeMap<u32, Children> = BTreeMap::new();
+    let mut frontier = BTreeSet::from([top]);
+    for _ in 0..depth {
+        if frontier.is_empty() {
+            break;
+        }
+        let mut level: BTreeMap<u32, Children> = frontier.iter().map(|&node| (node, Children::default())).collect();
+        let mut batches = Reader::open(&nodes)?.columns(&["retained_bytes", "dominator"])?;
+        while let Some(batch) = batches.batch()? {
+            let (retained, dominators) = (batch.u64s("retained_bytes")?, batch.u32s("dominator")?);
+            for (row, &dominator) in dominators.values().iter().enumerate() {
+                let node = (batch.first_row() + row as u64) as u32;
+                if let Some(children) = level.get_mut(&dominator).filter(|_| dominator != node) {
+                    children.add(node, retained.value(row), most);
+                }
+            }
+        }
+        frontier = level.values().flat_map(|children| children.largest.iter().map(|entry| entry.1)).collect();
+        found.append(&mut level);
+    }
+    let shown = found.values().flat_map(|children| children.largest.iter().map(|entry| entry.1));
+    let rows = fetch(&nodes, shown.chain([top]))?;
+    branch(top, &found, &rows).ok_or_else(|| damaged(&nodes, format!("node {top} is missing")).into())
+}
+
+impl Children {
+    fn add(&mut self, node: u32, retained: u64, most: usize) {
+        let entry = (Reverse(retained), node);
+        let at = self.largest.partition_point(|other| *other < entry);
+        self.largest.insert(at, entry);
+        if self.largest.len() > most
+            && let Some((Reverse(bytes), _)) = self.largest.pop()
+        {
+            self.others += 1;
+            self.others_bytes = self.others_bytes.saturating_add(bytes);
+        }
+    }
+}
+
+/// As deep as the answer, which the user bounds.
+fn branch(node: u32, found: &BTreeMap<u32, Children>, rows: &BTreeMap<u32, NodeRow>) -> Option<Branch> {
+    let none = Children::default();
+    let children = found.get(&node).unwrap_or(&none);
+    Some(Branch {
+        node: rows.get(&node)?.clone(),
+        children: children.largest.iter().filter_map(|&(_, child)| branch(child, found, rows)).collect(),
+        others: children.others,
+        others_retained_bytes: children.others_bytes,
+    })
+}
+
+/// The node that is its own dominator.
+fn root(asked: &Asked) -> Result<u32, StageError> {
+    let nodes = asked.nodes();
+    let mut batches = Reader::open(&nodes)?.columns(&["dominator"])?;
+    while let Some(batch) = batches.batch()? {
+        let numbered = batch.u32s("dominator")?.values().iter().zip(batch.first_row()..);
+        if let Some((&root, _)) = numbered.into_iter().find(|&(&dominator, node)| u64::from(dominator) == node) {
+            return Ok(root);
+        }
+    }
+    Err(damaged(&nodes, "no node is its own dominator"))
+}

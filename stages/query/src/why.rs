@@ -1,0 +1,206 @@
+//! `heaplake why`: what holds one object.
+//!
+//! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs the
+//! table of edges: going through it once gives every node a node before it, at a distance one less, and once more the
+//! names of the edges between them. Of several edges an essential one is taken, then that of the least kind in the order
+//! of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
+
+use crate::asked::{Asked, Subject};
+use crate::error::QueryError;
+use crate::lines::{Line, table};
+use crate::rows::{self, fetch};
+use heaplake_kit::StageError;
+use heaplake_kit::text::count;
+use heaplake_lake::reader::{Reader, value};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Steps of a path that are shown, half of them at each end.
+const SHOWN: usize = 60;
+
+/// Kinds of edges that hold, in the order of their formats; others come last.
+const KINDS: [&str; 13] = [
+    "context",
+    "element",
+    "property",
+    "internal",
+    "hidden",
+    "shortcut",
+    "root",
+    "class",
+    "field",
+    "static",
+    "superclass",
+    "loader",
+    "local",
+];
+
+/// How an edge compares with others to the same node, the best least; nothing for one that is on no path.
+fn rank(kind: &str, essential: bool) -> Option<usize> {
+    let place = KINDS.iter().position(|&other| other == kind).unwrap_or(KINDS.len());
+    (kind != "weak").then_some(if essential { place } else { place + KINDS.len() + 1 })
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Why {
+    /// From a root to the object; nothing without the table of edges, or where no search reached the object.
+    pub shortest_path: Option<Shown>,
+    /// From the root of the dominator tree to the object.
+    pub dominators: Shown,
+    /// What to do for what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A path, from its beginning to its end.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    /// The steps.
+    pub steps: Vec<Line>,
+    /// How many steps of the middle are left out.
+    pub left_out: usize,
+}
+
+impl Why {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(path) = &self.shortest_path {
+            text += &format!("Shortest path from a root\n\n{}\n", path.text());
+        }
+        text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", self.dominators.text());
+        if let Some(note) = &self.note {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        if self.left_out == 0 {
+            return table(&self.steps);
+        }
+        let (head, tail) = self.steps.split_at(self.steps.len() / 2);
+        let tail = table(tail);
+        // The second half needs no heading.
+        let tail = tail.split_once('\n').map_or("", |(_, rest)| rest);
+        format!("{}  {:>38}  … {} more …\n{tail}", table(head), "", count(self.left_out as u64))
+    }
+}
+
+/// Answers.
+///
+/// # Errors
+/// [`QueryError`].
+pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, QueryError> {
+    let node = asked.find(subject)?;
+    let nodes = asked.nodes();
+    let dominators = rows::dominators(&nodes)?;
+    let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
+    // A damaged table may have a ring of dominators.
+    let above = std::iter::successors(Some(node), |&at| up(at)).take(dominators.len());
+    let dominators = shown(above, &nodes, &BTreeMap::new())?;
+    let Some(edges) = asked.edges() else {
+        let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
+        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+    };
+    let path = shortest(node, &nodes, &edges)?;
+    if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
+        let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
+        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+    }
+    let names = names(&path, &edges)?;
+    let shortest_path = Some(shown(path.iter().copied(), &nodes, &names)?);
+    Ok(Why { shortest_path, dominators, note: None })
+}
+
+/// The steps of a path that comes from its end; `names` has the edges that lead to its nodes.
+fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, String>) -> Result<Shown, StageError> {
+    let mut path: Vec<u32> = path.collect();
+    path.reverse();
+    let left_out = path.len().saturating_sub(SHOWN);
+    if left_out > 0 {
+        path.drain(SHOWN / 2..SHOWN / 2 + left_out);
+    }
+    let rows = fetch(nodes, path.iter().copied())?;
+    let steps = path.iter().enumerate().filter_map(|(depth, node)| {
+        let depth = if left_out > 0 { 0 } else { depth };
+        Some(Line { edge: names.get(node).cloned(), ..Line::of(rows.get(node)?.clone(), depth) })
+    });
+    Ok(Shown { steps: steps.collect(), left_out })
+}
+
+/// The nodes of a shortest path, from its end to its beginning.
+fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
+    let mut distances = Vec::new();
+    let mut batches = Reader::open(nodes)?.columns(&["distance"])?;
+    while let Some(batch) = batches.batch()? {
+        distances.extend(batch.i32s("distance")?.iter().map(|distance| distance.unwrap_or(i32::MIN)));
+    }
+    // The best rank of an edge to each node, and where that edge comes from.
+    let mut best = vec![usize::MAX; distances.len()];
+    let mut before = vec![u32::MAX; distances.len()];
+    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "essential"])?;
+    while let Some(batch) = batches.batch()? {
+        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
+        let (kinds, essential) = (batch.texts("kind")?, batch.flags("essential")?);
+        for row in 0..batch.len() {
+            let (source, target) = (from.value(row) as usize, to.value(row) as usize);
+            let far = distances.get(source).copied().unwrap_or(i32::MIN);
+            if far == i32::MIN || distances.get(target).is_none_or(|&other| other != far.saturating_add(1)) {
+                continue;
+            }
+            let rank = rank(kinds.value(row), essential.value(row));
+            if let Some(rank) = rank.filter(|&rank| rank < best[target]) {
+                (best[target], before[target]) = (rank, source as u32);
+            }
+        }
+    }
+    // Distances fall with every step, so this ends.
+    Ok(std::iter::successors(Some(node), |&at| Some(before[at as usize]).filter(|&node| node != u32::MAX)).collect())
+}
+
+/// The names of the edges along a path that comes from its end, by the nodes that they lead to.
+fn names(path: &[u32], edges: &Path) -> Result<BTreeMap<u32, String>, StageError> {
+    let steps: BTreeSet<(u32, u32)> = path.windows(2).map(|pair| (pair[1], pair[0])).collect();
+    let mut names: BTreeMap<u32, (usize, String)> = BTreeMap::new();
+    let mut batches = Reader::open(edges)?.columns(&["from", "to", "kind", "name", "index", "essential"])?;
+    while let Some(batch) = batches.batch()? {
+        let (from, to) = (batch.u32s("from")?, batch.u32s("to")?);
+        let (kinds, labels, indices) = (batch.texts("kind")?, batch.texts("name")?, batch.u32s("index")?);
+        let essential = batch.flags("essential")?;
+        for row in 0..batch.len() {
+            let step = (from.value(row), to.value(row));
+            if !steps.contains(&step) {
+                continue;
+            }
+            let rank = rank(kinds.value(row), essential.value(row));
+            let Some(rank) = rank.filter(|rank| names.get(&step.1).is_none_or(|(best, _)| rank < best)) else {
+                continue;
+            };
+            let name = match value(labels, row) {
+                Some(label) => format!(".{label}"),
+                None => format!("[{}]", indices.value(row)),
+            };
+            names.insert(step.1, (rank, name));
+        }
+    }
+    Ok(names.into_iter().map(|(node, (_, name))| (node, name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn essential_edges_go_before_others_of_any_kind() {
+        assert!(rank("context", true) < rank("property", true));
+        assert!(rank("property", true) < rank("context", false));
+        assert!(rank("of another format", true) < rank("context", false));
+        assert_eq!(rank("weak", true), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! The formats of traces, by how they begin.
+
+use crate::heapprofile;
+use crate::log;
+use crate::nettrace;
+use crate::tracetree;
+use heaplake_schemas::replay::Facts;
+
+/// Endings of the files that a folder is searched for, not compressed.
+pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile"];
+
+/// Digits of the input's hash in the name of a run.
+const HASH_DIGITS: usize = 8;
+
+/// Whether a content which begins so is a trace.
+#[must_use]
+pub fn recognises(beginning: &[u8]) -> bool {
+    Format::of(beginning).is_some()
+}
+
+/// The name of a run whose input has this stem, where the user gives none.
+#[must_use]
+pub fn run_name(stem: &str, facts: &Facts) -> String {
+    // The analysis of the same snapshot has the plain name.
+    let kind = if facts.format == Format::AllocationTree.name() { "-allocations" } else { "" };
+    let hash = facts.input_hash.get(..HASH_DIGITS).unwrap_or(&facts.input_hash);
+    format!("{stem}-{hash}{kind}")
+}
+
+/// A format of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The profiler log.
+    Log,
+    /// `.nettrace`.
+    Nettrace,
+    /// `.heapprofile`.
+    HeapProfile,
+    /// The allocation tree of a `.heapsnapshot`.
+    AllocationTree,
+}
+
+impl Format {
+    /// That of a content which begins so; nothing where it is none of them.
+    #[must_use]
+    pub fn of(beginning: &[u8]) -> Option<Self> {
+        let begins =
+            |with: &[u8]| beginning.iter().filter(|byte| !byte.is_ascii_whitespace()).take(with.len()).eq(with);
+        if beginning.starts_with(log::MAGIC) {
+            Some(Self::Log)
+        } else if beginning.starts_with(nettrace::MAGIC) {
+            Some(Self::Nettrace)
+        } else if begins(heapprofile::BEGINNING) {
+            Some(Self::HeapProfile)
+        } else if begins(tracetree::BEGINNING) {
+            Some(Self::AllocationTree)
+        } else {
+            None
+        }
+    }
+
+    /// Name of the format.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Log => "profiler-log",
+            Self::Nettrace => "nettrace",
+            Self::HeapProfile => "heapprofile",
+            Self::AllocationTree => "heapsnapshot",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_named_after_input_and_hash() {
+        let named = |format: Format| {
+            let (format, input_hash) = (format.name().to_owned(), "0123456789abcdef".to_owned());
+            run_name("app", &Facts { format, input_hash, ..Facts::default() })
+        };
+        assert_eq!(named(Format::Nettrace), "app-01234567");
+        assert_eq!(named(Format::AllocationTree), "app-01234567-allocations");
+        assert!(recognises(b" {\"snapshot\":") && !recognises(b"JAVA PROFILE 1.0.2"));
+    }
+}

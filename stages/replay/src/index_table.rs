@@ -1,0 +1,99 @@
+//! Index tables: hash tables that hold indices into an array of their owner, for hash-consing.
+//!
+//! The table has no keys. Its owner compares: it says whether the item at an index is the one that is looked for. A look-up
+//! costs one place of the table and the item itself, which the owner reads anyway. Open addressing with linear probing, at
+//! most half full: 8 to 16 bytes per item. `hashbrown::HashTable` takes 6 to 11 and inserts as fast, but with ten million
+//! items it takes 1.1 to 1.5 times as long to find one: its control bytes are a second cache line.
+
+use heaplake_kit::{Budget, BudgetVec, StageError};
+
+/// Places of a table that has just begun.
+const LEAST: usize = 1 << 10;
+
+/// An index table.
+pub struct IndexTable {
+    /// Each index plus one; 0 where there is none.
+    places: BudgetVec<u32>,
+    /// Bits by which hashes are shifted.
+    shift: u32,
+    count: usize,
+    budget: Budget,
+    who: &'static str,
+}
+
+impl IndexTable {
+    /// An empty table, on the account of `who`.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget, who: &'static str) -> Result<Self, StageError> {
+        let places = budget.filled(who, LEAST, 0)?;
+        Ok(Self { places, shift: 64 - LEAST.ilog2(), count: 0, budget: budget.clone(), who })
+    }
+
+    /// The index of the item with this hash that `is` the one.
+    #[inline]
+    pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut place = (hash >> self.shift) as usize;
+        loop {
+            match self.places[place] {
+                0 => return None,
+                index if is(index - 1) => return Some(index - 1),
+                _ => place = (place + 1) & (self.places.len() - 1),
+            }
+        }
+    }
+
+    /// Adds the index of an item that is not in the table; `hash_of` gives the hash of any item.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn add(&mut self, index: u32, hash_of: impl Fn(u32) -> u64) -> Result<(), StageError> {
+        if 2 * (self.count + 1) > self.places.len() {
+            let old = std::mem::replace(&mut self.places, self.budget.growing(self.who));
+            self.places = self.budget.filled(self.who, 2 * old.len(), 0)?;
+            self.shift -= 1;
+            old.iter().filter(|&&index| index > 0).for_each(|&index| self.put(index - 1, hash_of(index - 1)));
+        }
+        self.count += 1;
+        self.put(index, hash_of(index));
+        Ok(())
+    }
+
+    fn put(&mut self, index: u32, hash: u64) {
+        let mut place = (hash >> self.shift) as usize;
+        while self.places[place] != 0 {
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        self.places[place] = index + 1;
+    }
+}
+
+/// Hash of two numbers: both halves of a product, folded.
+#[inline]
+#[must_use]
+pub fn hash(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
+    (product >> 64) as u64 ^ product as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_found_again_whatever_their_hashes() {
+        for spread in [1, 1 << 20, u64::MAX / 7] {
+            let budget = Budget::new(64 << 20);
+            let mut table = IndexTable::new(&budget, "test").expect("room");
+            let hash_of = |index: u32| u64::from(index).wrapping_mul(spread);
+            for index in 0..5000 {
+                assert_eq!(table.find(hash_of(index), |other| other == index), None);
+                table.add(index, hash_of).expect("room");
+            }
+            for index in 0..5000 {
+                assert_eq!(table.find(hash_of(index), |other| other == index), Some(index));
+            }
+        }
+    }
+}

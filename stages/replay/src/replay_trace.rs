@@ -1,0 +1,238 @@
+//! Stage `replay`: a trace of allocations and collections to the rows of all its tables.
+//!
+//! * Computes: exact counts by type; sizes and stacks of a sample; call trees and reverse call graphs; what each
+//!   collection moved and reclaimed; how long objects live, by type and by allocating function.
+//! * Writes what came of tracked objects (lifetimes, sites, tracks, moves, walks) only where the trace tells of deaths, and
+//!   sites only where it has stacks.
+//! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and up to
+//!   three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32 to 64
+//!   bytes per distinct frame of a stack, 150 to 300 per distinct pair of stack and type, 2,000 to 4,000 per type, 200 and
+//!   its texts per function; at the end some 150 per node of the call tree; what a format holds back to bring events into
+//!   order. 32 bytes per object where tracks are wanted, paged where they do not fit. All of it depends on the trace and
+//!   nothing of it is known beforehand, so the constant says only the least.
+//! * Passes over disk: one read of the trace; births and deaths once each where tracks are wanted.
+//! * Worst case: linear in the events, times the logarithm of the pages of the heap for allocations, times the depth of
+//!   stacks at the end.
+//! * Fails when: the trace is not of its format, or what is alive at once does not fit the budget.
+//! * Determinism: rows are in an order of their own; sampling is seeded.
+//! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
+//!   collection in memory profiling"; inclusive and exclusive as in "Understand memory allocation and object lifetime data
+//!   values".
+
+use crate::format::Format;
+use crate::heapprofile;
+use crate::log;
+use crate::nettrace;
+use crate::output;
+use crate::replay::{Anomalies, Mode, Options, Replay};
+use crate::tracetree;
+use heaplake_input::bytes::{Bytes, HINT};
+use heaplake_input::json::Scanner;
+use heaplake_input::source::{Identity, Opened, Source};
+use heaplake_kit::Setting;
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{Budget, Context, InputError, Job, Stage, StageError, Stats};
+use heaplake_schemas::options::{Recording, SampleMode};
+use heaplake_schemas::replay::{self as columns, Coverage, Facts};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "replay",
+    version: 2,
+    when: |setting| setting.replay(|_| true),
+    writes: &[
+        document(columns::FACTS),
+        texts(columns::TYPE_NAMES),
+        texts(columns::STRINGS),
+        column(columns::TYPES),
+        column(columns::FUNCTIONS),
+        column(columns::CALLERS),
+        column(columns::CALLEES),
+        column(columns::COLLECTIONS),
+        column(columns::LIFETIMES).if_any(),
+        column(columns::SITES).if_any(),
+        column(columns::TRACKS).when(tracks).if_any(),
+        column(columns::MOVES).when(tracks).if_any(),
+        column(columns::WALK_OBJECTS).when(tracks).if_any(),
+    ],
+    fixed: 16 << 20,
+    passes: "the trace once",
+    run,
+    ..Stage::NEW
+};
+
+/// Whether each object's way is recorded.
+fn tracks(setting: &Setting<'_>) -> bool {
+    setting.replay(|options| options.recording.tracks())
+}
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let Opened { mut source, .. } = opened(job)?;
+    let format = recognised(&mut source, context)?;
+    context.progress.begin(STAGE.name, 0);
+    let mut replay = Replay::new(options(&job.setting), scratch, &context.budget)?;
+    let content = match format {
+        Format::Log => read_bytes(log::read, source, &mut replay, context)?,
+        Format::Nettrace => read_bytes(nettrace::read, source, &mut replay, context)?,
+        Format::HeapProfile => read_json(heapprofile::read, source, &mut replay, context)?,
+        Format::AllocationTree => read_json(tracetree::read, source, &mut replay, context)?,
+    };
+    replay.finish()?;
+    let totals = output::write(&mut replay, scratch, context)?;
+    let facts = Facts {
+        format_version: content.version,
+        content_bytes: content.bytes,
+        input_bytes: content.identity.bytes,
+        input_hash: content.identity.hash,
+        ..facts(format, &replay, &totals)
+    };
+    replay.close()?;
+    scratch.write_document(columns::FACTS, &facts)?;
+    context.progress.end();
+    Ok(Stats { rows: facts.allocated_count, spilled_bytes: totals.spilled_bytes })
+}
+
+/// The input, which the engine hands over once.
+fn opened(job: &Job<'_>) -> Result<Opened, StageError> {
+    let none = || StageError::io(Path::new("the input"), "read", io::ErrorKind::NotFound.into());
+    job.input.take().ok_or_else(none)
+}
+
+/// The format of a trace, or an error where it is none.
+fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, StageError> {
+    let beginning = source.peek(context)?;
+    if let Some(format) = Format::of(beginning) {
+        return Ok(format);
+    }
+    let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
+    let (file, expected) = (
+        source.name().to_owned(),
+        "a trace (.nettrace, .heapprofile, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
+    );
+    let found = format!("{shown:?}");
+    Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
+}
+
+/// What the user chose; the defaults where it is no replay.
+fn options(setting: &Setting<'_>) -> Options {
+    let defaults = Recording::default();
+    let recording = setting.options.replay().map_or(&defaults, |options| &options.recording);
+    Options {
+        interval: recording.sample_interval,
+        mode: match recording.sample_mode {
+            SampleMode::Creation => Mode::Creation,
+            SampleMode::CreationAndCollection => Mode::CreationAndCollection,
+        },
+        seed: recording.seed,
+        tracks: recording.tracks(),
+    }
+}
+
+/// What is known of a trace once it was read to its end.
+struct Content {
+    /// That of the format, where the format has any.
+    version: Option<String>,
+    /// Bytes, decompressed.
+    bytes: u64,
+    identity: Identity,
+}
+
+impl Content {
+    /// An error where the input has not ended.
+    fn new(name: &str, version: Option<String>, bytes: u64, identity: Option<&Identity>) -> Result<Self, StageError> {
+        let Some(identity) = identity.filter(|identity| !identity.hash.is_empty()).cloned() else {
+            let (file, expected, found) = (name.to_owned(), "the end of the trace".to_owned(), "more".to_owned());
+            return Err(InputError { file, offset: bytes, expected, found, hint: HINT }.into());
+        };
+        Ok(Self { version, bytes, identity })
+    }
+}
+
+/// Hands a trace of lines or binary fields to the replay, to its end.
+fn read_bytes(
+    read: fn(&mut Bytes<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
+    source: Source,
+    replay: &mut Replay,
+    context: &Context<'_>,
+) -> Result<Content, StageError> {
+    let mut bytes = Bytes::new(source, context);
+    let version = read(&mut bytes, replay, &context.budget)?;
+    bytes.drain()?;
+    Content::new(bytes.name(), version, bytes.offset(), bytes.identity())
+}
+
+/// Hands a trace in JSON to the replay, to its end.
+fn read_json(
+    read: fn(&mut Scanner<'_>, &mut Replay, &Budget) -> Result<Option<String>, StageError>,
+    source: Source,
+    replay: &mut Replay,
+    context: &Context<'_>,
+) -> Result<Content, StageError> {
+    let mut json = Scanner::new(source, context, 0, HINT);
+    let version = read(&mut json, replay, &context.budget)?;
+    json.drain()?;
+    Content::new(json.name(), version, json.offset(), json.identity())
+}
+
+fn facts(format: Format, replay: &Replay, totals: &output::Totals) -> Facts {
+    let sum = |of: fn(&crate::replay::TypeCounts) -> u64| replay.counts.iter().map(of).fold(0, u64::saturating_add);
+    let (live_count, live_bytes) = if replay.tracks() { replay.objects.alive() } else { (0, 0) };
+    Facts {
+        format: format.name().to_owned(),
+        coverage: replay.coverage,
+        has_stacks: replay.has_stacks,
+        has_moves: replay.has_moves,
+        has_type_names: replay.types.any_named(),
+        has_times: replay.clock.frequency > 0.0,
+        interval: if replay.coverage == Coverage::Every { replay.interval() } else { 1 },
+        tracked: replay.tracks(),
+        allocated_count: sum(|counts| counts.allocated),
+        allocated_bytes: sum(|counts| counts.bytes),
+        sampled_count: totals.sampled,
+        stackless_count: totals.stackless,
+        collection_count: u64::from(replay.ended),
+        live_count,
+        live_bytes,
+        anomalies: anomalies(replay, totals),
+        ..Facts::default()
+    }
+}
+
+/// What did not fit together, by name; what never happened is left out.
+fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> {
+    let Anomalies {
+        overlapping_ranges,
+        overrun_objects,
+        ends_without_start,
+        starts_without_end,
+        outside_collections,
+        unknown_stacks,
+        unknown_objects,
+        lost_events,
+        without_end,
+    } = replay.anomalies;
+    // Where the trace has not every allocation, most objects of a walk are unknown, and that says nothing.
+    let unknown_objects = if replay.coverage == Coverage::Every { unknown_objects } else { 0 };
+    [
+        ("overlapping_ranges", overlapping_ranges),
+        ("overrun_objects", overrun_objects),
+        ("replaced_objects", replay.objects.replaced),
+        ("ends_without_start", ends_without_start),
+        ("starts_without_end", starts_without_end),
+        ("events_outside_collections", outside_collections),
+        ("unknown_stacks", unknown_stacks),
+        ("unknown_objects", unknown_objects),
+        ("lost_events", lost_events),
+        ("traces_without_end", without_end),
+        ("unresolved_frames", totals.unresolved_frames),
+        ("redefined_types", replay.types.redefined),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(name, count)| (name.to_owned(), count))
+    .collect()
+}

@@ -1,0 +1,14 @@
+//! Replays in this process, of simulated heaps, generated and damaged traces.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+mod generated;
+mod heap;
+mod heapprofile;
+mod hostile;
+mod nettrace;
+mod sampling;
+mod simulated;
+mod support;
+mod tracetree;
+mod tracking;

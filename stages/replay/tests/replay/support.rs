@@ -1,0 +1,111 @@
+//! Traces in memory, and a random number generator.
+
+use heaplake_input::source::{Input, Opened, Source};
+use heaplake_kit::stage::{Handover, Silent};
+use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
+use heaplake_replay::replay::{Mode, Options};
+use heaplake_replay::replay_trace::STAGE;
+use heaplake_schemas::options::{self, Recording, ReplayOptions, SampleMode, TraceTable};
+use heaplake_schemas::replay::{FACTS, Facts};
+use heaplake_schemas::scratch::Column;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// A folder in memory where the system has one.
+pub fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
+}
+
+/// Takes every object.
+pub const EXACT: Options = Options { interval: 1, mode: Mode::CreationAndCollection, seed: 0, tracks: false };
+
+/// A finished replay.
+pub struct Replayed {
+    pub facts: Facts,
+    folder: TempDir,
+}
+
+impl Replayed {
+    pub fn scratch(&self) -> Scratch {
+        Scratch::reopen(self.folder.path()).unwrap()
+    }
+
+    pub fn rows<T: bytemuck::Pod>(&self, column: Column<T>) -> Vec<T> {
+        if !self.scratch().has(column) {
+            return Vec::new();
+        }
+        let mut reader = ColumnReader::open(&self.scratch(), column).unwrap();
+        let count = reader.remaining() as usize;
+        let mut rows = Vec::new();
+        reader.append_to(&mut rows, count).unwrap();
+        rows
+    }
+}
+
+/// Replays a trace with a budget, read in blocks of a size.
+pub fn replay_with(trace: &[u8], options: Options, budget: u64, size: usize) -> Result<Replayed, StageError> {
+    let folder = folder();
+    let scratch = Scratch::reopen(folder.path()).unwrap();
+    let cancel = AtomicBool::new(false);
+    let context = Context { budget: Budget::new(budget), threads: 1, progress: &Silent, cancel: &cancel };
+    let input = Handover::of(Opened { input: Input::Stdin, source: Source::of_bytes(trace, size) });
+    let chosen = chosen(options);
+    (STAGE.run)(&Job { input: &input, ..Job::on(&scratch, &context, &chosen) })?;
+    let facts = scratch.read_document(FACTS)?;
+    Ok(Replayed { facts, folder })
+}
+
+/// The same as a user chooses it.
+fn chosen(options: Options) -> options::Options {
+    let mut recording = Recording {
+        sample_interval: options.interval,
+        sample_mode: match options.mode {
+            Mode::Creation => SampleMode::Creation,
+            Mode::CreationAndCollection => SampleMode::CreationAndCollection,
+        },
+        seed: options.seed,
+        ..Recording::default()
+    };
+    if options.tracks {
+        recording.tables.extend(TraceTable::TRACKS);
+    }
+    options::Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() })
+}
+
+/// Replays a valid trace.
+pub fn replay(trace: &[u8], options: Options) -> Replayed {
+    replay_with(trace, options, 256 << 20, 1 << 16).unwrap()
+}
+
+/// Xorshift (Marsaglia), which the engine does not use.
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11
+    }
+
+    /// Less than `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// Between 0 and 1.
+    pub fn unit(&mut self) -> f64 {
+        self.next() as f64 / (1_u64 << 53) as f64
+    }
+}

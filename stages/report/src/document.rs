@@ -1,0 +1,188 @@
+//! What the page shows, as the data that its script reads.
+
+use crate::allocations::{self, Allocations};
+use crate::tables::{self, Chain, Class, Finding, Node, Owner, Set, Shown, Stage};
+use crate::texts::Texts;
+use crate::tree::{self, Group, NONE, OTHERS};
+use heaplake_kit::{Context, Scratch, StageError};
+use heaplake_schemas::replay::Facts;
+use heaplake_schemas::run::{LargeObject, Run, Step};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of groups and of what finds them, at most.
+const GROUPS: u64 = 48 << 20;
+/// Groups that are shown.
+const SHOWN: usize = 3000;
+
+/// All that the page shows.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    run: Brief,
+    texts: Vec<String>,
+    stages: Option<Vec<Stage>>,
+    /// From the root down.
+    groups: Option<Shown<Row>>,
+    nodes: BTreeMap<u32, Node>,
+    classes: Option<Shown<Class>>,
+    chains: Option<Shown<Chain>>,
+    owners: Option<Shown<Owner>>,
+    duplicates: Option<Shown<Set>>,
+    findings: Option<Shown<Finding>>,
+    objects: Vec<Object>,
+    /// What a replayed trace can tell; a page without it is that of a snapshot.
+    trace: Option<Facts>,
+    allocations: Option<Allocations>,
+}
+
+/// What `run.json` says, without what the page shows elsewhere.
+#[derive(Serialize)]
+struct Brief {
+    snapshot: u32,
+    release: u32,
+    source: u32,
+    format: u32,
+    version: u32,
+    labels: Vec<(u32, u32)>,
+    partial: Option<u32>,
+    input_bytes: u64,
+    nodes: u64,
+    edges: u64,
+    classes: u64,
+    strings: u64,
+    shallow: u64,
+    native: Option<u64>,
+    unreachable: u64,
+    unreachable_bytes: u64,
+    detached: u64,
+    seconds: f64,
+    peak: Option<u64>,
+    tables: Vec<(u32, u64, u64)>,
+}
+
+/// A group: position of the one above, class (null for others), objects, bytes, total, example.
+type Row = (u32, Option<u32>, u64, u64, u64, Option<u32>);
+
+/// A large object and its dominators from the root down.
+#[derive(Serialize)]
+struct Object {
+    node: u32,
+    id: String,
+    class: u32,
+    name: u32,
+    shallow: u64,
+    retained: u64,
+    left_out: u64,
+    path: Vec<u32>,
+}
+
+impl Document {
+    /// Reads it from the tables of the run in `folder`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub(crate) fn read(run: &Run, folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut texts = Texts::default();
+        // Those that are read first get the longest texts.
+        let brief = brief(run, &mut texts);
+        let findings = tables::findings(folder, &mut texts)?;
+        let stages = tables::stages(folder, &mut texts)?;
+        let allocations = allocations::read(folder, &mut texts)?;
+        let groups = groups(folder, scratch, context)?;
+        let examples = groups.iter().flat_map(|groups| &groups.rows).filter_map(|group| group.5);
+        let mut wanted: Vec<u32> = examples.collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let nodes = tables::some_nodes(folder, &wanted, &mut texts)?;
+        let objects = run.summary.objects.iter().map(|object| describe(object, &mut texts)).collect();
+        Ok(Self {
+            run: brief,
+            stages,
+            groups: groups.map(|groups| named(groups, &nodes)),
+            nodes: nodes.into_iter().collect(),
+            classes: tables::classes(folder, &mut texts)?,
+            chains: tables::chains(folder, &mut texts)?,
+            owners: tables::owners(folder, &mut texts)?,
+            duplicates: tables::duplicates(folder, &mut texts)?,
+            findings,
+            objects,
+            trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
+            allocations,
+            texts: texts.into_list(),
+        })
+    }
+
+    /// Name of the run.
+    pub(crate) fn title(&self) -> &str {
+        self.texts.get(self.run.snapshot as usize).map_or("", String::as_str)
+    }
+
+    /// Whether it has a dominator tree to draw.
+    pub(crate) fn has_tree(&self) -> bool {
+        self.groups.is_some()
+    }
+}
+
+fn brief(run: &Run, texts: &mut Texts) -> Brief {
+    let summary = &run.summary;
+    Brief {
+        snapshot: texts.add(&run.snapshot),
+        release: texts.add(&run.release),
+        source: texts.add(&run.source),
+        format: texts.add(&summary.format),
+        version: texts.add(&run.heaplake_version),
+        labels: run.options.labels().iter().map(|(key, value)| (texts.add(key), texts.add(value))).collect(),
+        partial: summary.partial.as_ref().map(|partial| texts.add_within(partial, 1000)),
+        input_bytes: run.input_bytes,
+        nodes: summary.node_count,
+        edges: summary.edge_count,
+        classes: summary.class_count,
+        strings: summary.string_count,
+        shallow: summary.shallow_bytes,
+        native: summary.native_bytes,
+        unreachable: summary.unreachable_count,
+        unreachable_bytes: summary.unreachable_bytes,
+        detached: summary.detached_count,
+        seconds: summary.wall_seconds,
+        peak: summary.peak_rss_bytes,
+        tables: run.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
+    }
+}
+
+/// The folded dominator tree, with class ids for classes.
+fn groups(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Shown<Row>>, StageError> {
+    let _reserved = context.budget.reserve("groups of the dominator tree", GROUPS)?;
+    let Some(all) = tree::fold(folder, scratch, context)? else { return Ok(None) };
+    let row = |group: &Group| {
+        let class = (group.class != OTHERS).then_some(group.class);
+        let example = (group.example != NONE).then_some(group.example);
+        (group.parent, class, group.count, group.bytes, group.total, example)
+    };
+    Ok(Some(Shown { of: all.len() as u64, rows: tree::prune(&all, SHOWN).iter().map(row).collect() }))
+}
+
+/// The same with the names of classes, as their examples have them.
+fn named(mut groups: Shown<Row>, nodes: &FxHashMap<u32, Node>) -> Shown<Row> {
+    for group in &mut groups.rows {
+        let class = group.5.and_then(|example| nodes.get(&example)).map(Node::class);
+        group.1 = group.1.and(class);
+    }
+    groups
+}
+
+fn describe(object: &LargeObject, texts: &mut Texts) -> Object {
+    let step = &object.object;
+    let shorter = |step: &Step| if step.name.is_empty() { step.class.clone() } else { step.name.clone() };
+    Object {
+        node: step.node,
+        id: step.id.to_string(),
+        class: texts.add(&step.class),
+        name: texts.add(&step.name),
+        shallow: step.shallow_bytes,
+        retained: step.retained_bytes,
+        left_out: object.path_left_out,
+        path: object.path.iter().map(|step| texts.add_within(&shorter(step), 60)).collect(),
+    }
+}

@@ -1,0 +1,14 @@
+//! Rule `pinned-object-churn`: objects in the heap of pinned objects that do not stay.
+
+use super::churn::churn;
+use super::rule::Rule;
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    name: "pinned-object-churn",
+    find: |trace| {
+        let advice = "Allocate pinned buffers once and keep them; pin what is short-lived where it is, for as long as a \
+                      call takes.";
+        churn(trace, RULE.name, "pinned", advice)
+    },
+};

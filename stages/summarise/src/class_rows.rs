@@ -1,0 +1,332 @@
+//! Stage `class rows`: what each class weighs, nothing counted twice.
+//!
+//! * Computes: per class, over its nodes of non-zero shallow size (of any size where the format wants that; garbage left
+//!   out where the input has some): count, sums of sizes, least distance, largest
+//!   retained size, and the sum of retained sizes over those nodes that no other one of them dominates.
+//! * Resident memory: 16 bytes per node (subtree sizes, free places, and by place the nodes and their sizes), then 20
+//!   (class, shallow and retained size), where the budget allows, paged where not; a bit; some 150 bytes per class.
+//! * Passes over disk: two over the tree, one over the node columns in order, one at random.
+//! * Worst case: linear.
+//! * Fails when: the budget is too small, or a sum leaves 64 bits.
+//! * Determinism: one thread.
+//! * Reference: Chrome DevTools, aggregates and their retained sizes. There a walk over the tree keeps a set of the
+//!   classes on the path; here every subtree is an interval of the tree's preorder, so one number per class, the end of
+//!   its outermost open interval, says the same without a stack.
+
+use bytemuck::Zeroable;
+use heaplake_kit::access::{bits_per_node, column, document, per_node};
+use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::{
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage, StageError, Stats,
+    WriteAt, on_resident,
+};
+use heaplake_schemas::classes::ClassRow;
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "class rows",
+    version: 2,
+    reads: &[
+        document(documents::FACTS),
+        column(columns::PREORDER_NODE),
+        column(columns::PREORDER_DOMINATOR),
+        column(columns::NODE_PREORDER),
+        column(columns::CLASS_NAME),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_SELF),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_NATIVE).if_any(),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_DISTANCE),
+    ],
+    writes: &[column(columns::CLASS_ROW), column(columns::NODE_OUTERMOST)],
+    arrays: &[
+        &[per_node::<u32>(), per_node::<u32>(), per_node::<NodeId>(), per_node::<u32>()],
+        &[per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
+    ],
+    least: &[bits_per_node(1)],
+    fixed: 8 << 20,
+    temporary: &[per_node::<NodeId>(), per_node::<u32>()],
+    passes: "dominator tree twice, node columns twice",
+    run,
+    ..Stage::NEW
+};
+
+/// Nodes in the order of the dominator tree's own preorder, between the two halves of this stage.
+const NODE_BY_PLACE: Column<NodeId> = Column::new("tree.node");
+/// Sizes of their subtrees, in nodes.
+const SIZE_BY_PLACE: Column<u32> = Column::new("tree.size");
+
+/// A class on the way to its row.
+#[derive(Clone)]
+struct Tally {
+    row: ClassRow,
+    /// End, in the tree's preorder, of the subtree of a member that is counted already.
+    covered: u32,
+}
+
+/// Writes the rows of all classes that have a node of non-zero shallow size, by retained size, largest first, equals by
+/// class.
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
+    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let mut tallies = context.budget.filled(STAGE.name, job.class_count()?, Tally::new())?;
+    Members::open(facts, scratch)?.add_up(facts, &mut tallies, job)?;
+    let mut spilled_bytes = lay_out(job)?;
+    spilled_bytes += retained(facts, &mut tallies, job)?;
+    tallies.retain_mut(|class, tally| {
+        tally.row.class_id = class as u32;
+        tally.row.count > 0
+    });
+    tallies.sort_unstable_by_key(|tally| (std::cmp::Reverse(tally.row.retained_bytes), tally.row.class_id));
+    let mut column = ColumnWriter::create(scratch, columns::CLASS_ROW)?;
+    tallies.iter().try_for_each(|tally| column.push(tally.row))?;
+    let rows = column.finish()?;
+    context.progress.end();
+    Ok(Stats { rows, spilled_bytes })
+}
+
+impl Tally {
+    fn new() -> Self {
+        Self { row: ClassRow { distance: i32::MAX, ..ClassRow::zeroed() }, covered: 0 }
+    }
+
+    fn add(&mut self, member: &Member) -> Result<(), StageError> {
+        let row = &mut self.row;
+        row.count += 1;
+        for (sum, bytes) in [
+            (&mut row.self_bytes, member.self_bytes),
+            (&mut row.shallow_bytes, member.shallow),
+            (&mut row.native_bytes, member.native),
+        ] {
+            add(sum, bytes)?;
+        }
+        row.max_retained_bytes = row.max_retained_bytes.max(member.retained);
+        // As in DevTools, the mark for "no distance" is below every distance and wins.
+        row.distance = row.distance.min(member.distance);
+        Ok(())
+    }
+}
+
+fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
+    *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of a class"))?;
+    Ok(())
+}
+
+/// Nodes that are looked at in one go, and how many ahead of its turn a node's columns are fetched.
+const BATCH: u64 = 1 << 14;
+const AHEAD: usize = 16;
+
+/// A node as a member of its class.
+struct Member {
+    class: ClassId,
+    self_bytes: u64,
+    shallow: u64,
+    native: u64,
+    retained: u64,
+    distance: i32,
+    is_garbage: bool,
+}
+
+/// All nodes in order.
+struct Members {
+    class: ColumnReader<ClassId>,
+    self_bytes: ColumnReader<u64>,
+    shallow: ColumnReader<u64>,
+    native: Option<ColumnReader<u64>>,
+    retained: ColumnReader<u64>,
+    distance: ColumnReader<i32>,
+    /// Where some may be garbage.
+    preorder: Option<ColumnReader<Preorder>>,
+}
+
+impl Members {
+    fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+        let native = facts.has_native.then(|| ColumnReader::open(scratch, columns::NODE_NATIVE));
+        let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
+        Ok(Self {
+            class: ColumnReader::open(scratch, columns::NODE_CLASS)?,
+            self_bytes: ColumnReader::open(scratch, columns::NODE_SELF)?,
+            shallow: ColumnReader::open(scratch, columns::NODE_SHALLOW)?,
+            native: native.transpose()?,
+            retained: ColumnReader::open(scratch, columns::NODE_RETAINED)?,
+            distance: ColumnReader::open(scratch, columns::NODE_DISTANCE)?,
+            preorder: preorder.transpose()?,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Member, StageError> {
+        Ok(Member {
+            class: self.class.next()?,
+            self_bytes: self.self_bytes.next()?,
+            shallow: self.shallow.next()?,
+            native: self.native.as_mut().map_or(Ok(0), ColumnReader::next)?,
+            retained: self.retained.next()?,
+            distance: self.distance.next()?,
+            is_garbage: self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?,
+        })
+    }
+
+    /// Sums over all members of each class.
+    fn add_up(mut self, facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<(), StageError> {
+        for node in 0..facts.node_count {
+            let member = self.next()?;
+            if counts(facts, node as u32, member.shallow) && !member.is_garbage {
+                tallies[member.class.index()].add(&member)?;
+            }
+            if node % (1 << 16) == 0 && node > 0 {
+                job.context.step(1 << 16)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a node counts for its class.
+#[inline]
+pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
+    size > 0 || (facts.counts_empty && node != facts.root.0)
+}
+
+/// Retained sizes of members that no other member dominates, and which these are. Gives the bytes that were spilled.
+fn retained(facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<u64, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut class, mut shallow, mut retained) =
+        plan.make((lookup(columns::NODE_CLASS), lookup(columns::NODE_SHALLOW), lookup(columns::NODE_RETAINED)))?;
+    on_resident!(class, shallow, retained => {
+        Outermost { facts, tallies, outermost: &mut outermost, class, shallow, retained }.find(job)
+    })?;
+    let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
+    (0..facts.node_count as usize).try_for_each(|node| column.push(u8::from(outermost.contains(node))))?;
+    column.finish()?;
+    scratch.discard(NODE_BY_PLACE);
+    scratch.discard(SIZE_BY_PLACE);
+    Ok(plan.spilled_bytes())
+}
+
+/// Finds the members that no other member of their class dominates.
+struct Outermost<'a, C, S, R> {
+    facts: &'a Facts,
+    tallies: &'a mut [Tally],
+    outermost: &'a mut Bitset,
+    class: C,
+    shallow: S,
+    retained: R,
+}
+
+impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> {
+    fn find(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let mut by_place = ColumnReader::open(job.scratch, NODE_BY_PLACE)?;
+        let mut size_by_place = ColumnReader::open(job.scratch, SIZE_BY_PLACE)?;
+        let reached = by_place.remaining();
+        let mut nodes = Vec::new();
+        let mut place = 0;
+        while by_place.remaining() > 0 {
+            nodes.clear();
+            by_place.append_to(&mut nodes, by_place.remaining().min(BATCH) as usize)?;
+            for (at, &node) in nodes.iter().enumerate() {
+                if let Some(soon) = nodes.get(at + AHEAD) {
+                    self.class.prefetch(soon.index());
+                    self.shallow.prefetch(soon.index());
+                    self.retained.prefetch(soon.index());
+                }
+                let class = self.class.get(node.index())?;
+                let end = place + size_by_place.next()?;
+                if place >= self.tallies[class.index()].covered {
+                    self.add(node, class, end)?;
+                }
+                place += 1;
+            }
+            job.context.step(nodes.len() as u64)?;
+        }
+        // Nodes out of reach are leaves under the root, each for itself, or garbage.
+        if reached < self.facts.node_count && !self.facts.keeps_garbage {
+            self.find_unreached(reached as u32, job)?;
+        }
+        Ok(())
+    }
+
+    fn find_unreached(&mut self, end: u32, job: &Job<'_>) -> Result<(), StageError> {
+        let root = self.facts.root.index();
+        let root_class = self.class.get(root)?;
+        let root_covers = self.shallow.get(root)? > 0;
+        let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
+        for node in 0..self.facts.node_count as u32 {
+            if numbers.next()?.is_none() {
+                let class = self.class.get(node as usize)?;
+                if !root_covers || class != root_class {
+                    self.add(NodeId(node), class, end)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A node that no member of its class dominates, with the end of its subtree; it may be no member itself.
+    #[inline]
+    fn add(&mut self, node: NodeId, class: ClassId, end: u32) -> Result<(), StageError> {
+        if !counts(self.facts, node.0, self.shallow.get(node.index())?) {
+            return Ok(());
+        }
+        let tally = &mut self.tallies[class.index()];
+        tally.covered = end;
+        self.outermost.insert(node.index());
+        add(&mut tally.row.retained_bytes, self.retained.get(node.index())?)
+    }
+}
+
+/// Lays the dominator tree out in a preorder of its own: nodes by place, and the size of the subtree at each place.
+/// Gives the bytes that were spilled.
+///
+/// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
+/// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
+fn lay_out(job: &Job<'_>) -> Result<u64, StageError> {
+    let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (mut size, mut free, mut by_place, mut size_by_place) =
+        plan.make((filled(nodes, 1u32), filled(nodes, 0u32), filled(nodes, NodeId(0)), filled(nodes, 0u32)))?;
+    on_resident!(size, free, by_place, size_by_place => place(size, free, by_place, size_by_place, job))?;
+    by_place.write_to(job.scratch, NODE_BY_PLACE)?;
+    size_by_place.write_to(job.scratch, SIZE_BY_PLACE)?;
+    Ok(plan.spilled_bytes())
+}
+
+fn place(
+    mut size: impl WriteAt<u32>,
+    // The next free place inside the interval of each node; first the place of the node itself.
+    mut free: impl WriteAt<u32>,
+    mut by_place: impl WriteAt<NodeId>,
+    mut size_by_place: impl WriteAt<u32>,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let nodes = size.count();
+    let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    for position in (1..nodes).rev() {
+        let below = size.get(position)?;
+        size.change(backwards.next()?.index(), |size| *size += below)?;
+    }
+    let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
+    for position in 0..nodes {
+        let (dominator, size) = (dominators.next()?, size.get(position)?);
+        let place = if position == 0 {
+            0
+        } else {
+            free.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
+        };
+        free.set(position, place + 1)?;
+        by_place.set(place as usize, order.next()?)?;
+        size_by_place.set(place as usize, size)?;
+        if position.is_multiple_of(1 << 16) {
+            context.check()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What part classes and kinds of nodes play, by number rather than by name.
+
+use heaplake_kit::{Budget, BudgetVec, StageError};
+use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::scratch::Facts;
+use std::borrow::Cow;
+
+/// Roles of classes, see [`Roles`].
+pub mod role {
+    /// Parts of the runtime.
+    pub const PART: u8 = 1;
+    /// Classes that every program has plenty of.
+    pub const COMMON: u8 = 1 << 1;
+    /// Made anew at will.
+    pub const GENERATED: u8 = 1 << 2;
+    /// Containers and their parts.
+    pub const CONTAINER: u8 = 1 << 3;
+    /// Entries of containers.
+    pub const ENTRY: u8 = 1 << 4;
+    /// Variables of closures.
+    pub const CLOSURE_CONTEXT: u8 = 1 << 5;
+    /// Numbers that are objects.
+    pub const BOX: u8 = 1 << 6;
+}
+
+/// The roles of every class, a bit each.
+pub struct ClassRoles {
+    of_class: BudgetVec<u8>,
+    /// Those that some class has.
+    any: u8,
+}
+
+impl ClassRoles {
+    /// Roles of classes of these names.
+    pub fn of<'n>(
+        classes: usize,
+        name: impl Fn(usize) -> Cow<'n, str>,
+        roles: &Roles,
+        budget: &Budget,
+    ) -> Result<Self, StageError> {
+        let names = [
+            (role::PART, &roles.part_classes),
+            (role::COMMON, &roles.common_classes),
+            (role::GENERATED, &roles.generated_classes),
+            (role::CONTAINER, &roles.containers),
+            (role::ENTRY, &roles.entries),
+            (role::CLOSURE_CONTEXT, &roles.closure_contexts),
+            (role::BOX, &roles.boxes),
+        ];
+        let mut of_class = budget.zeroed::<u8>("findings: roles of classes", classes)?;
+        let mut any = 0;
+        for (class, bits) in of_class.iter_mut().enumerate() {
+            let name = name(class);
+            for (bit, _) in names.iter().filter(|(_, names)| names.fit(&name)) {
+                *bits |= bit;
+            }
+            any |= *bits;
+        }
+        Ok(Self { of_class, any })
+    }
+
+    /// Whether a class has a role.
+    pub fn has(&self, class: u32, role: u8) -> bool {
+        self.of_class[class as usize] & role != 0
+    }
+
+    /// Whether some class has it.
+    pub fn any(&self, role: u8) -> bool {
+        self.any & role != 0
+    }
+}
+
+/// A set of kinds of nodes.
+pub struct Kinds([bool; 256]);
+
+impl Kinds {
+    /// The kinds of an input that are called so.
+    pub fn of(names: &Names, facts: &Facts) -> Self {
+        let mut kinds = [false; 256];
+        kinds.iter_mut().zip(&facts.node_kinds).for_each(|(is_in, kind)| *is_in = names.fit(kind));
+        Self(kinds)
+    }
+
+    /// The same and these.
+    pub fn with(mut self, more: &[u8]) -> Self {
+        more.iter().for_each(|&kind| self.0[usize::from(kind)] = true);
+        self
+    }
+
+    /// Whether a kind is one of them.
+    pub fn has(&self, kind: u8) -> bool {
+        self.0[usize::from(kind)]
+    }
+
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        self.0.contains(&true)
+    }
+}

@@ -1,0 +1,15 @@
+//! Rule `empty-collections`: many containers that hold nothing, with the tables that they have nevertheless.
+
+use super::containers::{self, Judge};
+use super::rule::Rule;
+
+/// The rule.
+pub const RULE: Rule = Rule { names: &[JUDGE.name], open: |_, _| Ok(Box::new(JUDGE)), ..containers::BASE };
+
+const JUDGE: Judge = Judge {
+    name: "empty-collections",
+    percent: [101, 10, 2],
+    next_step: "Make them when the first entry comes, or share one empty immutable collection.",
+    bytes: |container| (container.row.entries == 0).then_some(container.own.saturating_add(container.store)),
+    message: |crowd, what, heap| format!("{what} are empty and take {}", heap.share(crowd.bytes)),
+};

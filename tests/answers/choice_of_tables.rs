@@ -1,0 +1,140 @@
+//! `--tables`: only the chosen tables are written, and their bytes do not depend on the choice.
+
+use crate::fixtures;
+use crate::lake::{Lake, complaint, heaplake};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A snapshot of each format.
+fn inputs() -> [PathBuf; 2] {
+    [fixtures::path("v8/small.heapsnapshot.zst"), fixtures::path("jvm/weakfix.hprof.zst")]
+}
+
+fn analyze(input: &Path, options: &[&str]) -> (Lake, PathBuf) {
+    let lake = Lake::new();
+    lake.analyze(input).args(options).assert().success();
+    let run = lake.run();
+    (lake, run)
+}
+
+fn json(run: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
+}
+
+/// Tables of a run by their names.
+fn tables(run: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(run).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    files.filter_map(|file| file.strip_suffix(".parquet").map(str::to_owned)).collect()
+}
+
+#[test]
+fn chosen_tables_are_those_of_a_run_with_all() {
+    for input in inputs() {
+        let (_lake, whole) = analyze(&input, &["--edges"]);
+        for list in [
+            "nodes",
+            "classes",
+            "threads",
+            "snapshot",
+            "edges",
+            "snapshot,classes,threads",
+            "edges,nodes",
+            "findings",
+            "owners",
+        ] {
+            check_choice(&input, list, &whole);
+        }
+    }
+}
+
+/// The tables of a list have the bytes that they have in a run with all, and the summary says the same.
+fn check_choice(input: &Path, list: &str, whole: &Path) {
+    let there = tables(whole);
+    let (_lake, run) = analyze(input, &["--tables", list]);
+    let wanted: BTreeSet<String> = list.split(',').map(str::to_owned).filter(|name| there.contains(name)).collect();
+    assert_eq!(tables(&run), wanted, "{list}");
+    for table in wanted.iter().filter(|name| *name != "snapshot").map(|name| format!("{name}.parquet")) {
+        assert_eq!(fs::read(run.join(&table)).unwrap(), fs::read(whole.join(&table)).unwrap(), "{list}");
+    }
+    let (ours, all) = (&json(&run)["summary"], &json(whole)["summary"]);
+    for fact in ["classes", "class_count", "node_count", "edge_count", "shallow_bytes", "unreachable_bytes"] {
+        assert_eq!(ours[fact], all[fact], "{list}");
+    }
+    let retained = |summary: &serde_json::Value| -> Vec<serde_json::Value> {
+        summary["objects"].as_array().unwrap().iter().map(|object| object["retained_bytes"].clone()).collect()
+    };
+    assert_eq!(retained(ours), retained(all), "{list}");
+}
+
+#[test]
+fn the_default_is_all_but_edges() {
+    let [v8, jvm] = inputs();
+    let names = |run: &Path| tables(run).into_iter().collect::<Vec<_>>().join(",");
+    assert_eq!(
+        names(&analyze(&v8, &[]).1),
+        "chains,classes,duplicate_members,duplicate_sets,findings,nodes,owners,snapshot"
+    );
+    assert_eq!(
+        names(&analyze(&jvm, &[]).1),
+        "chains,classes,duplicate_members,duplicate_sets,findings,nodes,owners,snapshot,threads"
+    );
+    assert_eq!(names(&analyze(&jvm, &["--tables=threads", "--edges"]).1), "edges,threads");
+}
+
+#[test]
+fn a_run_without_nodes_is_shown() {
+    for input in inputs() {
+        let (_lake, run) = analyze(&input, &["--tables", "snapshot,classes,threads"]);
+        let shown = heaplake().arg("show").arg(&run).output().unwrap();
+        assert!(shown.status.success());
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert!(text.contains("classes.parquet") && !text.contains("nodes.parquet"), "{text}");
+        assert!(text.contains("Largest objects"), "{text}");
+    }
+}
+
+#[test]
+fn another_choice_is_another_run() {
+    let [input, _] = inputs();
+    let (lake, run) = analyze(&input, &["--tables", "classes,snapshot"]);
+    assert_eq!(json(&run)["options"]["tables"], serde_json::json!(["classes", "snapshot"]));
+    // The order of a list and repeated names do not matter.
+    lake.analyze(&input).args(["--tables", "snapshot,classes,snapshot"]).assert().success();
+    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    assert!(cause.contains("differs in --tables (classes,snapshot)"), "{cause}");
+    assert!(advice.contains("--force"), "{advice}");
+    lake.analyze(&input).arg("--force").assert().success();
+    assert!(tables(&lake.run()).contains("nodes"));
+}
+
+#[test]
+fn unknown_tables_are_refused() {
+    let [input, _] = inputs();
+    let lake = Lake::new();
+    for list in ["node", "classes,rows", "", "classes,"] {
+        let output = lake.analyze(&input).args(["--tables", list]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{list}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        for name in ["nodes", "edges", "classes", "threads", "snapshot"] {
+            assert!(text.contains(name), "{text}");
+        }
+    }
+    lake.assert_empty();
+}
+
+#[test]
+fn plans_are_for_the_chosen_tables() {
+    for input in inputs() {
+        let stages = |options: &[&str]| -> Vec<String> {
+            let output = heaplake().arg("plan").arg(&input).arg("--json").args(options).output().unwrap();
+            let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            let stages = plan["stages"].as_array().unwrap().iter();
+            stages.map(|stage| stage["stage"].as_str().unwrap().to_owned()).collect()
+        };
+        assert!(stages(&[]).contains(&"nodes".to_owned()));
+        let few = stages(&["--tables", "classes"]);
+        assert!(!few.contains(&"nodes".to_owned()) && !few.contains(&"edges".to_owned()), "{few:?}");
+        assert!(few.contains(&"classes table".to_owned()) && few.contains(&"totals".to_owned()), "{few:?}");
+    }
+}

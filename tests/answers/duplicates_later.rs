@@ -1,0 +1,76 @@
+//! `heaplake duplicates` on an existing run: its sets equal those of a run that looked for duplicates at once.
+
+use super::duplicate_sets::sets;
+use crate::fixtures;
+use crate::lake::{Lake, complaint, heaplake};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the files of a run, without those that contain times.
+fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let kept = files.filter(|path| !["run.json", "snapshot.parquet"].contains(&name(path).as_str()));
+    kept.map(|path| (name(&path), fs::read(&path).unwrap())).collect()
+}
+
+/// Analyses a snapshot without duplicates and then looks for them; its file, its run, and the files of that.
+fn looked_for_later(lake: &Lake) -> (PathBuf, PathBuf, BTreeMap<String, Vec<u8>>) {
+    let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/small.heapsnapshot"));
+    lake.analyze(&input).args(["--duplicates", "none", "--label", "a=b", "--report"]).assert().success();
+    let run = lake.run();
+    assert!(!run.join("duplicate_sets.parquet").exists());
+    let page = run.join("report.html");
+    let before = fs::read(&page).unwrap();
+    heaplake().arg("duplicates").arg(&run).arg("--quiet").assert().success();
+    assert_eq!(lake.run(), run);
+    assert!(lake.leftovers().is_empty());
+    assert_ne!(fs::read(&page).unwrap(), before, "the page is of the new run");
+    fs::remove_file(&page).unwrap();
+    let files = files(&run);
+    (input, run, files)
+}
+
+#[test]
+fn duplicates_can_be_looked_for_later() {
+    let lake = Lake::new();
+    let (input, run, later) = looked_for_later(&lake);
+    assert!(fs::read_to_string(run.join("run.json")).unwrap().contains("\"a\": \"b\""));
+    lake.analyze(&input).args(["--duplicates", "all", "--force"]).assert().success();
+    assert_eq!(files(&run), later, "the same as at once");
+    // With a budget that pages nearly everything, and one thread.
+    let small = heaplake::engine::admission::smallest_budget().to_string();
+    lake.analyze(&input)
+        .args(["--duplicates", "all", "--force", "--threads", "1", "--memory", &small])
+        .assert()
+        .success();
+    assert_eq!(files(&run), later, "the same with less memory");
+
+    // Of some classes only.
+    heaplake()
+        .arg("duplicates")
+        .arg(&run)
+        .args(["--quiet", "--duplicates", "trivial", "--duplicates-of", "Arr*"])
+        .assert()
+        .success();
+    for set in sets(&run).iter().filter(|set| set.class == "Array") {
+        assert_ne!(set.status, "exact");
+    }
+}
+
+/// The input changed, is gone, or lies elsewhere.
+#[test]
+fn duplicates_need_the_input_of_the_run() {
+    let lake = Lake::new();
+    let (input, run, later) = looked_for_later(&lake);
+    let complaint = |run: &Path| complaint(heaplake().arg("duplicates").arg(run), 1).0;
+    let moved = lake.folder().join("moved.heapsnapshot");
+    fs::rename(&input, &moved).unwrap();
+    assert!(complaint(&run).contains("its input is gone"));
+    fs::write(&input, fixtures::content("v8/s1.heapsnapshot")).unwrap();
+    assert!(complaint(&run).contains("is not what it was made from"));
+    heaplake().arg("duplicates").arg(&run).arg("--quiet").arg("--input").arg(&moved).assert().success();
+    assert_eq!(files(&run), later);
+    assert!(complaint(&moved).contains("needs a lake"));
+}

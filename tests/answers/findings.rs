@@ -1,0 +1,351 @@
+//! Findings on small real programs that do what the rules look for, and on healthy ones.
+
+use crate::fixtures;
+use crate::lake::{Lake, heaplake};
+use crate::table::Table;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs").join(name)
+}
+
+/// Runs a program that writes a snapshot; false where the machine lacks node or java.
+fn took(tool: &str, arguments: &[&str]) -> bool {
+    match Command::new(tool).args(arguments).output() {
+        Err(error) => {
+            eprintln!("SKIPPED: {tool} cannot be run here: {error}");
+            false
+        }
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            true
+        }
+    }
+}
+
+/// Analyses a snapshot; its run and its findings.
+fn analyzed(lake: &Lake, snapshot: &Path) -> (PathBuf, Vec<Value>) {
+    let json = lake.folder().join("findings.json");
+    lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
+    let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let findings = all[0]["findings"].as_array().unwrap().clone();
+    let run = lake.run();
+    let table = Table::read(&run, "findings.parquet");
+    assert_eq!(table.rows(), findings.len());
+    for (row, finding) in findings.iter().enumerate() {
+        assert_eq!(table.texts("message")[row].as_deref(), finding["message"].as_str());
+        assert_eq!(table.u64s("bytes")[row], finding["bytes"].as_u64());
+    }
+    (run, findings)
+}
+
+fn of_rule<'a>(findings: &'a [Value], rule: &str) -> Vec<&'a Value> {
+    findings.iter().filter(|finding| finding["rule"] == rule).collect()
+}
+
+fn says(finding: &Value, words: &[&str]) {
+    let message = finding["message"].as_str().unwrap();
+    for word in words {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+}
+
+/// Retained sizes of all objects of a class, as the table of nodes has them.
+fn retained_by_class(run: &Path, name: &str) -> u64 {
+    let nodes = Table::read(run, "nodes.parquet");
+    let (classes, retained) = (nodes.texts("class"), nodes.u64s("retained_bytes"));
+    let of_class = classes.iter().zip(&retained).filter(|(class, _)| class.as_deref() == Some(name));
+    of_class.map(|(_, bytes)| bytes.unwrap()).sum()
+}
+
+#[test]
+fn leaks_of_a_service_are_found() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("leaking.heapsnapshot");
+    if !took("node", &[program("leaks.js").to_str().unwrap(), "leaking", snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    let suspects = &findings[..3];
+    assert!(
+        suspects.iter().all(|finding| finding["rule"] == "leak-suspect" && finding["severity"] == "high"),
+        "{findings:?}"
+    );
+    let [cache, listeners, buffer] = suspects else { panic!("three") };
+
+    // The cache: class, chain, and bytes as the table of nodes has them.
+    says(cache, &["40,000 × Session", ".cache → SessionCache.sessions → Map.table → (array)[] → Session (40,000 ×, "]);
+    assert_eq!((&cache["subject"], &cache["count"]), (&Value::from("Session"), &Value::from(40_000)));
+    assert_eq!(cache["bytes"].as_u64(), Some(retained_by_class(&run, "Session")));
+
+    assert!(listeners["count"].as_u64() >= Some(5_000), "{listeners}");
+    says(listeners, &["× Function", "listener", "Ticker", "Array", " → Function (5,"]);
+    says(buffer, &["Buffer", "12.0 MiB", "system / Context"]);
+    assert!(!of_rule(&findings, "big-context").is_empty(), "{findings:?}");
+
+    // A leak suspect is not reported under another rule again.
+    let again = of_rule(&findings, "many-instances");
+    assert!(again.iter().all(|finding| finding["subject"] != "Session"), "{findings:?}");
+
+    // The summary ends with them.
+    let shown = heaplake().arg("show").arg(&run).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("40,000 × Session") && shown.contains("HIGH"), "{shown}");
+}
+
+/// Writes a minimal snapshot of a list, which may be larger than memory.
+fn write_list(path: &Path, length: u32) {
+    let mut out = BufWriter::new(File::create(path).unwrap());
+    let meta = r#"{"node_fields":["type","name","id","self_size","edge_count","trace_node_id","detachedness"],"node_types":[["hidden","array","string","object","code","closure","regexp","number","native","synthetic","concatenated string","sliced string","symbol","bigint","object shape"],"string","number","number","number","number","number"],"edge_fields":["type","name_or_index","to_node"],"edge_types":[["context","element","property","internal","hidden","shortcut","weak"],"string_or_number","node"]}"#;
+    let (nodes, edges) = (length + 2, length + 1);
+    write!(
+        out,
+        r#"{{"snapshot":{{"meta":{meta},"node_count":{nodes},"edge_count":{edges},"trace_function_count":0}},"nodes":[9,0,1,0,1,0,0,3,1,3,32,1,0,0"#
+    )
+    .unwrap();
+    for element in 0..length {
+        write!(out, ",3,2,{},32,{},0,0", 5 + 2 * u64::from(element), u32::from(element + 1 < length)).unwrap();
+    }
+    write!(out, r#"],"edges":[5,1,7,2,4,14"#).unwrap();
+    (1..length).for_each(|element| write!(out, ",2,3,{}", 7 * (u64::from(element) + 2)).unwrap());
+    write!(
+        out,
+        r#"],"trace_function_infos":[],"trace_tree":[],"samples":[],"locations":[],"strings":["","Holder","Element","next","first"]}}"#
+    )
+    .unwrap();
+    out.flush().unwrap();
+}
+
+fn check_list(length: u32) {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("list.heapsnapshot");
+    write_list(&snapshot, length);
+    let (run, findings) = analyzed(&lake, &snapshot);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let [suspect] = suspects[..] else { panic!("{findings:?}") };
+    says(suspect, &["One Element @5", "list", "Holder.first → Element"]);
+    let bytes = u64::from(length) * 32;
+    assert_eq!(suspect["bytes"], bytes);
+    // The recursion is folded in the chains of both kinds.
+    let chains = Table::read(&run, "chains.parquet");
+    let (classes, texts) = (chains.texts("class"), chains.texts("text"));
+    let (counts, retained) = (chains.u64s("count"), chains.u64s("retained_bytes"));
+    let mut found: Vec<(&str, Option<u64>, Option<u64>)> = (0..chains.rows())
+        .filter(|&row| classes[row].as_deref() == Some("Element"))
+        .map(|row| (texts[row].as_deref().unwrap(), counts[row], retained[row]))
+        .collect();
+    found.sort_unstable();
+    let all = Some(u64::from(length));
+    let expected = [
+        ("Holder → Element*", all, Some(bytes)),
+        ("Holder.first → Element", Some(1), Some(bytes)),
+        ("Holder.first → Element.next* → Element", all.map(|all| all - 1), Some(0)),
+    ];
+    assert_eq!(found, expected);
+    heaplake().arg("report").arg(&run).assert().success();
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(page.len() < 2_000_000);
+    let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    // The root, the holder, and all elements.
+    assert_eq!(data["groups"]["of"], 3);
+    assert_eq!(data["groups"]["rows"][2][2], length);
+}
+
+#[test]
+fn a_list_is_one_finding_about_its_holder_and_one_group() {
+    check_list(300_000);
+}
+
+#[test]
+#[ignore = "long"]
+fn a_list_of_ten_million_is_one_finding_and_one_chain() {
+    check_list(10_000_000);
+}
+
+#[test]
+fn a_healthy_service_has_no_high_finding() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("healthy.heapsnapshot");
+    if !took("node", &[program("leaks.js").to_str().unwrap(), "healthy", snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &snapshot);
+    assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
+}
+
+#[test]
+fn sins_of_java_are_found() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("sins.hprof");
+    if !took("java", &["-Xmx256m", program("Sins.java").to_str().unwrap(), dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let boxes = of_rule(&findings, "boxed-numbers");
+    assert!(
+        boxes
+            .iter()
+            .any(|finding| finding["subject"] == "java.lang.Long" && finding["count"].as_u64() >= Some(150_000)),
+        "{findings:?}"
+    );
+    // With references of four bytes: 2,000 tables of 1,024 slots, of which an entry needs two.
+    of_collections(&findings, "collection-slack", "java.util.HashMap", "Sins\"", 2_000, 2_000 * (4_112 - 24));
+    let orders = [
+        ("one-entry-collections", "java.util.HashMap", 48 + 80),
+        ("empty-collections", "java.util.ArrayDeque", 24 + 88),
+        ("empty-collections", "java.util.ArrayList", 24 + 56),
+    ];
+    for (rule, class, bytes) in orders {
+        of_collections(&findings, rule, class, "Sins$Order", 20_000, 20_000 * bytes);
+    }
+    let sparse = of_rule(&findings, "sparse-array");
+    let board = sparse.iter().find(|finding| finding["subject"] == "java.lang.Object[]").unwrap();
+    assert!((4_000_000..4_300_000).contains(&board["bytes"].as_u64().unwrap()), "{board}");
+    let huge = of_rule(&findings, "huge-array");
+    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(16 << 20)), "{findings:?}");
+    let loaders = of_rule(&findings, "class-loader-leak");
+    assert!(loaders.iter().any(|finding| finding["subject"] == "Sins$Plugin"), "{findings:?}");
+    let locals = of_rule(&findings, "thread-locals");
+    assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    // Tables of 1,024 slots, and buffers, that are all alike.
+    let arrays = of_rule(&findings, "duplicate-arrays");
+    assert!(arrays.iter().any(|finding| finding["subject"] == "byte[]"), "{findings:?}");
+    let finalizers = of_rule(&findings, "finalizer-queue");
+    assert!(finalizers.iter().any(|finding| finding["count"].as_u64() >= Some(12_000)), "{findings:?}");
+}
+
+/// Checks the exact numbers of a finding about containers of a class with this retainer.
+fn of_collections(findings: &[Value], rule: &str, class: &str, holder: &str, count: u64, bytes: u64) {
+    let found = of_rule(findings, rule).into_iter().find(|finding| {
+        finding["subject"] == class && finding["message"].as_str().unwrap().contains(&format!("{holder},"))
+    });
+    let found = found.unwrap_or_else(|| panic!("{rule} of {class}: {findings:?}"));
+    assert_eq!((found["count"].as_u64(), found["bytes"].as_u64()), (Some(count), Some(bytes)), "{found}");
+}
+
+#[test]
+fn leaks_of_a_java_service_are_found() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("leaking.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "leaking", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &dump);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let sessions = suspects.iter().find(|finding| finding["subject"] == "Service$Session");
+    let sessions = sessions.unwrap_or_else(|| panic!("{findings:?}"));
+    assert_eq!(sessions["severity"], "high");
+    says(sessions, &["40,000 × Service$Session", "Service$SessionCache", " → java.util.HashMap$Node", "(40,000 ×, "]);
+    assert_eq!(sessions["bytes"].as_u64(), Some(retained_by_class(&run, "Service$Session")));
+    let listeners = suspects.iter().find(|finding| finding["subject"] == "Service$Subscription").unwrap();
+    says(listeners, &["5,000 × Service$Subscription", "java.util.ArrayList", "Service$Ticker", "(5,000 ×, "]);
+    assert_eq!(listeners["bytes"].as_u64(), Some(retained_by_class(&run, "Service$Subscription")));
+    let locals = of_rule(&findings, "thread-locals");
+    assert!(locals.iter().any(|finding| finding["bytes"].as_u64() >= Some(12 << 20)), "{findings:?}");
+    says(locals[0], &["above all 4 × byte[] (12.0 MiB)", "worker-"]);
+    // Nothing else comes before them.
+    let first: Vec<&Value> = findings.iter().take(3).map(|finding| &finding["rule"]).collect();
+    assert!(first.iter().all(|rule| **rule == "leak-suspect" || **rule == "thread-locals"), "{first:?}");
+}
+
+#[test]
+fn garbage_of_java_is_found() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("garbage.hprof");
+    let flags = ["-Xmx512m", "-Xms512m", "-XX:+UseSerialGC"];
+    let program = program("Garbage.java");
+    if !took("java", &[&flags[..], &[program.to_str().unwrap(), dump.to_str().unwrap()]].concat()) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    let garbage = of_rule(&findings, "unreachable");
+    let [garbage] = garbage[..] else { panic!("{findings:?}") };
+    // 200,000 pairs of an array of 80 bytes and the object that refers to it.
+    assert!(garbage["bytes"].as_u64() >= Some(200_000 * 96) && garbage["count"].as_u64() >= Some(400_000), "{garbage}");
+}
+
+#[test]
+fn a_healthy_java_service_has_no_high_finding() {
+    let lake = Lake::new();
+    let dump = lake.folder().join("healthy.hprof");
+    if !took("java", &["-Xmx256m", program("Service.java").to_str().unwrap(), "healthy", dump.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &dump);
+    assert!(findings.iter().all(|finding| finding["severity"] != "high"), "{findings:?}");
+}
+
+#[test]
+fn sins_of_javascript_are_found() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("sins.heapsnapshot");
+    if !took("node", &[program("sins.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (run, findings) = analyzed(&lake, &snapshot);
+    check_containers(&findings);
+    check_weak_maps(&findings, &run);
+    check_texts_and_buffers(&findings);
+}
+
+fn check_containers(findings: &[Value]) {
+    // A map, a set and an array per order; the bytes are their overhead.
+    for class in ["Map", "Set", "Array"] {
+        let found = of_rule(findings, "one-entry-collections");
+        let found = found.into_iter().find(|finding| finding["subject"] == class).unwrap();
+        says(found, &["held by Order,", "global"]);
+        assert_eq!(found["count"], 20_000);
+        let bytes = found["bytes"].as_u64().unwrap();
+        assert!(bytes.is_multiple_of(20_000) && (80..300).contains(&(bytes / 20_000)), "{found}");
+    }
+    let boards = of_rule(findings, "sparse-array");
+    let [board] = boards[..] else { panic!("{findings:?}") };
+    says(board, &["300 × Array, held by Board,", "300 objects"]);
+    // A slot has four bytes or eight.
+    let bytes = board["bytes"].as_u64().unwrap();
+    assert!([4, 8].map(|slot| 300 * 1_999 * slot).contains(&bytes), "{board}");
+    let registries = of_rule(findings, "collection-slack");
+    let registry = registries.iter().find(|finding| finding["count"] == 5_000).unwrap();
+    says(registry, &["held by Registry,", "10,000 entries"]);
+}
+
+fn check_weak_maps(findings: &[Value], run: &Path) {
+    let weak = of_rule(findings, "weak-map");
+    let [details] = weak[..] else { panic!("{findings:?}") };
+    says(details, &["2,000 entries", "values of Details", "Array › Request"]);
+    assert_eq!(details["bytes"].as_u64(), Some(retained_by_class(run, "Details")));
+    let chains = of_rule(findings, "weak-map-chain");
+    let [chain] = chains[..] else { panic!("{findings:?}") };
+    says(chain, &["a chain of 3,000", "Step @"]);
+}
+
+fn check_texts_and_buffers(findings: &[Value]) {
+    let texts = of_rule(findings, "duplicate-strings");
+    let [texts] = texts[..] else { panic!("{findings:?}") };
+    assert!(texts["count"].as_u64() >= Some(30_000) && texts["bytes"].as_u64() >= Some(29_900 * 112), "{texts}");
+    says(texts, &["× \"text "]);
+    let huge = of_rule(findings, "huge-string");
+    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(3 << 20)), "{findings:?}");
+    let native = of_rule(findings, "native-memory");
+    assert!(
+        native.iter().any(|finding| finding["count"].as_u64() >= Some(40)
+            && finding["bytes"].as_u64() >= Some(40 * (256 << 10))),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn detached_elements_are_found() {
+    let lake = Lake::new();
+    let (run, findings) = analyzed(&lake, &fixtures::path("v8/chromium_dom.heapsnapshot.zst"));
+    let detached =
+        Table::read(&run, "nodes.parquet").u8s("detachedness").into_iter().filter(|&mark| mark == Some(2)).count();
+    let found = of_rule(&findings, "detached-dom");
+    assert_eq!(found.iter().map(|finding| finding["count"].as_u64().unwrap()).sum::<u64>(), detached as u64);
+    assert!(detached > 0);
+}

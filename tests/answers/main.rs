@@ -1,0 +1,36 @@
+//! Right answers: what the tables of snapshots say, against other programs, a naive oracle, and answers that are known
+//! by construction.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[path = "../support/cases.rs"]
+mod cases;
+#[path = "../support/chain_paths.rs"]
+mod chain_paths;
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+#[path = "../support/generated.rs"]
+mod generated;
+#[path = "../support/in_process.rs"]
+mod in_process;
+#[path = "../support/lake.rs"]
+mod lake;
+#[path = "../support/owner_sums.rs"]
+mod owner_sums;
+#[path = "../support/planted.rs"]
+mod planted;
+#[path = "../support/table.rs"]
+mod table;
+
+mod choice_of_tables;
+mod duplicate_sets;
+mod duplicates;
+mod duplicates_later;
+mod duplicates_of_dupfix;
+mod findings;
+mod golden;
+mod owners;
+mod owners_by_script;
+mod planted_answers;
+mod properties;
+mod schemas;

@@ -1,0 +1,120 @@
+//! The tables of a run: their schemas, their order, and that nothing but input and options shapes their bytes.
+
+use crate::generated::generated;
+use crate::lake::Lake;
+use crate::table::Table;
+use arrow::datatypes::SchemaRef;
+use heaplake_schemas::{
+    HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes, duplicate_members, duplicate_sets, edges, findings, metadata,
+    nodes, owners, run, snapshot,
+};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// `run.json`.
+fn run_json(run: &Path) -> Value {
+    serde_json::from_slice(&fs::read(run.join(run::FILE)).unwrap()).unwrap()
+}
+
+#[test]
+fn tables_have_their_schemas() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));
+    lake.analyze(&input).arg("--edges").assert().success();
+    let run = lake.run();
+    let tables: [(&str, SchemaRef); 9] = [
+        (nodes::FILE, nodes::schema()),
+        (edges::FILE, edges::schema()),
+        (classes::FILE, classes::schema()),
+        (chains::FILE, chains::schema()),
+        (findings::FILE, findings::schema()),
+        (owners::FILE, owners::schema()),
+        (snapshot::FILE, snapshot::schema()),
+        (duplicate_sets::FILE, duplicate_sets::schema()),
+        (duplicate_members::FILE, duplicate_members::schema()),
+    ];
+    for (file, schema) in &tables {
+        check_table(&run, file, schema);
+    }
+    let mut files: Vec<String> =
+        fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    let mut expected: Vec<&str> = tables.iter().map(|(file, _)| *file).chain([run::FILE]).collect();
+    expected.sort_unstable();
+    assert_eq!(files, expected);
+}
+
+/// A table has its schema and its metadata, and `run.json` lists it.
+fn check_table(run: &Path, file: &str, schema: &SchemaRef) {
+    let json = run_json(run);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(run.join(file)).unwrap()).unwrap();
+    assert_eq!(reader.schema().fields(), schema.fields(), "{file}");
+
+    let reader = SerializedFileReader::new(File::open(run.join(file)).unwrap()).unwrap();
+    let file_metadata = reader.metadata().file_metadata();
+    let entries = file_metadata.key_value_metadata().unwrap();
+    let entry = |key: &str| entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.value.clone());
+    assert_eq!(entry(metadata::VERSION).as_deref(), Some(HEAPLAKE_VERSION), "{file}");
+    assert_eq!(entry(metadata::SCHEMA), Some(SCHEMA_VERSION.to_string()), "{file}");
+    assert_eq!(entry(metadata::INPUT_HASH).as_deref(), json["input_hash"].as_str(), "{file}");
+
+    let listed = json["tables"].as_array().unwrap().iter().find(|table| table["file"] == file).unwrap();
+    assert_eq!(listed["rows"], file_metadata.num_rows(), "{file}");
+    assert_eq!(listed["bytes"], fs::metadata(run.join(file)).unwrap().len(), "{file}");
+}
+
+#[test]
+fn tables_are_sorted_and_agree() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));
+    lake.analyze(&input).arg("--edges").assert().success();
+    let run = lake.run();
+    let summary = &run_json(&run)["summary"];
+    let nodes = Table::read(&run, nodes::FILE);
+    assert_eq!(summary["node_count"], nodes.rows());
+    assert_eq!(nodes.u32s("node"), (0..nodes.rows() as u32).map(Some).collect::<Vec<_>>());
+    let edges = Table::read(&run, edges::FILE);
+    assert_eq!(summary["edge_count"], edges.rows());
+    assert!(edges.u32s("from").is_sorted());
+    let counts = nodes.u32s("edge_count").into_iter().map(|count| count.unwrap() as usize);
+    assert_eq!(counts.sum::<usize>(), edges.rows());
+    let classes = Table::read(&run, classes::FILE);
+    assert_eq!(summary["class_count"], classes.rows());
+    let order: Vec<_> = classes.u64s("retained_bytes").into_iter().zip(classes.u32s("class_id")).collect();
+    assert!(order.is_sorted_by(|a, b| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1)));
+    let bytes = |table: &Table| table.u64s("shallow_bytes").into_iter().map(Option::unwrap).sum::<u64>();
+    assert_eq!((bytes(&nodes), bytes(&classes)), (bytes(&classes), summary["shallow_bytes"].as_u64().unwrap()));
+
+    // Edges come on request only.
+    lake.analyze(&input).args(["--snapshot", "without"]).arg("--force").assert().success();
+    let without = lake.path().join("release=none/snapshot=without");
+    assert!(without.join(nodes::FILE).exists() && !without.join(edges::FILE).exists());
+}
+
+#[test]
+fn nothing_but_input_and_options_shapes_the_tables() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &generated(4, 6_000_000));
+    let variants: [&[&str]; 5] = [
+        &[],
+        &[],
+        &["--threads", "1"],
+        &["--threads", "7", "--memory", "96MiB"],
+        &["--threads", "2", "--memory", "1GiB"],
+    ];
+    for (i, options) in variants.iter().enumerate() {
+        let name = format!("--snapshot=run {i}");
+        lake.analyze(&input).args(["--edges", &name]).args(*options).assert().success();
+    }
+    let runs = lake.runs();
+    assert_eq!(runs.len(), variants.len());
+    for file in [nodes::FILE, classes::FILE, edges::FILE, findings::FILE] {
+        let first = fs::read(runs[0].join(file)).unwrap();
+        for (run, options) in runs.iter().zip(variants) {
+            assert!(fs::read(run.join(file)).unwrap() == first, "{file} with {options:?}");
+        }
+    }
+}

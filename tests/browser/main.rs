@@ -1,0 +1,111 @@
+//! The page of a run in a real browser: `report.mjs` opens it with Chromium through playwright-core. Where the machine
+//! has no browser or no node, this says so and passes. Screenshots go to `target/browser`.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+#[expect(dead_code, reason = "the page is made by commands that succeed")]
+#[path = "../support/lake.rs"]
+mod lake;
+#[path = "../support/replay.rs"]
+mod replay;
+
+use lake::Lake;
+use replay::replay;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// A program of the machine.
+fn find(name: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The script, with what it needs beside it; or why it cannot run here.
+fn script() -> Result<(PathBuf, PathBuf), String> {
+    let browser = BROWSERS.iter().find_map(|name| find(name)).ok_or("there is no Chromium")?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/browser");
+    for tool in ["node", "npm"] {
+        find(tool).ok_or_else(|| format!("there is no {tool}"))?;
+    }
+    if !folder.join("node_modules/playwright-core").is_dir() {
+        let mut install = Command::new("npm");
+        install.args(["ci", "--ignore-scripts", "--no-fund", "--no-audit"]).current_dir(&folder);
+        let installed = install.output().map_err(|error| error.to_string())?;
+        if !installed.status.success() {
+            return Err(format!("npm ci: {}", String::from_utf8_lossy(&installed.stderr).replace('\n', " ")));
+        }
+    }
+    Ok((browser, folder.join("report.mjs")))
+}
+
+/// The page of a snapshot with a class that leaks.
+fn leaking(lake: &Lake) -> PathBuf {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/leaks.js");
+    let snapshot = lake.folder().join("leaking.heapsnapshot");
+    let taken = Command::new("node").arg(program).arg("leaking").arg(&snapshot).status().unwrap();
+    assert!(taken.success());
+    page(lake, &snapshot)
+}
+
+/// The page of a snapshot whose class names want to be markup, or are a megabyte long.
+fn hostile(lake: &Lake) -> PathBuf {
+    let text = String::from_utf8(fixtures::content("v8/node24_app.heapsnapshot")).unwrap();
+    // DevTools cuts names that begin as a tag.
+    let markup = r#""x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u202e\u2028{{data}}","#;
+    let (customer, order) = ("\"Customer\",", "\"Order\",");
+    assert!(text.contains(customer) && text.contains(order));
+    let text = text.replace(customer, markup).replace(order, &format!("\"{}\",", "A".repeat(1 << 20)));
+    page(lake, &lake.input("hostile.heapsnapshot", text.as_bytes()))
+}
+
+fn page(lake: &Lake, snapshot: &Path) -> PathBuf {
+    lake.analyze(snapshot).arg("--report").assert().success();
+    lake.run().join("report.html")
+}
+
+/// The page of a real trace.
+fn trace(lake: &Lake) -> PathBuf {
+    replayed(lake, &fixtures::path("dotnet/net8_exact.log.zst"))
+}
+
+/// The page of the same trace, whose names of functions and types want to be markup, or are long.
+fn hostile_trace(lake: &Lake) -> PathBuf {
+    let log = fixtures::content("dotnet/net8_exact.log");
+    let text = String::from_utf8(log).unwrap();
+    let markup = "x</script><img src=x onerror=window.hacked=1><b onclick=\"a\">'\u{202e}\u{2028}{{data}}";
+    let (function, class) = (" Program::ShortLived\n", " Pt[]\n");
+    assert!(text.contains(function) && text.contains(class));
+    let text = text.replace(function, &format!(" {markup}\n")).replace(class, &format!(" {}\n", "A".repeat(1 << 20)));
+    replayed(lake, &lake.input("hostile.log", text.as_bytes()))
+}
+
+fn replayed(lake: &Lake, log: &Path) -> PathBuf {
+    replay(lake, log).arg("--report").assert().success();
+    let page = lake.run().join("report.html");
+    assert!(fs::metadata(&page).unwrap().len() < 2 << 20);
+    page
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let (browser, script) = match script() {
+        Ok(found) => found,
+        Err(why) => return eprintln!("SKIPPED: the page is not opened in a browser: {why}"),
+    };
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
+    fs::create_dir_all(&pictures).unwrap();
+    let lakes = [(); 4].map(|()| Lake::new());
+    let [one, two, three, four] = &lakes;
+    let command = Command::new("node")
+        .arg(script)
+        .args([&browser, &pictures, &leaking(one), &hostile(two), &trace(three), &hostile_trace(four)])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&command.stdout);
+    assert!(said.contains("all well"), "{said}{}", String::from_utf8_lossy(&command.stderr));
+}

@@ -1,0 +1,24 @@
+//! The command line as a user sees it: what goes in, what comes out on which stream, and what is in the lake then.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[path = "../support/compress.rs"]
+mod compress;
+#[expect(dead_code, reason = "files are analysed as they are")]
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+#[path = "../support/generated.rs"]
+mod generated;
+#[path = "../support/lake.rs"]
+mod lake;
+#[expect(dead_code, reason = "few kinds of columns are read")]
+#[path = "../support/table.rs"]
+mod table;
+
+mod common;
+mod inputs;
+mod output;
+mod questions;
+mod report;
+mod runs;
+mod terminal;

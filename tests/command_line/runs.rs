@@ -1,0 +1,171 @@
+//! The runs of a lake: when one is made or replaced, its name and labels, its scratch, and several processes at once.
+
+use super::common::{analyze, names, run_json, small, stdout};
+use crate::compress::gzip;
+use crate::generated::generated;
+use crate::lake::{Lake, complaint, heaplake};
+use crate::table::Table;
+use arrow::array::{Array, AsArray};
+use heaplake_schemas::{edges, nodes, snapshot};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+#[test]
+fn the_same_input_again_is_nothing_to_do() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &small());
+    lake.analyze(&input).assert().success();
+    let run = lake.run();
+    let before = fs::read(run.join(snapshot::FILE)).unwrap();
+    let text = stdout(analyze(&lake).arg(&input));
+    assert!(text.contains("in the lake already, nothing to do") && text.contains("--force"), "{text}");
+    assert!(text.contains(&run.display().to_string()), "{text}");
+    // Standard input cannot be hashed beforehand; the existing run is recognised in the end.
+    lake.analyze("-").args(["--snapshot", "it"]).write_stdin(small()).assert().success();
+    let text = stdout(analyze(&lake).args(["-", "--quiet", "--json", "--snapshot", "it"]).write_stdin(small()));
+    assert!(text.contains("\"unchanged\""), "{text}");
+    assert_eq!(lake.runs().len(), 2);
+    // Times are in this table, so another run would have changed it.
+    assert_eq!(fs::read(run.join(snapshot::FILE)).unwrap(), before);
+}
+
+#[test]
+fn other_options_or_content_need_force() {
+    let lake = Lake::new();
+    let (input, other) = (lake.input("a.heapsnapshot", &small()), lake.input("b.heapsnapshot", &generated(2, 200_000)));
+    lake.analyze(&input).args(["--snapshot", "it"]).assert().success();
+    let run = lake.run();
+    let first = fs::read(run.join(nodes::FILE)).unwrap();
+    for (input, options, difference) in
+        [(&input, &["--edges"][..], "--tables"), (&input, &["--label", "host=web7"], "labels"), (&other, &[], "input")]
+    {
+        let (cause, advice) = complaint(lake.analyze(input).args(["--snapshot", "it"]).args(options), 1);
+        assert!(cause.contains(difference) && cause.contains(&run.display().to_string()), "{cause}");
+        assert!(advice.contains("--force"), "{advice}");
+        assert_eq!(fs::read(lake.run().join(nodes::FILE)).unwrap(), first);
+    }
+    // Without `--snapshot`, another content makes another run.
+    lake.analyze(&input).arg("--edges").arg("--release=2").assert().success();
+    let (cause, _) = complaint(lake.analyze(&input).arg("--release=2"), 1);
+    assert!(
+        cause.contains(
+            "--tables (nodes,edges,classes,chains,duplicate_sets,duplicate_members,findings,owners,threads,snapshot)"
+        ),
+        "{cause}"
+    );
+    fs::remove_dir_all(lake.path().join("release=2")).unwrap();
+
+    lake.analyze(&other).args(["--snapshot", "it", "--force", "--edges"]).assert().success();
+    assert_eq!(lake.run(), run);
+    assert_eq!(run_json(&run)["source"], other.display().to_string());
+    assert_ne!(fs::read(run.join(nodes::FILE)).unwrap(), first);
+    assert!(run.join(edges::FILE).exists());
+    // Nothing of the old run stays.
+    lake.analyze(&input).args(["--snapshot", "it", "--force"]).assert().success();
+    assert_eq!(fs::read(run.join(nodes::FILE)).unwrap(), first);
+    assert!(!run.join(edges::FILE).exists());
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn names_and_labels_are_everywhere() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &small());
+    let options = ["--release", "2.4.1-rc 1", "--snapshot", "web7 morning", "--label", "host=web7", "--label=a=b=c"];
+    lake.analyze(&input).args(options).assert().success();
+    let run = lake.run();
+    assert_eq!(run, lake.path().join("release=2.4.1-rc 1").join("snapshot=web7 morning"));
+    let json = run_json(&run);
+    assert_eq!((&json["release"], &json["snapshot"]), (&"2.4.1-rc 1".into(), &"web7 morning".into()));
+    assert_eq!(json["options"]["labels"], serde_json::json!({"a": "b=c", "host": "web7"}));
+    let table = Table::read(&run, snapshot::FILE);
+    assert_eq!(table.rows(), 1);
+    assert_eq!(table.texts("release"), [Some("2.4.1-rc 1".to_owned())]);
+    assert_eq!(table.texts("snapshot"), [Some("web7 morning".to_owned())]);
+    let labels = table.0.column_by_name("labels").unwrap().as_map();
+    let texts =
+        |column: &dyn Array| column.as_string::<i32>().iter().map(|text| text.unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(texts(labels.keys()), ["a", "host"]);
+    assert_eq!(texts(labels.values()), ["b=c", "web7"]);
+}
+
+#[test]
+fn default_names() {
+    let lake = Lake::new();
+    let input = lake.input("Heap 2026.heapsnapshot.gz", &gzip(&small()));
+    lake.analyze(&input).assert().success();
+    let run = lake.run();
+    let hash = run_json(&run)["input_hash"].as_str().unwrap().to_owned();
+    assert_eq!(hash.len(), 32);
+    assert_eq!(names(&run), ("none".to_owned(), format!("Heap_2026-{}", &hash[..8])));
+}
+
+#[test]
+fn usage_that_is_refused() {
+    let lake = Lake::new();
+    fs::create_dir(lake.folder().join("two")).unwrap();
+    let input = lake.input("two/a.heapsnapshot", &small());
+    lake.input("two/b.heapsnapshot", &small());
+    for bad in ["a/b", "..", ".", "", "a=b", "a\\b", "a\nb"] {
+        for option in ["--release", "--snapshot"] {
+            lake.analyze(&input).arg(format!("{option}={bad}")).assert().code(2).stdout("");
+        }
+    }
+    for options in
+        [&["--label", "novalue"][..], &["--label", "=value"], &["--threads", "0"], &["--threads", "x"], &["--unknown"]]
+    {
+        lake.analyze(&input).args(options).assert().code(2).stdout("");
+    }
+    for inputs in [&["two/a.heapsnapshot", "two/b.heapsnapshot"][..], &["two"], &["two/*"]] {
+        let mut command = analyze(&lake);
+        command.current_dir(lake.folder()).args(inputs).args(["--snapshot", "it"]);
+        let (cause, advice) = complaint(&mut command, 2);
+        assert!(cause.contains("2 inputs") && advice.contains("--snapshot"), "{cause} {advice}");
+    }
+    for arguments in [&[][..], &["analyze"], &["analyze", "x"], &["completions", "tcl"], &["unknown"], &["show"]] {
+        let output = heaplake().args(arguments).assert().code(2);
+        assert!(!output.get_output().stderr.is_empty());
+    }
+    assert!(!lake.path().exists());
+}
+
+#[test]
+fn scratch_goes_where_it_is_told() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &small());
+    let scratch = lake.folder().join("some/scratch");
+    fs::create_dir_all(&scratch).unwrap();
+    // The scratch folder cannot be written, so the run fails and names it.
+    let blocked = lake.input("blocked", b"");
+    let (cause, _) = complaint(lake.analyze(&input).arg("--scratch").arg(&blocked), 1);
+    assert!(cause.contains(&blocked.display().to_string()), "{cause}");
+    lake.assert_empty();
+    let keep = lake.input("some/scratch/mine", b"mine");
+    lake.analyze(&input).arg("--scratch").arg(&scratch).assert().success();
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+    let left: Vec<PathBuf> = fs::read_dir(&scratch).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [keep]);
+}
+
+#[test]
+fn processes_share_a_lake() {
+    let lake = Lake::new();
+    let inputs: Vec<PathBuf> =
+        (0..6).map(|i| lake.input(&format!("{i}.heapsnapshot"), &generated(i, 50_000))).collect();
+    for round in 0..5 {
+        let mut children: Vec<Child> = Vec::new();
+        for input in &inputs {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+            command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--quiet");
+            children.push(command.args(["--release", &round.to_string()]).stderr(Stdio::piped()).spawn().unwrap());
+        }
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "round {round}");
+            assert!(output.status.success());
+        }
+        assert_eq!(lake.runs().len(), inputs.len() * (round + 1));
+        assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+    }
+}

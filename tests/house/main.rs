@@ -1,0 +1,61 @@
+//! The shape of the repository's own Rust sources, checked so that it cannot drift: short files and functions, no circle
+//! of files inside a crate, crates that point one way, no silenced lint without a reason.
+//!
+//! Uses the standard library only, so that it builds in a second and runs without the product. It reads the sources as
+//! rustfmt leaves them; it is no compiler, and what a macro makes it does not see.
+
+mod attributes;
+mod code;
+mod crates;
+mod functions;
+mod modules;
+mod paths;
+mod sources;
+
+use sources::Source;
+
+/// The longest file and function, in lines, and the length that nine of ten functions stay below.
+const FILE_LINES: usize = 450;
+const FUNCTION_LINES: usize = 60;
+const MOST_FUNCTIONS_LINES: usize = 25;
+
+#[track_caller]
+fn expect_none(findings: &[String]) {
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
+}
+
+#[test]
+fn files_fit_in_one_reading() {
+    let long = |source: &Source| {
+        let lines = source.text.lines().count();
+        (lines > FILE_LINES).then(|| {
+            format!("{}:{lines}: over {FILE_LINES} lines; move one of its nouns to a file of its own", source.path)
+        })
+    };
+    expect_none(&sources::all().iter().filter_map(long).collect::<Vec<_>>());
+}
+
+#[test]
+fn functions_fit_on_a_screen() {
+    expect_none(&functions::long(&functions::of(sources::all()), FUNCTION_LINES));
+}
+
+#[test]
+fn most_functions_are_short() {
+    expect_none(&functions::mostly_long(&functions::of(sources::all()), MOST_FUNCTIONS_LINES));
+}
+
+#[test]
+fn files_of_a_crate_point_one_way() {
+    expect_none(&modules::circles(sources::all()));
+}
+
+#[test]
+fn crates_point_one_way() {
+    expect_none(&crates::backwards(&sources::root()));
+}
+
+#[test]
+fn silenced_lints_are_expected_and_have_a_reason() {
+    expect_none(&attributes::silenced(sources::all()));
+}

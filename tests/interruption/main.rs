@@ -1,0 +1,18 @@
+//! Runs that are interrupted, killed and resumed. They have a binary of their own because of their time limits.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+#[path = "../support/generated.rs"]
+mod generated;
+#[path = "../support/lake.rs"]
+mod lake;
+#[path = "../support/planted.rs"]
+mod planted;
+#[expect(dead_code, reason = "`planted` reads columns of numbers and texts only")]
+#[path = "../support/table.rs"]
+mod table;
+
+mod resume;
+mod signals;

@@ -1,0 +1,142 @@
+//! Killed runs resume behind the last finished stage, and their tables equal those of an undisturbed run.
+
+use crate::fixtures;
+use crate::lake::Lake;
+use crate::planted;
+use heaplake::engine::forecast::graph;
+use heaplake_ingest::v8::V8;
+use heaplake_schemas::options::{AnalysisOptions, Options, Tables};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Tables whose bytes depend on input and options alone.
+const TABLES: [&str; 3] = ["nodes.parquet", "edges.parquet", "classes.parquet"];
+
+fn bytes(run: &Path) -> Vec<Vec<u8>> {
+    TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
+}
+
+/// `heaplake analyze INPUT --out LAKE --edges` with a log, to be given further options.
+fn start(lake: &Lake, input: &Path, options: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--edges").args(options);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Runs to the end; the log.
+fn finish(lake: &Lake, input: &Path, options: &[&str]) -> String {
+    let output = start(lake, input, options).wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{log}");
+    log
+}
+
+/// Starts a run and kills it when its log mentions a stage, if it is not done before.
+fn kill_after(lake: &Lake, input: &Path, stage: &str) {
+    let mut child = start(lake, input, &[]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    lines.any(|line| line.contains(&format!(": {stage}: ")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// An empty lake, a snapshot of 327 thousand nodes beside it, and the tables of an undisturbed run.
+fn undisturbed() -> (Lake, PathBuf, Vec<Vec<u8>>) {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/insp_plain.heapsnapshot"));
+    finish(&lake, &input, &[]);
+    let expected = bytes(&lake.run());
+    fs::remove_dir_all(lake.path()).unwrap();
+    (lake, input, expected)
+}
+
+#[test]
+fn a_run_killed_after_any_stage_goes_on_behind_it() {
+    let (lake, input, expected) = undisturbed();
+    let options = Options::Analysis(AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() });
+    for stage in &graph(&V8, &options).steps {
+        let stage = stage.name.as_str();
+        kill_after(&lake, &input, stage);
+        if !lake.runs().is_empty() {
+            // It was done before the signal came.
+            fs::remove_dir_all(lake.path()).unwrap();
+            continue;
+        }
+        let log = finish(&lake, &input, &[]);
+        assert!(log.contains("going on after"), "{stage}: {log}");
+        assert!(!log.contains(": read: "), "{stage}: it read the input again");
+        assert!(bytes(&lake.run()) == expected, "{stage}: other bytes");
+        assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+        fs::remove_dir_all(lake.path()).unwrap();
+    }
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_all_the_same() {
+    let (lake, input, expected) = undisturbed();
+    let mut killed = 0;
+    // Later and later, so that it makes progress on any machine.
+    for milliseconds in (10..).step_by(7) {
+        let mut child = start(&lake, &input, &[]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !lake.runs().is_empty() {
+            break;
+        }
+        killed += 1;
+    }
+    assert!(killed > 0, "it was never killed");
+    let log = finish(&lake, &input, &[]);
+    assert!(!log.contains(": read: "), "{log}");
+    assert!(bytes(&lake.run()) == expected, "other bytes");
+    finish(&lake, &input, &["--force"]);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn signals_stop_a_run_within_a_second() {
+    let (lake, folder) = (Lake::new(), tempfile::tempdir().unwrap());
+    let plan = planted::realistic(7, 60_000_000);
+    let input = planted::write(&plan, folder.path());
+    for (signal, milliseconds) in [("-INT", 30), ("-TERM", 200), ("-INT", 450), ("-TERM", 700)] {
+        let mut child = start(&lake, &input, &[]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        assert!(Command::new("kill").arg(signal).arg(child.id().to_string()).status().unwrap().success());
+        let signalled = Instant::now();
+        let code = child.wait().unwrap().code();
+        assert!(signalled.elapsed() < Duration::from_secs(1), "{signal}: {:?}", signalled.elapsed());
+        assert!(matches!(code, Some(130) | Some(0)), "{signal}: {code:?}");
+        assert_eq!(code == Some(0), !lake.runs().is_empty());
+    }
+    finish(&lake, &input, &[]);
+    planted::compare(&plan, &lake.run());
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_was_made_from_something_else_is_not_used() {
+    let (lake, input, _) = undisturbed();
+    kill_after(&lake, &input, "essential edges");
+    let log = finish(&lake, &input, &["--label", "other=options"]);
+    assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    fs::remove_dir_all(lake.path()).unwrap();
+
+    kill_after(&lake, &input, "essential edges");
+    fs::write(&input, fixtures::content("v8/small.heapsnapshot")).unwrap();
+    let log = finish(&lake, &input, &[]);
+    assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    fs::remove_dir_all(lake.path()).unwrap();
+
+    kill_after(&lake, &input, "read");
+    let journal = lake.leftovers().into_iter().find(|path| path.ends_with("journal.json"));
+    if let Some(journal) = journal {
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, text.replace("\"heaplake_version\":\"", "\"heaplake_version\":\"0.0.0-")).unwrap();
+        let log = finish(&lake, &input, &[]);
+        assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Interrupts: a signal ends a run soon, with advice on how to resume, and finished stages are kept.
+
+use crate::fixtures;
+use crate::generated::generated;
+use crate::lake::{Lake, complaint};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Sends a signal.
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").arg(name).arg(child.id().to_string()).status().unwrap().success());
+}
+
+/// Waits for the end of a process, at most so long.
+fn end(mut child: Child, most: Duration) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > most {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("still at work after {most:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Long, for busy machines: usually it takes a few milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn start(lake: &Lake, input: &Path, stdin: Stdio) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--edges");
+    command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Repeats an attempt whose signal came too late.
+fn in_time<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+    (0..20).find_map(|_| attempt()).expect("always too late")
+}
+
+/// Starts a run and signals it when its log mentions a stage; returns the process and the rest of its log. None if an
+/// earlier run, whose signal came late, has done that stage; then this run goes to its end.
+fn signal_after(
+    lake: &Lake,
+    input: &Path,
+    stage: &str,
+    with: &str,
+) -> Option<(Child, impl Iterator<Item = String> + use<>)> {
+    let mut child = start(lake, input, Stdio::null());
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    if !lines.any(|line| line.contains(&format!(": {stage}: "))) {
+        assert_eq!(end(child, PATIENCE).code(), Some(0), "{stage} never ended");
+        return None;
+    }
+    signal(&child, with);
+    Some((child, lines))
+}
+
+/// Interrupts a run when its log mentions a stage; returns its last lines.
+fn interrupt_after(lake: &Lake, input: &Path, stage: &str, with: &str) -> String {
+    in_time(|| {
+        let Some((child, lines)) = signal_after(lake, input, stage, with) else {
+            fs::remove_dir_all(lake.path()).unwrap();
+            return None;
+        };
+        let words: Vec<String> = lines.filter(|line| !line.contains(" rows in ")).collect();
+        match end(child, PATIENCE).code() {
+            Some(0) => {
+                fs::remove_dir_all(lake.path()).unwrap();
+                None
+            }
+            code => {
+                assert_eq!(code, Some(130), "{words:?}");
+                Some(words.join("\n"))
+            }
+        }
+    })
+}
+
+#[test]
+fn an_interrupt_ends_a_run_and_leaves_what_it_has_done() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/insp_plain.heapsnapshot"));
+    for (stage, with) in [("read", "-INT"), ("essential edges", "-TERM"), ("dominators", "-INT"), ("largest", "-INT")] {
+        let words = interrupt_after(&lake, &input, stage, with);
+        let expected = format!("heaplake: {}: interrupted\n  -> run the same command again to go on", input.display());
+        assert!(words.ends_with(&expected), "after {stage}: {words}");
+        assert!(lake.runs().is_empty() && lake.leftovers().iter().any(|path| path.ends_with("journal.json")));
+        assert!(!lake.leftovers().iter().any(|path| path.extension().is_some_and(|end| end == "parquet")));
+    }
+    // The same command finishes it.
+    lake.analyze(&input).assert().success();
+    assert_eq!(lake.runs().len(), 1);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn an_input_is_one_process_at_a_time_and_a_dead_one_is_no_obstacle() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/insp_plain.heapsnapshot"));
+    let mut child = in_time(|| {
+        let (mut child, _) = signal_after(&lake, &input, "read", "-STOP").unwrap();
+        let late = !lake.runs().is_empty();
+        if late {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            fs::remove_dir_all(lake.path()).unwrap();
+        }
+        (!late).then_some(child)
+    });
+    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    assert!(cause.contains("another heaplake is at work on this input"), "{cause}");
+    assert!(advice.contains("wait"), "{advice}");
+    // A killed process cannot clean up.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(lake.runs().is_empty() && !lake.leftovers().is_empty());
+    lake.analyze(&input).assert().success();
+    assert_eq!(lake.runs().len(), 1);
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn an_interrupt_ends_waiting_for_a_silent_pipe() {
+    let lake = Lake::new();
+    let mut child = start(&lake, Path::new("-"), Stdio::piped());
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(b"{\"snapshot\":").unwrap();
+    // The run has begun once its scratch folder exists.
+    let scratch = lake.path().join(".heaplake-scratch");
+    let started = Instant::now();
+    while !scratch.exists() {
+        assert!(started.elapsed() < PATIENCE, "it never began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "-INT");
+    assert_eq!(end(child, PATIENCE).code(), Some(130));
+    drop(pipe);
+    lake.assert_empty();
+}
+
+#[test]
+fn an_interrupt_stops_before_the_next_input() {
+    let lake = Lake::new();
+    let first = lake.input("a.heapsnapshot", &fixtures::content("v8/insp_plain.heapsnapshot"));
+    lake.input("b.heapsnapshot", &generated(1, 300_000));
+    let words = interrupt_after(&lake, lake.folder(), "read", "-INT");
+    assert!(words.contains(&first.display().to_string()) && !words.contains("b.heapsnapshot"), "{words}");
+    assert!(lake.runs().is_empty());
+}

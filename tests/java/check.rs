@@ -1,0 +1,247 @@
+//! Runs on heap dumps of Java virtual machines, against what the oracle says.
+
+use crate::chain_paths::paths;
+use crate::chain_sums::check_chain_sums;
+use crate::owner_sums::check_owner_sums;
+use crate::table::Table;
+use arrow::array::AsArray;
+use heaplake_oracle::jvm::Truth;
+use heaplake_oracle::jvm::truth::{ClassId, ClassRow, NodeTruth, ThreadTruth};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Address of each row of `nodes`; the root has none.
+pub fn addresses(nodes: &Table) -> Vec<Option<u64>> {
+    let ids = nodes.u64s("id");
+    nodes
+        .texts("kind")
+        .iter()
+        .zip(ids)
+        .map(|(kind, id)| (kind.as_deref() != Some("root")).then(|| id.unwrap()))
+        .collect()
+}
+
+/// One object in the tables.
+#[derive(Debug, PartialEq)]
+struct Row {
+    kind: String,
+    class: String,
+    /// Only of strings.
+    text: Option<String>,
+    shallow: u64,
+    retained: u64,
+    dominator: Option<Option<u64>>,
+    distance: Option<i32>,
+    /// Targets, and whether the edge is essential: one to itself is not.
+    edges: Vec<(Option<u64>, bool)>,
+}
+
+/// Everything that the tables say, against the truth.
+pub fn check(truth: &Truth, run: &Path) {
+    let nodes = Table::read(run, "nodes.parquet");
+    let address = addresses(&nodes);
+    let theirs: BTreeMap<Option<u64>, Row> =
+        truth.nodes.iter().map(|node| (node.address, expected(truth, node))).collect();
+    let ours = rows(&nodes, &address, run);
+    assert_eq!(ours.len(), nodes.rows(), "addresses are told once");
+    for (address, row) in &theirs {
+        assert_eq!(ours.get(address), Some(row), "at {address:x?}");
+    }
+    assert_eq!(ours.len(), theirs.len(), "more nodes than there are");
+    let counts = nodes.u32s("edge_count");
+    for (row, address) in address.iter().enumerate() {
+        assert_eq!(counts[row].unwrap() as usize, ours[address].edges.len(), "edges of {address:x?}");
+    }
+    check_retainers(&nodes, &address, &ours);
+    check_classes(truth, &nodes, &address, run);
+    check_chain_sums(run);
+    check_chain_names(run);
+    check_owner_sums(run);
+    check_threads(&truth.threads, &address, run);
+}
+
+fn expected(truth: &Truth, node: &NodeTruth) -> Row {
+    let address = |v: usize| truth.nodes[v].address;
+    let essential = |to: Option<u64>, holds: bool| (to, holds && to != node.address);
+    let mut edges: Vec<_> = node.edges.iter().map(|&(to, holds)| essential(address(to), holds)).collect();
+    edges.sort_unstable();
+    Row {
+        kind: node.kind.to_owned(),
+        class: node.class_name.clone(),
+        text: node.name.clone(),
+        shallow: node.shallow,
+        retained: node.retained,
+        dominator: node.dominator.map(address),
+        distance: node.distance.map(|distance| distance as i32),
+        edges,
+    }
+}
+
+fn rows(nodes: &Table, address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u64>, Row> {
+    let mut edges = edges(address, run);
+    let (kinds, classes, names) = (nodes.texts("kind"), nodes.texts("class"), nodes.texts("name"));
+    let (shallow, retained) = (nodes.u64s("shallow_bytes"), nodes.u64s("retained_bytes"));
+    let (dominators, distances, reached) = (nodes.u32s("dominator"), nodes.i32s("distance"), nodes.bools("reachable"));
+    let row = |at: usize| {
+        let reached = reached[at].unwrap();
+        let class = classes[at].clone().unwrap();
+        Row {
+            kind: kinds[at].clone().unwrap(),
+            text: (class == "java.lang.String").then(|| names[at].clone()).flatten(),
+            class: if address[at].is_some() { class } else { String::new() },
+            shallow: shallow[at].unwrap(),
+            // The oracle gives unreachable objects no retained size.
+            retained: if reached { retained[at].unwrap() } else { 0 },
+            dominator: reached.then(|| address[dominators[at].unwrap() as usize]),
+            distance: distances[at],
+            edges: edges.remove(&address[at]).unwrap_or_default(),
+        }
+    };
+    (0..nodes.rows()).map(row).enumerate().map(|(at, row)| (address[at], row)).collect()
+}
+
+/// Targets by source, sorted.
+fn edges(address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u64>, Vec<(Option<u64>, bool)>> {
+    let table = Table::read(run, "edges.parquet");
+    let mut edges: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let ends = table.u32s("from").into_iter().zip(table.u32s("to"));
+    for ((from, to), essential) in ends.zip(table.bools("essential")) {
+        let [from, to] = [from, to].map(|node| address[node.unwrap() as usize]);
+        edges.entry(from).or_default().push((to, essential.unwrap()));
+    }
+    edges.values_mut().for_each(|targets| targets.sort_unstable());
+    edges
+}
+
+fn check_retainers(nodes: &Table, address: &[Option<u64>], rows: &BTreeMap<Option<u64>, Row>) {
+    let mut counts: BTreeMap<Option<u64>, u32> = BTreeMap::new();
+    for (to, _) in rows.values().flat_map(|row| &row.edges) {
+        *counts.entry(*to).or_default() += 1;
+    }
+    for (address, count) in address.iter().zip(nodes.u32s("retainer_count")) {
+        assert_eq!(count, Some(counts.get(address).copied().unwrap_or(0)), "retainers of {address:x?}");
+    }
+}
+
+fn check_classes(truth: &Truth, nodes: &Table, address: &[Option<u64>], run: &Path) {
+    let classes = Table::read(run, "classes.parquet");
+    let by_address: BTreeMap<Option<u64>, Option<ClassId>> =
+        truth.nodes.iter().map(|node| (node.address, node.class)).collect();
+    // A class id is matched to a class of the truth by the objects that have it.
+    let mut meaning: BTreeMap<u32, ClassId> = BTreeMap::new();
+    for (class, address) in nodes.u32s("class_id").into_iter().zip(address) {
+        if let Some(known) = by_address[address] {
+            let class = meaning.entry(class.unwrap()).or_insert(known);
+            assert_eq!(*class, known, "class of {address:x?}");
+        }
+    }
+    let numbers = ["count", "shallow_bytes", "retained_bytes", "max_retained_bytes"].map(|column| classes.u64s(column));
+    let (ids, names, distances) = (classes.u32s("class_id"), classes.texts("class"), classes.i32s("distance"));
+    let row = |at: usize| ClassRow {
+        name: names[at].clone().unwrap(),
+        count: numbers[0][at].unwrap(),
+        shallow: numbers[1][at].unwrap(),
+        retained: numbers[2][at].unwrap(),
+        max_retained: numbers[3][at].unwrap(),
+        distance: distances[at].unwrap() as u32,
+    };
+    let ours: BTreeMap<ClassId, ClassRow> =
+        (0..classes.rows()).map(|at| (meaning[&ids[at].unwrap()], row(at))).collect();
+    assert_eq!(ours, truth.classes, "classes");
+    assert_eq!(ours.len(), classes.rows());
+    let mut keys = classes.texts("class_key");
+    keys.sort_unstable();
+    assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "keys tell classes apart: {keys:?}");
+    assert!(numbers[2].is_sorted_by(|a, b| a >= b), "classes are sorted by retained size");
+}
+
+fn check_threads(truth: &[ThreadTruth], address: &[Option<u64>], run: &Path) {
+    assert_eq!(threads(address, run), truth, "threads");
+}
+
+/// The table of threads, sorted by address.
+fn threads(address: &[Option<u64>], run: &Path) -> Vec<ThreadTruth> {
+    let table = Table::read(run, "threads.parquet");
+    let (nodes, names, locals, retained) =
+        (table.u32s("node"), table.texts("name"), table.u64s("locals"), table.u64s("retained_bytes"));
+    let frames = table.0.column_by_name("frames").unwrap().as_list::<i32>().clone();
+    let lines = |at: usize| {
+        let lines = frames.value(at);
+        lines.as_string::<i32>().iter().map(|line| line.unwrap().to_owned()).collect()
+    };
+    let row = |at: usize| ThreadTruth {
+        address: address[nodes[at].unwrap() as usize].unwrap(),
+        name: names[at].clone(),
+        frames: lines(at),
+        locals: locals[at].unwrap(),
+        retained: retained[at].unwrap(),
+    };
+    let mut threads: Vec<ThreadTruth> = (0..table.rows()).map(row).collect();
+    threads.sort_by_key(|thread| thread.address);
+    threads
+}
+
+/// The last step of the first shortest path to each node, in the order of edges: the node before, the label of the
+/// edge, and whether it is a static field.
+fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, (usize, Option<String>, bool)> {
+    let edges = Table::read(run, "edges.parquet");
+    let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
+    let (kinds, names) = (edges.texts("kind"), edges.texts("name"));
+    let distances = nodes.i32s("distance");
+    let mut paths = BTreeMap::new();
+    for edge in 0..edges.rows() {
+        let (from, to) = (from[edge].unwrap() as usize, to[edge].unwrap() as usize);
+        let nearer = distances[from].zip(distances[to]).is_some_and(|(from, to)| from + 1 == to);
+        if !nearer || essential[edge] != Some(true) {
+            continue;
+        }
+        let kind = kinds[edge].as_deref().unwrap();
+        let name = match kind {
+            "root" => None,
+            "element" => Some("[]".to_owned()),
+            _ => names[edge].clone(),
+        };
+        paths.entry(to).or_insert((from, name, kind == "static"));
+    }
+    paths
+}
+
+/// Checks that unfolded chains show the classes and labels on the shortest path of their example; returns the number of
+/// edges that were compared.
+pub fn check_chain_names(run: &Path) -> usize {
+    let nodes = Table::read(run, "nodes.parquet");
+    let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));
+    let before = first_paths(&nodes, run);
+    let chains = Table::read(run, "chains.parquet");
+    let (of_kind, examples) = (chains.texts("kind"), chains.u32s("example_node"));
+    let folded =
+        |edge: &Option<String>| edge.as_deref().is_some_and(|edge| ["(any)", "…", "(no path)"].contains(&edge));
+    let mut compared = 0;
+    for (row, path) in paths(&chains).into_iter().enumerate() {
+        let plain = path.iter().all(|(edge, _, repeats)| !repeats && !folded(edge));
+        if of_kind[row].as_deref() != Some("reference") || !plain {
+            continue;
+        }
+        let mut at = examples[row].unwrap() as usize;
+        for (edge, class, _) in path.iter().rev() {
+            // Long names are cut.
+            if class.chars().count() <= 120 {
+                assert_eq!(Some(class), classes[at].as_ref(), "{path:?}");
+            }
+            let (above, name, of_class) = before.get(&at).unwrap_or_else(|| panic!("no way to {at}: {path:?}"));
+            let long = edge.as_ref().is_some_and(|edge| edge.chars().count() > 120);
+            match (edge, name) {
+                _ if long => {}
+                // The label of a static field begins with its class.
+                (Some(edge), Some(name)) if *of_class => {
+                    assert!(edge.ends_with(&format!(".{name}")), "{edge} for {name}: {path:?}");
+                }
+                (edge, name) => assert_eq!(edge, name, "{path:?}"),
+            }
+            compared += usize::from(edge.is_some());
+            at = *above;
+        }
+        assert_eq!(kinds[at].as_deref(), Some("root"), "{path:?}");
+    }
+    compared
+}

@@ -1,0 +1,192 @@
+//! Heap dumps of Java virtual machines that are damaged.
+//!
+//! Each is refused with one line of cause, which has the offset and the number of objects read, one line of advice and
+//! the right exit code, and nothing is left in the lake.
+
+use super::check::check;
+use super::dumps::{
+    accepted, assert_means, assert_survives, bytes, chain, failure, file_of, heap, large, refused, some_dump,
+};
+use crate::cases::cases;
+use crate::compress::{gzip, zstd};
+use crate::lake::{Lake, complaint, heaplake};
+use crate::table::Table;
+use heaplake_oracle::jvm::write::{header, u4};
+use heaplake_oracle::jvm::{Referents, truth};
+use heaplake_oracle::strategies;
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn the_good_one_is_good() {
+    for dump in [chain(3), some_dump(4), some_dump(8)] {
+        assert_means(&bytes(&dump), &dump);
+        let (file, _) = file_of(&dump, &heap(&dump));
+        assert_means(&file, &dump);
+    }
+}
+
+#[test]
+fn no_dump_at_all() {
+    let good = header("1.0.2", 8, 0);
+    for (bytes, offset) in [
+        (&b"JAVA PROFILE 1.0.2"[..], 18),
+        (b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0\0\0\0\0", 0),
+        (b"JAVA PROFILE 1.0.2 and then no zero for a very long time, much longer than a version", 0),
+        (&good[..20], 19),
+        (&good[..30], 19),
+        (&good, good.len()),
+    ] {
+        let message = refused(bytes, offset);
+        assert!(!message.is_empty());
+    }
+    for size in [0, 1, 2, 3, 5, 7, 9, 16, 0xffff_ffff] {
+        let mut file = bytes(&chain(1));
+        file[19..23].copy_from_slice(&u4(size));
+        let message = refused(&file, 19);
+        assert!(message.starts_with("ids of 4 or 8 bytes") && message.contains(&size.to_string()), "{message}");
+    }
+    // Neither snapshot nor dump.
+    let lake = Lake::new();
+    for bytes in [&b""[..], b"JAVA", b"PK\x03\x04 a zip", b"\0\0\0\0"] {
+        let (cause, _) = complaint(&mut lake.analyze(lake.input("heap.hprof", bytes)), 1);
+        assert!(cause.contains("heap.hprof: byte 0: expected"), "{cause}");
+        lake.assert_empty();
+    }
+}
+
+#[test]
+fn cut_off_at_every_kilobyte() {
+    let whole = bytes(&large());
+    accepted(&whole);
+    for length in (1000..whole.len()).step_by(1000) {
+        let (failure, file) = failure(&whole[..length]);
+        let message = failure.to_string();
+        let offset = message.strip_prefix(&format!("{file}: byte ")).and_then(|rest| rest.split_once(": expected "));
+        let offset: usize = offset.unwrap_or_else(|| panic!("{length}: {message}")).0.parse().unwrap();
+        assert!(offset <= length, "{length}: {message}");
+        assert!(message.contains("objects)"), "{length}: {message}");
+        assert!(failure.advice.contains("--salvage"), "{length}: {}", failure.advice);
+    }
+}
+
+#[test]
+fn cut_off_at_every_byte_of_a_small_dump() {
+    let dump = chain(2);
+    let (whole, starts) = file_of(&dump, &heap(&dump));
+    let first = starts[0];
+    for length in 0..whole.len() {
+        let (failure, _) = failure(&whole[..length]);
+        let message = failure.to_string();
+        assert!(message.contains(": byte ") && message.lines().count() == 1, "{length}: {message}");
+        if length > first {
+            // Complete records only; classes are objects, too.
+            let ends = starts.iter().skip(1).copied().chain([whole.len()]);
+            let read = ends.skip(dump.roots.len()).filter(|&end| end <= length).count();
+            assert!(message.ends_with(&format!("(after {read} objects)")), "{length}: {message}");
+        }
+    }
+}
+
+/// What `--salvage` makes of a file.
+fn salvaged(bytes: &[u8]) -> (Lake, PathBuf) {
+    let lake = Lake::new();
+    let input = lake.input("heap.hprof", bytes);
+    lake.analyze(&input).args(["--salvage", "--edges"]).assert().success();
+    let run = lake.run();
+    (lake, run)
+}
+
+#[test]
+fn salvage_analyses_what_was_read_and_says_so() {
+    let dump = chain(40);
+    let records = heap(&dump);
+    let (whole, starts) = file_of(&dump, &records);
+    for kept in [dump.roots.len() + 1, dump.roots.len() + 5, 20, 43, records.len() - 1] {
+        // In the middle of a record: those before it are whole.
+        let cut = starts[kept] + records[kept].len() / 2;
+        let (_lake, run) = salvaged(&whole[..cut]);
+        let objects = kept - dump.roots.len();
+        let classes = objects.min(dump.classes.len());
+        let mut rest = dump.clone();
+        rest.classes.truncate(classes);
+        rest.objects.truncate(objects - classes);
+        check(&truth(&rest, Referents::Hold), &run);
+        assert_partial(&run, true);
+    }
+    // A whole dump is not partial, though salvage was asked for.
+    let (_lake, run) = salvaged(&whole);
+    check(&truth(&dump, Referents::Hold), &run);
+    assert_partial(&run, false);
+}
+
+/// Checks that tables, `run.json` and summary agree on whether a run is partial.
+fn assert_partial(run: &Path, expected: bool) {
+    let snapshot = Table::read(run, "snapshot.parquet");
+    assert_eq!(snapshot.bools("partial"), [Some(expected)]);
+    assert_eq!(snapshot.texts("partial_reason")[0].is_some(), expected);
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    assert_eq!(json["summary"]["partial"].is_string(), expected, "{json}");
+    let shown = heaplake().arg("show").arg(run).output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(text.contains("PARTIAL"), expected, "{text}");
+}
+
+#[test]
+fn nothing_to_salvage() {
+    let dump = chain(3);
+    let (whole, starts) = file_of(&dump, &heap(&dump));
+    for cut in [10, 25, 31, 60, starts[0] - 4] {
+        let lake = Lake::new();
+        let input = lake.input("heap.hprof", &whole[..cut]);
+        complaint(lake.analyze(&input).arg("--salvage"), 1);
+        lake.assert_empty();
+    }
+}
+
+#[test]
+fn compressed_and_damaged() {
+    let whole = bytes(&large());
+    for (kind, packed) in [("gzip", gzip(&whole)), ("zstd", zstd(&whole))] {
+        accepted(&packed);
+        let cuts = [20, packed.len() / 3, packed.len() / 2, packed.len() - 9, packed.len() - 1];
+        let mut damaged: Vec<Vec<u8>> = cuts.iter().map(|&cut| packed[..cut].to_vec()).collect();
+        let mut flipped = packed.clone();
+        flipped[packed.len() / 2] ^= 0xff;
+        damaged.push(flipped);
+        for bytes in damaged {
+            let (failure, file) = failure(&bytes);
+            assert!(failure.to_string().starts_with(&format!("{file}: byte ")), "{kind}: {failure}");
+        }
+    }
+    let packed = gzip(&bytes(&chain(20_000)));
+    let (_lake, run) = salvaged(&packed[..packed.len() - packed.len() / 4]);
+    assert_partial(&run, true);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(600),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+    /// Bytes of a dump are changed, or it is cut: a run or one line of cause, never a panic, and nothing left.
+    #[test]
+    fn damage_of_any_kind(
+        draft in strategies::dump_drafts(20),
+        layout in strategies::dump_layouts(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in proptest::option::weighted(0.2, any::<prop::sample::Index>()),
+    ) {
+        let mut file = draft.build().to_bytes(&layout);
+        for (at, value) in changes {
+            let at = at.index(file.len() - 31) + 31;
+            file[at] = value;
+        }
+        if let Some(cut) = cut {
+            file.truncate(cut.index(file.len()));
+        }
+        assert_survives(&file);
+    }
+}

@@ -1,0 +1,60 @@
+//! What there is to know about a snapshot.
+
+use crate::text::OracleString;
+use std::collections::BTreeMap;
+
+/// Everything that is to be known about a snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// Per node, in the file's order.
+    pub nodes: Vec<NodeTruth>,
+    /// Per node and outgoing edge, whether the edge keeps its target alive.
+    pub essential: Vec<Vec<bool>>,
+    /// The class rows by class key.
+    pub classes: BTreeMap<OracleString, ClassRow>,
+}
+
+/// The truth about one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeTruth {
+    /// Own size, after the sizes of owned nodes went to their owners.
+    pub shallow: u64,
+    /// Sum of the shallow sizes in the node's dominator subtree.
+    pub retained: u64,
+    /// Sum of the native sizes in the node's dominator subtree (0 if the file has none).
+    pub retained_native: u64,
+    /// Steps from the nearest user root; [`SYSTEM_DISTANCE`](super::SYSTEM_DISTANCE) and more if only the root leads there;
+    /// `None` where DevTools has -5.
+    pub distance: Option<i32>,
+    /// Ordinal of the immediate dominator; the root is its own.
+    pub dominator: usize,
+    /// Name, with the `Detached ` that propagation put before it.
+    pub name: OracleString,
+    /// Class name.
+    pub class_name: OracleString,
+    /// Class key: `scriptId,line,column,name` or `,name`.
+    pub class_key: OracleString,
+    /// 0 unknown, 1 attached, 2 detached, after propagation.
+    pub detachedness: u8,
+    /// Number of edges of any type that lead here.
+    pub retainer_count: usize,
+    /// Reached from a window or a document, so edges from the outside do not hold it.
+    pub page_owned: bool,
+}
+
+/// The nodes of one class key whose shallow size is not zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassRow {
+    /// Class name.
+    pub name: OracleString,
+    /// Number of nodes.
+    pub count: u64,
+    /// Sum of their shallow sizes.
+    pub shallow: u64,
+    /// What they retain together, every byte counted once (DevTools' `maxRet`).
+    pub retained: u64,
+    /// The largest retained size among them.
+    pub max_retained: u64,
+    /// The least distance; `None` as soon as one node has none, for DevTools takes that as -5.
+    pub distance: Option<i32>,
+}

@@ -1,0 +1,16 @@
+//! The committed snapshots, dumps and traces with the answers of other programs for them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Path of a file in `tests/fixtures`.
+pub fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(name)
+}
+
+/// Content of a file in `tests/fixtures`, which is stored as `NAME.zst`.
+pub fn content(name: &str) -> Vec<u8> {
+    let path = path(&format!("{name}.zst"));
+    let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    zstd::decode_all(file).unwrap()
+}

@@ -1,0 +1,12 @@
+//! Generated snapshots that resemble real ones, as bytes.
+
+use heaplake_generator::file;
+use heaplake_generator::plan::{Shape, Target};
+
+/// A generated snapshot of about so many bytes; each seed gives another one.
+pub fn generated(seed: u64, bytes: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    let plan = file::plan(seed, Shape::Realistic, Target::Bytes(bytes));
+    file::write(&plan, &mut text).unwrap();
+    text
+}

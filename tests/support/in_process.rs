@@ -1,0 +1,43 @@
+//! Analyses in this process: for thousands of small inputs this is faster than one process each.
+
+use heaplake::complaint::Complaint;
+use heaplake::engine::admission::smallest_budget;
+use heaplake::engine::making;
+use heaplake::engine::request::{Outcome, Request};
+use heaplake::print::progress::Mode;
+use heaplake_input::source::Input;
+use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// How to analyse.
+pub struct Analysis {
+    pub options: AnalysisOptions,
+    pub memory: u64,
+    pub threads: usize,
+}
+
+impl Default for Analysis {
+    /// All tables, chains of all classes, the smallest budget, two threads.
+    fn default() -> Self {
+        let big = BigClasses { min_retained: Some(0), ..BigClasses::default() };
+        let options = AnalysisOptions { tables: Tables::all(), big, ..AnalysisOptions::default() };
+        Self { options, memory: smallest_budget(), threads: 2 }
+    }
+}
+
+/// Analyses a file into a lake as the snapshot `it`, in place of an earlier one.
+pub fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome, Complaint> {
+    let request = Request {
+        input: Input::File(input.to_owned()),
+        lake: lake.to_owned(),
+        release: "none".to_owned(),
+        snapshot: Some("it".to_owned()),
+        options: Options::Analysis(analysis.options),
+        memory: analysis.memory,
+        threads: analysis.threads,
+        scratch: None,
+        force: true,
+    };
+    making::make(&request, Mode::Quiet, &AtomicBool::new(false))
+}

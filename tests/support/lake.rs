@@ -1,0 +1,111 @@
+//! A lake in a temporary folder, and the real binary.
+
+use assert_cmd::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A folder in memory where the system has one: thousands of small runs need no disk.
+pub fn fast_folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
+}
+
+/// The binary.
+pub fn heaplake() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_heaplake"))
+}
+
+/// Runs a command that must fail with this exit code and print only a line of cause and one of advice; returns both.
+pub fn complaint(command: &mut Command, code: i32) -> (String, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    let [cause, advice] = lines[..] else { panic!("not two lines:\n{text}") };
+    let cause = cause.strip_prefix("heaplake: ").unwrap_or_else(|| panic!("{text}"));
+    let advice = advice.strip_prefix("  -> ").unwrap_or_else(|| panic!("{text}"));
+    assert!(!cause.contains("panicked") && !cause.is_empty() && !advice.is_empty(), "{text}");
+    (cause.to_owned(), advice.to_owned())
+}
+
+/// A lake of its own for one test.
+pub struct Lake {
+    folder: TempDir,
+}
+
+impl Lake {
+    /// An empty lake.
+    pub fn new() -> Self {
+        Self { folder: fast_folder() }
+    }
+
+    /// The folder that holds the lake and the test's own files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The lake itself.
+    pub fn path(&self) -> PathBuf {
+        self.folder().join("lake")
+    }
+
+    /// Writes an input file beside the lake.
+    pub fn input(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.folder().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// `heaplake analyze INPUT --out LAKE --quiet`, to be given further options.
+    pub fn analyze(&self, input: impl AsRef<Path>) -> Command {
+        let mut command = heaplake();
+        command.arg("analyze").arg(input.as_ref()).arg("--out").arg(self.path()).arg("--quiet");
+        command
+    }
+
+    /// Asserts that nothing is in the lake: no run, no part of one, no scratch, no empty folder.
+    pub fn assert_empty(&self) {
+        let left: Vec<PathBuf> =
+            fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{left:?} {:?}", self.leftovers());
+    }
+
+    /// The folders of all runs, sorted.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut runs: Vec<PathBuf> =
+            list(self.path()).flat_map(list).filter(|path| path.join("run.json").exists()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// The only run.
+    pub fn run(&self) -> PathBuf {
+        let mut runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.remove(0)
+    }
+
+    /// Everything below the lake that is not part of a run: must be empty after any command.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let runs = self.runs();
+        let mut left = Vec::new();
+        walk(&self.path(), &mut |path| {
+            if !runs.iter().any(|run| path.starts_with(run)) {
+                left.push(path.to_owned());
+            }
+        });
+        left
+    }
+}
+
+fn walk(folder: &Path, each: &mut dyn FnMut(&Path)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            walk(&entry.path(), each);
+        } else {
+            each(&entry.path());
+        }
+    }
+}

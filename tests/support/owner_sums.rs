@@ -1,0 +1,35 @@
+//! The owners of a run, and invariants of every run's owners.
+
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the table of owners says: count, shallow and retained size of each, and freed size.
+pub fn owners(run: &Path) -> BTreeMap<String, (u64, u64, u64, Option<u64>)> {
+    let table = Table::read(run, "owners.parquet");
+    let [count, shallow, retained, freed] =
+        ["count", "shallow_bytes", "retained_bytes", "freed_bytes"].map(|column| table.u64s(column));
+    assert!(retained.is_sorted_by(|a, b| a >= b), "owners are sorted by retained size");
+    let names = table.texts("owner").into_iter().map(Option::unwrap).enumerate();
+    let shares: BTreeMap<_, _> = names
+        .map(|(row, name)| (name, (count[row].unwrap(), shallow[row].unwrap(), retained[row].unwrap(), freed[row])))
+        .collect();
+    assert_eq!(shares.len(), table.rows(), "no owner twice");
+    shares
+}
+
+/// Every byte belongs to one owner, by shallow as by retained size.
+pub fn check_owner_sums(run: &Path) {
+    let (shares, nodes) = (owners(run), Table::read(run, "nodes.parquet"));
+    let sizes: Vec<u64> = nodes.u64s("shallow_bytes").into_iter().map(Option::unwrap).collect();
+    let heap: u64 = sizes.iter().sum();
+    assert_eq!(shares.values().map(|share| share.1).sum::<u64>(), heap, "shallow");
+    assert_eq!(shares.values().map(|share| share.2).sum::<u64>(), heap, "retained");
+    for (name, (_, shallow, _, freed)) in &shares {
+        assert_eq!(freed.is_none(), ["(none)", "(unreachable)"].contains(&name.as_str()), "{name}");
+        assert!(freed.is_none_or(|freed| freed >= *shallow && freed <= heap), "{name}");
+    }
+    let lost = sizes.iter().zip(nodes.bools("reachable")).filter(|(_, reachable)| *reachable == Some(false));
+    let lost: u64 = lost.map(|(size, _)| size).sum();
+    assert_eq!(shares.get("(unreachable)").map_or(0, |share| share.2), lost);
+}

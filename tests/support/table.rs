@@ -1,0 +1,63 @@
+//! Tables of runs, read back.
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::fs::File;
+use std::path::Path;
+
+/// A table of a run, read whole.
+pub struct Table(pub RecordBatch);
+
+impl Table {
+    /// Reads `RUN/FILE`.
+    pub fn read(run: &Path, file: &str) -> Self {
+        let file = File::open(run.join(file)).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let schema = reader.schema().clone();
+        let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
+        Self(concat_batches(&schema, &batches).unwrap())
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn column<P: ArrowPrimitiveType>(&self, name: &str) -> Vec<Option<P::Native>> {
+        self.0.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")).as_primitive::<P>().iter().collect()
+    }
+
+    /// A column of sizes or counts.
+    pub fn u64s(&self, name: &str) -> Vec<Option<u64>> {
+        self.column::<UInt64Type>(name)
+    }
+
+    /// A column of ordinals.
+    pub fn u32s(&self, name: &str) -> Vec<Option<u32>> {
+        self.column::<UInt32Type>(name)
+    }
+
+    /// A column of distances.
+    pub fn i32s(&self, name: &str) -> Vec<Option<i32>> {
+        self.column::<Int32Type>(name)
+    }
+
+    /// A column of small numbers.
+    pub fn u8s(&self, name: &str) -> Vec<Option<u8>> {
+        self.column::<UInt8Type>(name)
+    }
+
+    /// A column of flags.
+    pub fn bools(&self, name: &str) -> Vec<Option<bool>> {
+        self.0.column_by_name(name).unwrap().as_boolean().iter().collect()
+    }
+
+    /// A column of texts.
+    pub fn texts(&self, name: &str) -> Vec<Option<String>> {
+        let column = self.0.column_by_name(name).unwrap();
+        assert_eq!(column.data_type(), &DataType::Utf8);
+        column.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
+    }
+}
