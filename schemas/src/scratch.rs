@@ -295,8 +295,6 @@ pub const SET_PREVIEWS: StringColumns =
 pub mod documents {
     /// [`Facts`](super::Facts).
     pub const FACTS: &str = "facts.json";
-    /// The run's [`Options`](crate::run::Options).
-    pub const OPTIONS: &str = "options.json";
     /// A list of [`LargeObject`](crate::run::LargeObject)s, largest first.
     pub const LARGEST: &str = "largest.json";
     /// A list of [`Finding`](crate::findings::Finding)s, the most severe first.

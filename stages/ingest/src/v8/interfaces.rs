@@ -1,5 +1,5 @@
 //! Interfaces: names like `{sku, qty}` for plain objects, inferred from the properties that many of them share.
-//! Used by [`super::classes`].
+//! Used by [`super::node_classes`].
 //!
 //! Resident memory: bounded. Property lists are counted with the scheme of Misra and Gries ("Finding Repeated
 //! Elements", 1982): of more than [`CANDIDATES`] different lists the rare ones drop out, and a second pass counts those

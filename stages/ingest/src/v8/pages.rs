@@ -1,5 +1,5 @@
 //! Which nodes a page owns: everything its windows and document trees reach. What a debugger holds of them does not
-//! count for dominators. Used by [`super::holds`].
+//! count for dominators. Used by [`super::essential_edges`].
 //!
 //! Resident memory: one bit per node for the answer; while it spreads, 4 bytes per node and 5 per edge where the budget
 //! allows, paged where not, and 1 MiB of stack.

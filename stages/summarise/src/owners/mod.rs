@@ -1,6 +1,6 @@
 //! Stage `owner rows`: to whom the memory belongs.
 //!
-//! * Computes: for every object its owner, by the user's rules or by the package of its code ([`rules`]), and per owner what
+//! * Computes: for every object its owner, by the user's rules or by the package of its code ([`mod@rules`]), and per owner what
 //!   [`heaplake_schemas::owners`] says: its own objects; all that counts for it along the dominator tree; what would go if
 //!   its objects went ([`freed`]); what its functions allocated. Synthetic nodes have no owner, garbage is a row of its own.
 //! * Resident memory: 16 bytes per node (owner of each, size, owner by position) for the tree, 17 bytes per node and 4 per
