@@ -164,62 +164,64 @@ pub const LEAST_RETAINED: u64 = 64 << 10;
 /// How many instances a class must have to be big in a small heap.
 pub const LEAST_COUNT: u64 = 1000;
 
-/// Tables that can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TableName {
-    /// Every node.
-    Nodes,
-    /// Every edge.
-    Edges,
-    /// The classes.
-    Classes,
-    /// The chains that lead to instances of big classes.
-    Chains,
-    /// The sets of duplicates, where those are looked for.
-    DuplicateSets,
-    /// Their members.
-    DuplicateMembers,
-    /// The findings.
-    Findings,
-    /// To whom the memory belongs.
-    Owners,
-    /// The threads, of formats that have some.
-    Threads,
-    /// The run itself.
-    Snapshot,
+/// Names of tables: a line a table.
+macro_rules! names {
+    (
+        $(#[$meta:meta])*
+        $choice:ident {
+            $(#[$first_meta:meta])* $first:ident = $first_name:literal,
+            $($(#[$rest_meta:meta])* $rest:ident = $rest_name:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $choice {
+            $(#[$first_meta])* #[serde(rename = $first_name)] $first,
+            $($(#[$rest_meta])* #[serde(rename = $rest_name)] $rest,)*
+        }
+
+        impl $choice {
+            /// All of them.
+            pub const ALL: [Self; 1 + [$($rest_name),*].len()] = [Self::$first, $(Self::$rest),*];
+
+            /// All names, for people.
+            pub const NAMES: &str = concat!($first_name $(, ", ", $rest_name)*);
+
+            /// Name, as on the command line and that of the file.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::$first => $first_name,
+                    $(Self::$rest => $rest_name,)*
+                }
+            }
+        }
+    };
 }
 
-impl TableName {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Nodes,
-        Self::Edges,
-        Self::Classes,
-        Self::Chains,
-        Self::DuplicateSets,
-        Self::DuplicateMembers,
-        Self::Findings,
-        Self::Owners,
-        Self::Threads,
-        Self::Snapshot,
-    ];
-
-    /// Name, as on the command line and that of the file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nodes => "nodes",
-            Self::Edges => "edges",
-            Self::Classes => "classes",
-            Self::Chains => "chains",
-            Self::DuplicateSets => "duplicate_sets",
-            Self::DuplicateMembers => "duplicate_members",
-            Self::Findings => "findings",
-            Self::Owners => "owners",
-            Self::Threads => "threads",
-            Self::Snapshot => "snapshot",
-        }
+names! {
+    /// Tables of an analysis that can be chosen.
+    TableName {
+        /// Every node.
+        Nodes = "nodes",
+        /// Every edge.
+        Edges = "edges",
+        /// The classes.
+        Classes = "classes",
+        /// The chains that lead to instances of big classes.
+        Chains = "chains",
+        /// The sets of duplicates, where those are looked for.
+        DuplicateSets = "duplicate_sets",
+        /// Their members.
+        DuplicateMembers = "duplicate_members",
+        /// The findings.
+        Findings = "findings",
+        /// To whom the memory belongs.
+        Owners = "owners",
+        /// The threads, of formats that have some.
+        Threads = "threads",
+        /// The run itself.
+        Snapshot = "snapshot",
     }
 }
 
@@ -330,50 +332,35 @@ impl Recording {
     }
 }
 
-/// Tables of replays that can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TraceTable {
-    /// What was allocated, by type.
-    AllocationTypes,
-    /// By function.
-    AllocationFunctions,
-    /// The reverse call graph of each type.
-    AllocationCallers,
-    /// The call tree.
-    AllocationCallees,
-    /// How long objects live, by type.
-    ObjectLifetimes,
-    /// The same by allocating function.
-    LifetimeSites,
-    /// The collections.
-    Collections,
-    /// The findings.
-    Findings,
-    /// Each object's way.
-    ObjectTracks,
-    /// The ranges that collections moved.
-    MovedRanges,
-    /// The objects of each walk of the heap.
-    WalkObjects,
+names! {
+    /// Tables of a replay that can be chosen.
+    TraceTable {
+        /// What was allocated, by type.
+        AllocationTypes = "allocation_types",
+        /// By function.
+        AllocationFunctions = "allocation_functions",
+        /// The reverse call graph of each type.
+        AllocationCallers = "allocation_callers",
+        /// The call tree.
+        AllocationCallees = "allocation_callees",
+        /// How long objects live, by type.
+        ObjectLifetimes = "object_lifetimes",
+        /// The same by allocating function.
+        LifetimeSites = "lifetime_sites",
+        /// The collections.
+        Collections = "collections",
+        /// The findings.
+        Findings = "findings",
+        /// Each object's way.
+        ObjectTracks = "object_tracks",
+        /// The ranges that collections moved.
+        MovedRanges = "moved_ranges",
+        /// The objects of each walk of the heap.
+        WalkObjects = "walk_objects",
+    }
 }
 
 impl TraceTable {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::AllocationTypes,
-        Self::AllocationFunctions,
-        Self::AllocationCallers,
-        Self::AllocationCallees,
-        Self::ObjectLifetimes,
-        Self::LifetimeSites,
-        Self::Collections,
-        Self::Findings,
-        Self::ObjectTracks,
-        Self::MovedRanges,
-        Self::WalkObjects,
-    ];
-
     /// Those that say where each object was; they are as long as the trace.
     pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
 
@@ -381,24 +368,6 @@ impl TraceTable {
     #[must_use]
     pub fn most() -> BTreeSet<Self> {
         Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
-    }
-
-    /// Name, as on the command line and that of the file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AllocationTypes => "allocation_types",
-            Self::AllocationFunctions => "allocation_functions",
-            Self::AllocationCallers => "allocation_callers",
-            Self::AllocationCallees => "allocation_callees",
-            Self::ObjectLifetimes => "object_lifetimes",
-            Self::LifetimeSites => "lifetime_sites",
-            Self::Collections => "collections",
-            Self::Findings => "findings",
-            Self::ObjectTracks => "object_tracks",
-            Self::MovedRanges => "moved_ranges",
-            Self::WalkObjects => "walk_objects",
-        }
     }
 }
 

@@ -43,9 +43,14 @@ pub fn budget(told: Option<Size>) -> u64 {
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those that the format has: nodes, edges, classes, chains, duplicate_sets, duplicate_members,
-    /// findings, owners, threads, snapshot [default: all but edges]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = table(),
+        hide_possible_values = true,
+        help = format!("Tables to write, of those that the format has: {} [default: all but edges]", TableName::NAMES)
+    )]
     tables: Vec<TableName>,
     /// Write the table of edges too
     #[arg(long)]

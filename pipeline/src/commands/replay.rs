@@ -82,10 +82,17 @@ pub struct Arguments {
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
 pub struct Chosen {
-    /// Tables to write, of those for which the trace tells enough: allocation_types, allocation_functions,
-    /// allocation_callers, allocation_callees, object_lifetimes, lifetime_sites, collections, findings, object_tracks,
-    /// moved_ranges, walk_objects [default: all but the last three]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = table(), hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = table(),
+        hide_possible_values = true,
+        help = format!(
+            "Tables to write, of those for which the trace tells enough: {} [default: all but the last three]",
+            TraceTable::NAMES,
+        )
+    )]
     tables: Vec<TraceTable>,
     /// Write each object's way from its allocation to its death too (object_tracks, moved_ranges, and
     /// walk_objects, which joins walks of the heap by object)
