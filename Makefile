@@ -26,9 +26,11 @@ test: ## All fast tests
 test-long: ## All tests in release mode, the long ones too, with many more random cases
 	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace -- --include-ignored
 
-audit: ## Licences, banned crates and sources of the dependencies (installs cargo-deny if missing)
+audit: ## Licences, banned and unused crates, sources of the dependencies (installs cargo-deny and cargo-machete if missing)
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	command -v cargo-machete >/dev/null || $(CARGO) install --locked cargo-machete
 	$(CARGO) deny --locked check licenses bans sources
+	$(CARGO) machete schemas stages pipeline tests benches/bench benches/generator
 
 bench: ## Speed, memory and inner loops on generated snapshots, into benches/RESULTS.md
 	benches/bench.sh

@@ -17,6 +17,7 @@ pub mod duplicate_sets;
 pub mod edges;
 pub mod findings;
 pub mod ids;
+pub mod kinds;
 pub mod lifetime_sites;
 pub mod moved_ranges;
 pub mod nodes;

@@ -208,6 +208,8 @@ names! {
         Edges = "edges",
         /// The classes.
         Classes = "classes",
+        /// The kinds of nodes.
+        Kinds = "kinds",
         /// The chains that lead to instances of big classes.
         Chains = "chains",
         /// The sets of duplicates, where those are looked for.

@@ -16,6 +16,7 @@ pub const ALL: &[TableSchema] = &[
     crate::nodes::TABLE,
     crate::edges::TABLE,
     crate::classes::TABLE,
+    crate::kinds::TABLE,
     crate::chains::TABLE,
     crate::owners::TABLE,
     crate::duplicate_sets::TABLE,

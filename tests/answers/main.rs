@@ -29,6 +29,7 @@ mod duplicates_later;
 mod duplicates_of_dupfix;
 mod findings;
 mod golden;
+mod kinds;
 mod owners;
 mod owners_by_script;
 mod planted_answers;

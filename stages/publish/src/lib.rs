@@ -25,6 +25,7 @@ pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
 pub mod findings;
+pub mod kinds;
 pub mod lifetime_sites;
 pub mod moved_ranges;
 pub mod nodes;
@@ -98,6 +99,7 @@ pub const TABLES: &[Table] = &[
     table!(nodes),
     table!(edges),
     table!(classes),
+    table!(kinds),
     table!(chains),
     table!(threads),
     table!(findings),
