@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 fn kinds_are_sums_over_nodes() {
     for name in ["v8/small.heapsnapshot.zst", "jvm/weakfix.hprof.zst"] {
         let lake = Lake::new();
-        lake.analyze(&fixtures::path("v8/..").join(name)).assert().success();
+        lake.analyze(fixtures::path("v8/..").join(name)).assert().success();
         let (nodes, kinds) = (Table::read(&lake.run(), "nodes.parquet"), Table::read(&lake.run(), "kinds.parquet"));
         let mut expected: BTreeMap<String, [u64; 3]> = BTreeMap::new();
         let sizes = nodes.u64s("self_bytes").into_iter().zip(nodes.u64s("shallow_bytes"));
