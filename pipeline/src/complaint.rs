@@ -1,4 +1,4 @@
-//! What went wrong, for people: one line of cause, one of what to do, and the exit code that goes with it.
+//! Failures as people see them: one line of cause, one line of advice, and the exit code.
 
 use heaplake_kit::StageError;
 use heaplake_query::QueryError;
@@ -30,7 +30,7 @@ pub struct Complaint {
     pub advice: String,
     /// The exit code.
     pub exit: Exit,
-    /// What failed in a stage, where it is that.
+    /// The error of the stage, where a stage failed.
     pub error: Option<Box<StageError>>,
 }
 
@@ -64,7 +64,7 @@ impl Complaint {
     /// Says it on standard error; the exit code of the process.
     #[must_use]
     pub fn tell(&self) -> u8 {
-        // Nobody is left to hear that standard error is closed.
+        // Standard error is closed: there is nowhere to report that.
         let _ = writeln!(std::io::stderr(), "heaplake: {}\n  -> {}", self.cause, self.advice);
         self.exit as u8
     }

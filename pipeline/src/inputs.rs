@@ -1,4 +1,4 @@
-//! What the user named, as a list of inputs.
+//! Resolves the arguments of a command into a list of inputs.
 
 use heaplake_ingest::FORMATS;
 use heaplake_input::source::Input;
@@ -34,7 +34,7 @@ impl Wanted {
 /// Endings that say how a file is compressed.
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];
 
-/// Something that the user named and that gives no input: what, and why.
+/// An argument that gives no input: its text, and why.
 pub type Unusable = (String, String);
 
 /// Resolves files, folders, glob patterns and `-`, in the order in which they were named, those of one folder or

@@ -1,7 +1,7 @@
-//! The binary: command line, engine, what people read. The only place that knows every stage.
+//! The binary: command line, engine, output for people. The only crate that knows every stage.
 //!
-//! [`commands`] does what the command line asks for and is all that `main` calls; [`engine`] takes one input through all
-//! stages; [`mod@print`] is what appears on a terminal; [`complaint`] is what every failure becomes.
+//! [`commands`] carries out the command line, for `main`; [`engine`] takes one input through all stages;
+//! [`mod@print`] writes to the terminal; [`complaint`] turns failures into messages and exit codes.
 
 pub mod commands;
 pub mod complaint;

@@ -13,9 +13,9 @@
 //! class = ["Invoice*", "Receipt"]
 //! ```
 //!
-//! A rule has a name and patterns: of classes, of paths of scripts, of packages, of classes of class loaders. It fits what
-//! all its kinds of patterns fit, and of each kind one is enough. In patterns, `*` stands for any characters, dots and slashes
-//! too, `?` for one, `[ab]` for one of these.
+//! A rule has a name and patterns: of classes, of paths of scripts, of packages, of classes of class loaders. A rule
+//! fits an object if, of each kind of pattern that it has, at least one fits. In patterns, `*` matches any
+//! characters, dots and slashes too, `?` for one, `[ab]` for one of these.
 
 use crate::complaint::Complaint;
 use glob::Pattern;
@@ -28,13 +28,13 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Bytes that a file may have: more is no list of rules that somebody wrote.
+/// Most bytes of a file of rules.
 const MOST: u64 = 4 << 20;
 
 /// Keys of a rule.
 const KEYS: &str = "name, class, script, package or loader";
 
-/// One line of what to do about a file that cannot be used.
+/// Advice for a file that cannot be used.
 const ADVICE: &str = "a rule is [[owner]] with name and class, script, package or loader, lists of glob patterns";
 
 /// Reads a file of rules.

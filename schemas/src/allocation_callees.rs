@@ -51,14 +51,14 @@ pub struct CalleeRow {
     pub function_id: u32,
     /// Sampled stacks through the node.
     pub inclusive_samples: u64,
-    /// Bytes that they stand for.
+    /// Bytes that these stacks represent.
     pub inclusive_bytes: u64,
     /// Sampled stacks that end in the node.
     pub exclusive_samples: u64,
-    /// Bytes that they stand for.
+    /// Bytes that these stacks represent.
     pub exclusive_bytes: u64,
-    /// Objects that the former stand for.
+    /// Objects that the sampled stacks through the node represent.
     pub inclusive_count: u64,
-    /// Objects that the latter stand for.
+    /// Objects that the sampled stacks that end in the node represent.
     pub exclusive_count: u64,
 }

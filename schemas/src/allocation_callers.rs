@@ -56,8 +56,8 @@ pub struct CallerRow {
     pub samples: u64,
     /// Sizes of their objects, bytes.
     pub sampled_bytes: u64,
-    /// Sizes of all objects that they stand for, bytes.
+    /// Sizes of all objects that they represent, bytes.
     pub estimated_bytes: u64,
-    /// How many these are.
+    /// Number of these objects.
     pub estimated_count: u64,
 }

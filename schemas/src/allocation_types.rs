@@ -55,8 +55,8 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on. Of the optional numbers, [`ABSENT`](crate::replay::ABSENT)
-/// stands for none.
+/// One row, as the stage that replays a trace hands it on. In optional numbers, [`ABSENT`](crate::replay::ABSENT)
+/// means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct TypeRow {

@@ -98,26 +98,26 @@ pub struct ChainRow {
 pub struct Element {
     /// Row of the element before; `u32::MAX` for a first one.
     pub parent: u32,
-    /// What leads to it: a string id, or one of [`label`].
+    /// Label of the edge that leads to it: a string id, or one of [`label`].
     pub label: u32,
     /// Class.
     pub class: u32,
-    /// 1 where it stands for several in a row.
+    /// 1 where the element replaces several equal ones in a row.
     pub repeats: u32,
 }
 
-/// Labels that are no string ids.
+/// Labels that are not string ids.
 pub mod label {
     /// There is no name.
     pub const NONE: u32 = u32::MAX;
     /// An edge with a number.
     pub const INDEX: u32 = u32::MAX - 1;
-    /// One of a pair of edges that hold only together: an entry of a weak map.
+    /// One of a pair of edges that keep their target alive only together: an entry of a weak map.
     pub const ENTRY: u32 = u32::MAX - 2;
     /// Any of several names.
     pub const ANY: u32 = u32::MAX - 3;
     /// Elements in between are left out.
     pub const CUT: u32 = u32::MAX - 4;
-    /// There is no path to the node that distances follow.
+    /// No path that distances follow leads to the node.
     pub const NO_PATH: u32 = u32::MAX - 5;
 }

@@ -72,8 +72,8 @@ pub fn condemned() -> Field {
     table::element(&CONDEMNED, false)
 }
 
-/// One row, as the stage that replays a trace hands it on. Of the optional numbers, [`ABSENT`](crate::replay::ABSENT)
-/// stands for none.
+/// One row, as the stage that replays a trace hands it on. In optional numbers, [`ABSENT`](crate::replay::ABSENT)
+/// means none.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct CollectionRow {
@@ -109,7 +109,7 @@ pub struct CollectionRow {
     pub live_bytes: u64,
     /// Roots by kind: stack, finalizer queue, handle, other; optional.
     pub roots: [u64; 4],
-    /// Objects of a walk of the heap; optional, as the next two.
+    /// Objects of a walk of the heap; optional, like the next two.
     pub walked_objects: u64,
     /// Objects that the replay does not know.
     pub walk_missing: u64,

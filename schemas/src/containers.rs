@@ -1,5 +1,5 @@
-//! Containers (lists, maps, sets, objects used as dictionaries) and what they hold, as the readers of formats find them.
-//! Rules of findings read them; there is no table of them.
+//! Containers (lists, maps, sets, objects used as dictionaries) and what they hold, as the readers of formats find
+//! them. Rules of findings read them; there is no table of them.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -11,11 +11,11 @@ pub struct ContainerRow {
     pub node: u32,
     /// The array, or other part of its own, that its entries lie in; `u32::MAX` for none.
     pub store: u32,
-    /// Entries that it holds, as far as the input tells; of more than `u32::MAX`, that.
+    /// Number of entries, as far as the input tells; at most `u32::MAX`.
     pub entries: u32,
     /// See [`flags`].
     pub flags: u32,
-    /// Bytes of the store that would go if it was made for these entries.
+    /// Bytes that the backing store would save if it fitted these entries.
     pub spare_bytes: u64,
 }
 

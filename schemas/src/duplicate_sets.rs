@@ -56,7 +56,7 @@ pub fn schema() -> SchemaRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SetRow {
-    /// Size of what would go if the members were merged, bytes.
+    /// Bytes that merging the members would free.
     pub additional_bytes: u64,
     /// Size of one member, bytes.
     pub instance_bytes: u64,
@@ -64,11 +64,11 @@ pub struct SetRow {
     pub example: NodeId,
     /// Number of members.
     pub members: u32,
-    /// The set that holds this one, or [`SetId::NONE`].
+    /// The set whose members contain those of this one, or [`SetId::NONE`].
     pub held_by: SetId,
     /// Why the set is only a possible one, as [`limits`](crate::scratch::limits); 0 for an exact one.
     pub reasons: u8,
-    /// 1 where no reference is looked into.
+    /// 1 where no reference is followed.
     pub trivial: u8,
     /// 1 where the additional bytes are exact.
     pub exact: u8,

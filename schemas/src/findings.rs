@@ -46,11 +46,11 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// How much a finding matters. The greatest is the least.
+/// How much a finding matters. The most severe compares as the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It holds much of the heap and looks like a mistake.
+    /// It retains much of the heap and looks like a mistake.
     High,
     /// Worth a look.
     Medium,
@@ -109,19 +109,19 @@ impl Scope {
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was looked for.
+    /// The rule.
     pub rule: String,
     /// How much it matters.
     pub severity: Severity,
     /// What it is about.
     pub scope: Scope,
-    /// The name of that.
+    /// The name of the subject.
     pub subject: String,
     /// Its class.
     pub class_id: Option<u32>,
     /// Its set of duplicates.
     pub set: Option<u32>,
-    /// The node, or one for example.
+    /// The node, or an example.
     pub node: Option<u32>,
     /// The type, in a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,9 +129,9 @@ pub struct Finding {
     /// The function, in a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function_id: Option<u32>,
-    /// Objects that it speaks of.
+    /// Objects concerned.
     pub count: u64,
-    /// Bytes that it speaks of.
+    /// Bytes concerned.
     pub bytes: u64,
     /// What was found.
     pub message: String,

@@ -1,4 +1,4 @@
-//! The id spaces. Each is a `u32` that only counts in its own space; mixing two does not compile.
+//! The id spaces, each a newtype of `u32`: code that mixes two of them does not compile.
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Stands for "there is none" in scratch columns; never a valid id.
+            /// "None" in scratch columns; never a valid id.
             pub const NONE: Self = Self(u32::MAX);
 
             /// The id as a position in an array of its space.
@@ -46,8 +46,8 @@ id! {
     NodeId
 }
 id! {
-    /// Position of a node in the depth-first preorder of the graph of essential edges; the root is 0. Nodes that the search does
-    /// not reach have none.
+    /// Position of a node in the depth-first preorder of the graph of essential edges; the root is 0. Nodes that the
+    /// search does not reach have none.
     Preorder
 }
 id! {
@@ -59,7 +59,7 @@ id! {
     SetId
 }
 id! {
-    /// Entry of the string table. Equal ids mean equal content, and the other way round: the table is interned.
+    /// Entry of the string table. The table is interned: ids are equal exactly where the contents are.
     StringId
 }
 

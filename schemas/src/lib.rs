@@ -1,8 +1,9 @@
-//! What heaplake writes, and the words it uses for it.
+//! The schemas of everything that heaplake writes.
 //!
 //! One file is one table: its columns with units, nullability and sort order, as an Arrow schema. [`scratch`] names
-//! the columns through which the stages of one run meet on disk, and [`ids`] holds the id spaces as newtypes, so that
-//! an ordinal of one space cannot be used in another. This crate knows nobody and computes nothing.
+//! the columns that the stages of one run write and read on disk. [`ids`] has the id spaces as newtypes, so that an
+//! ordinal of one space cannot be used in another. This crate depends on no other crate of heaplake and computes
+//! nothing.
 
 pub mod allocation_callees;
 pub mod allocation_callers;

@@ -43,10 +43,11 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// Names of the generations, by their codes in scratch columns. The last one stands for objects that live at the end.
+/// Names of the generations, by their codes in scratch columns. The last one is for objects that are alive at the
+/// end.
 pub const GENERATIONS: [&str; 6] = ["0", "1", "2", "large", "pinned", "alive"];
 
-/// The code of objects that live at the end of the trace.
+/// The code of objects that are alive at the end of the trace.
 pub const ALIVE: usize = GENERATIONS.len() - 1;
 
 /// One row, as the stage that replays a trace hands it on.

@@ -64,7 +64,7 @@ pub struct AnalysisOptions {
     /// The user's labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// What weak references do, in formats that leave the choice.
+    /// Whether weak references keep their referents alive, in formats that leave the choice.
     #[serde(default)]
     pub referents: Referents,
     /// Whether a damaged input is analysed as far as it can be read.
@@ -76,16 +76,16 @@ pub struct AnalysisOptions {
     /// Which classes are big.
     #[serde(default)]
     pub big: BigClasses,
-    /// How far duplicates are looked for.
+    /// How far the search for duplicates goes.
     #[serde(default)]
     pub duplicates: Duplicates,
-    /// Patterns of names of classes for which they are looked for to the end in any case.
+    /// Patterns of names of classes for which that search has no limit of work.
     #[serde(default)]
     pub duplicates_of: Vec<String>,
-    /// Work that is allowed for it, in pairs of slots, where the user set it.
+    /// Work allowed for it, in pairs of slots, where the user set it.
     #[serde(default)]
     pub duplicate_work: Option<u64>,
-    /// To whom objects belong, where the user says so.
+    /// Who owns objects, where the user says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerRules>,
 }
@@ -104,7 +104,7 @@ impl AnalysisOptions {
         self.duplicates != Duplicates::None || !self.duplicates_of.is_empty()
     }
 
-    /// Whether references of any class are looked into for it.
+    /// Whether references of any class are followed for it.
     #[must_use]
     pub fn looks_into_references(&self) -> bool {
         self.duplicates == Duplicates::All || !self.duplicates_of.is_empty()
@@ -117,10 +117,10 @@ impl AnalysisOptions {
 pub enum Duplicates {
     /// Not at all.
     None,
-    /// References are not looked into.
+    /// References are not followed.
     #[default]
     Trivial,
-    /// References are looked into.
+    /// References are followed.
     All,
 }
 
@@ -218,7 +218,7 @@ names! {
         DuplicateMembers = "duplicate_members",
         /// The findings.
         Findings = "findings",
-        /// To whom the memory belongs.
+        /// The owners of the memory.
         Owners = "owners",
         /// The threads, of formats that have some.
         Threads = "threads",
@@ -227,7 +227,7 @@ names! {
     }
 }
 
-/// A choice of tables. The default is all but those of which there is more than most users want.
+/// A choice of tables. The default leaves out those that are larger than most users want.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tables(BTreeSet<TableName>);
 
@@ -271,7 +271,7 @@ impl std::fmt::Display for Tables {
     }
 }
 
-/// Whether weak, soft and phantom references hold what they refer to.
+/// Whether weak, soft and phantom references keep their referents alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Referents {
@@ -327,7 +327,7 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Whether each object's way is recorded.
+    /// Whether the addresses of each object are recorded.
     #[must_use]
     pub fn tracks(&self) -> bool {
         TraceTable::TRACKS.iter().any(|table| self.tables.contains(table))
@@ -353,7 +353,7 @@ names! {
         Collections = "collections",
         /// The findings.
         Findings = "findings",
-        /// Each object's way.
+        /// The addresses of each object, from its allocation to its death.
         ObjectTracks = "object_tracks",
         /// The ranges that collections moved.
         MovedRanges = "moved_ranges",
@@ -363,7 +363,7 @@ names! {
 }
 
 impl TraceTable {
-    /// Those that say where each object was; they are as long as the trace.
+    /// The tables of single objects; they are as long as the trace.
     pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
 
     /// All but those of single objects.

@@ -59,7 +59,7 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// What belongs to nobody.
+/// Objects without an owner.
 pub const NONE: &str = "(none)";
 /// Garbage, where the input has some.
 pub const UNREACHABLE: &str = "(unreachable)";
@@ -80,7 +80,7 @@ pub struct OwnerRow {
     pub shallow_bytes: u64,
     /// Sum of the shallow sizes of all that counts for it, bytes.
     pub retained_bytes: u64,
-    /// What would go if its objects went, bytes, or [`ABSENT`](crate::replay::ABSENT).
+    /// Bytes that would become garbage if its objects did, or [`ABSENT`](crate::replay::ABSENT).
     pub freed_bytes: u64,
     /// What its functions allocated, bytes, or [`ABSENT`](crate::replay::ABSENT).
     pub allocated_bytes: u64,
@@ -96,14 +96,16 @@ pub struct Origin {
     pub package: u32,
     /// String id of the name of the class of the class loader.
     pub loader: u32,
-    /// 1 where it is a part of the platform, which every program uses: its package owns only what no other package holds.
+    /// 1 where it is a part of the platform, which every program uses: its package owns only what no other package
+    /// retains.
     pub platform: u32,
 }
 
-/// To whom objects belong: the first rule that fits, else, where that is wanted, the package that their code is in.
+/// Who owns an object: the owner of the first rule that fits, else, where the user wants that, the package of its
+/// code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRules {
-    /// Whether what fits no rule belongs to its package.
+    /// Whether an object that fits no rule belongs to its package.
     pub packages: bool,
     /// The rules, in order.
     pub rules: Vec<OwnerRule>,

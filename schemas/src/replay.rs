@@ -13,7 +13,7 @@ use crate::scratch::{Column, StringColumns};
 use crate::walk_objects::WalkRow;
 use serde::{Deserialize, Serialize};
 
-/// Stands for "there is none" in optional numbers of rows.
+/// "None" in optional numbers of rows.
 pub const ABSENT: u64 = u64::MAX;
 
 /// Rows of `allocation_types`.
@@ -46,7 +46,7 @@ pub const STRINGS: StringColumns =
 /// Document of [`Facts`].
 pub const FACTS: &str = "replay.json";
 
-/// How much of the allocations a trace holds.
+/// Which allocations a trace has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coverage {
@@ -55,7 +55,7 @@ pub enum Coverage {
     None,
     /// Each allocation.
     Every,
-    /// Some of them, each with the number of allocations that it stands for.
+    /// A sample, each with the number of allocations that it represents.
     Sampled,
     /// One for every so many bytes.
     Ticks,
@@ -78,7 +78,7 @@ pub struct Facts {
     pub coverage: Coverage,
     /// Whether allocations come with stacks.
     pub has_stacks: bool,
-    /// Whether collections come with what moved and what survived.
+    /// Whether garbage collections report what moved and what survived.
     pub has_moves: bool,
     /// Whether types have names.
     pub has_type_names: bool,
@@ -102,6 +102,6 @@ pub struct Facts {
     pub live_count: u64,
     /// Their sizes, bytes.
     pub live_bytes: u64,
-    /// What did not fit together, by name; none of it was invented or dropped in silence.
+    /// Anomalies of the trace, counted by name.
     pub anomalies: std::collections::BTreeMap<String, u64>,
 }

@@ -1,9 +1,9 @@
-//! What part the classes and kinds of nodes of a runtime play, as the reader of its format says: all that rules of findings
-//! know of a runtime.
+//! Roles of the classes and kinds of nodes of a runtime, stated by the reader of its format. The rules of findings
+//! know nothing else of a runtime.
 
 use serde::{Deserialize, Serialize};
 
-/// Patterns of names. In a pattern, `*` stands for any text; a pattern without one is a whole name.
+/// Patterns of names. In a pattern, `*` matches any text; a pattern without one is a whole name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Names(Vec<String>);
@@ -34,7 +34,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     let within = name.strip_prefix(start).and_then(|name| name.strip_suffix(end));
     let Some(mut within) = within else { return false };
     for part in middle.split('*') {
-        // The first place that fits a part leaves the most for the parts behind it.
+        // The first match of a part leaves the most text for the parts after it.
         let Some(at) = within.find(part) else { return false };
         within = &within[at + part.len()..];
     }
@@ -61,17 +61,17 @@ pub struct Finalizers {
     pub advice: String,
 }
 
-/// The parts. What a runtime does not have stays empty. Classes and kinds are given by name.
+/// The roles. A role that a runtime does not have stays empty. Classes and kinds are given by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Roles {
-    /// Kinds of nodes that are parts of the runtime, or of the object that holds them.
+    /// Kinds of nodes that are parts of the runtime, or of the object that refers to them.
     pub part_kinds: Names,
     /// Classes of such nodes.
     pub part_classes: Names,
     /// Kinds of texts.
     pub texts: Names,
-    /// Those of [`Self::texts`] whose nodes hold the characters themselves.
+    /// Those of [`Self::texts`] whose nodes contain the characters themselves.
     pub plain_texts: Names,
     /// Kinds of arrays of plain data.
     pub data_arrays: Names,
@@ -79,9 +79,9 @@ pub struct Roles {
     pub data_array_advice: String,
     /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
     pub reference_arrays: Names,
-    /// Kinds of nodes that stand for memory outside the managed heap.
+    /// Kinds of nodes that represent memory outside the managed heap.
     pub native_memory: Names,
-    /// Kinds of nodes that are classes, which hold what is in their static fields.
+    /// Kinds of nodes that are classes, which retain the targets of their static fields.
     pub class_objects: Names,
     /// Classes that every program has plenty of.
     pub common_classes: Names,
@@ -89,7 +89,7 @@ pub struct Roles {
     pub generated_classes: Names,
     /// Classes of containers and of their parts.
     pub containers: Names,
-    /// Classes of entries of containers, each of which leads to what the container holds.
+    /// Classes of entries of containers, through which a container refers to its elements.
     pub entries: Names,
     /// Classes of the variables of closures.
     pub closure_contexts: Names,

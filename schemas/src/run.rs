@@ -39,7 +39,7 @@ pub struct Run {
 /// A replayed trace in brief.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
-    /// What the trace holds and what it can tell.
+    /// What the trace contains and what it can tell.
     pub facts: Facts,
     /// The types that were allocated most, by estimated bytes.
     pub types: Vec<NamedAmount>,
@@ -47,7 +47,7 @@ pub struct Replay {
     pub functions: Vec<NamedAmount>,
 }
 
-/// Something and the allocations that it stands for.
+/// Something and the allocations that it represents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedAmount {
     /// Its name.
@@ -141,9 +141,9 @@ pub struct DuplicateSummary {
     pub exact: u64,
     /// Sets that are only possible, because of what the input does not tell.
     pub limited: u64,
-    /// Sets that are only possible, because nobody looked into them to the end.
+    /// Sets that are only possible ones, because the search ended early.
     pub open: u64,
-    /// Additional bytes of the exact sets that no other set holds.
+    /// Additional bytes of the exact sets that no other set contains.
     pub additional_bytes: u64,
     /// The same of those that are only possible because of what the input does not tell.
     #[serde(default)]

@@ -15,14 +15,14 @@ use crate::roles::Roles;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// What there is one of for each element of a column or an array.
+/// What each element of a column or an array belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// A node.
     Node,
     /// An edge, essential or not.
     Edge,
-    /// Something of which there are few beside nodes and edges.
+    /// Something much rarer than nodes and edges.
     Few,
 }
 
@@ -30,7 +30,7 @@ pub enum Per {
 pub struct Column<T> {
     /// File name inside the scratch folder.
     pub name: &'static str,
-    /// What it has one element of.
+    /// What each element belongs to.
     pub per: Per,
     element: PhantomData<fn() -> T>,
 }
@@ -107,14 +107,16 @@ columns! {
     /// Nodes other than the root that no essential edge enters, ascending.
     ESSENTIAL_ORPHAN: NodeId = "essential.orphan" per Few;
 
-    /// How each of [`ESSENTIAL_TO`] is called: a position among the ways out of instances of its source's class, or one of
-    /// [`edge_label`]. Only where no column of all edges says it, and somebody asks; as the other columns of ways.
+    /// Label of each edge of [`ESSENTIAL_TO`]: a position among the edge labels of its source's class, or one of
+    /// [`edge_label`]. This and the next three columns exist only where a stage needs labels and no column of all
+    /// edges has them.
     ESSENTIAL_LABEL: u8 = "essential.label" per Edge;
-    /// Names of those that are [`edge_label::NAMED`], in order: string ids, or [`label::NONE`](crate::chains::label::NONE).
+    /// Names of the edges with the label [`edge_label::NAMED`], in order: string ids, or
+    /// [`label::NONE`](crate::chains::label::NONE).
     ESSENTIAL_NAME: u32 = "essential.name" per Few;
-    /// Where the ways out of instances of each class begin in [`CLASS_LABEL`], and the end of the last, by [`ClassId`].
+    /// Where the edge labels of each class begin in [`CLASS_LABEL`], and the end of the last, by [`ClassId`].
     CLASS_LABEL_START: u64 = "class.label.start" per Few;
-    /// Names of the ways out of instances of classes.
+    /// Edge labels of the instances of classes, those of one class together.
     CLASS_LABEL: StringId = "class.label" per Few;
 
     /// Nodes that have a source location, ascending.
@@ -156,32 +158,34 @@ columns! {
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed" per Few;
 
-    /// The equality graph, by which duplicates are found: for each node the first node with the same value. The value is
-    /// all that can be compared without following a reference: type, numbers, text, the labels of the slots in their
-    /// order, which of them are empty, and the targets that are compared by identity. Nodes that can be no duplicates
-    /// stand for themselves.
+    /// The equality graph, by which duplicates are found: for each node the first node with the same value. The value
+    /// is all that can be compared without following a reference: type, numbers, text, the labels of the slots in
+    /// their order, which of them are empty, and the targets that are compared by identity. The value of a node that
+    /// cannot be a duplicate is the node itself.
     EQUAL_VALUE: NodeId = "equal.value" per Node;
-    /// Number of slots of each node whose targets are looked into.
+    /// Number of slots of each node whose targets are compared by value.
     EQUAL_DEGREE: u32 = "equal.degree" per Node;
     /// Their targets in the order of labels, grouped by node in node order.
     EQUAL_TO: NodeId = "equal.to" per Edge;
-    /// What the input does not tell of each node's value; see [`limits`]. Only where it does not tell something.
+    /// What the input leaves out of each node's value; see [`limits`]. Only where it leaves something out.
     EQUAL_LIMITS: u8 = "equal.limits" per Node;
-    /// Nodes in an order in which what a node reaches comes before it, strongly connected components together.
+    /// Nodes in reverse topological order of the equality graph: each node after all that it reaches, strongly
+    /// connected components together.
     EQUAL_ORDER: NodeId = "equal.order" per Node;
     /// Number of nodes of each component.
     EQUAL_COMPONENT_SIZE: u32 = "equal.component_size" per Node;
     /// Number of the component of each node; they are numbered in [`EQUAL_ORDER`].
     EQUAL_COMPONENT: u32 = "equal.component" per Node;
-    /// A node that stands for all that may be duplicates of each node: what stands for different ones is none.
+    /// Candidate class of each node, named by one of its nodes. Nodes in different candidate classes are never
+    /// duplicates.
     EQUAL_CANDIDATE: NodeId = "equal.candidate" per Node;
-    /// A node that each node is proved to be a duplicate of, or itself.
+    /// Certificate of each node: a node of which it is certainly a duplicate, or the node itself.
     EQUAL_CERTIFICATE: NodeId = "equal.certificate" per Node;
-    /// A node that stands for the group of each node: its duplicates, or where that stays open, its class.
+    /// Group of each node, named by one of its nodes: its duplicates, or its candidate class where that is undecided.
     EQUAL_GROUP: NodeId = "equal.group" per Node;
-    /// Nodes that stand for groups that stay open, ascending.
+    /// Undecided groups, each named as in [`EQUAL_GROUP`], ascending.
     EQUAL_UNDECIDED: NodeId = "equal.undecided" per Few;
-    /// Why each of them does; see [`limits`].
+    /// Why each of them is undecided; see [`limits`].
     EQUAL_UNDECIDED_REASON: u8 = "equal.undecided_reason" per Few;
     /// Set of duplicates that each node is in; [`SetId::NONE`] for none.
     EQUAL_SET: SetId = "equal.set" per Node;
@@ -201,7 +205,7 @@ columns! {
 
     /// Threads, ascending. Only where the format has threads, as the other columns of them.
     THREAD_NODE: NodeId = "thread.node" per Few;
-    /// How many references from their stacks hold objects.
+    /// Number of references to objects from their stacks.
     THREAD_LOCALS: u64 = "thread.locals" per Few;
     /// How many frames their stacks have.
     THREAD_FRAME_COUNT: u32 = "thread.frame_count" per Few;
@@ -216,7 +220,7 @@ columns! {
     NODE_OUTERMOST: u8 = "node.outermost" per Node;
     /// For each node the one before it on the shortest path from a root; [`NodeId::NONE`] where a path begins.
     PATH_PARENT: NodeId = "path.parent" per Node;
-    /// What leads from that node to this one: a string id, or one of [`label`](crate::chains::label).
+    /// Label of the edge from that node to this one: a string id, or one of [`label`](crate::chains::label).
     PATH_LABEL: u32 = "path.label" per Node;
     /// Rows of chains.
     CHAIN_ROW: ChainRow = "chain.row" per Few;
@@ -225,9 +229,10 @@ columns! {
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name" per Few;
 
-    /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes tell.
+    /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes
+    /// tell.
     CLASS_ORIGIN: u32 = "class.origin" per Few;
-    /// Nodes that come from somewhere in particular, whatever their class says, ascending.
+    /// Nodes with an origin of their own, which counts before that of their class, ascending.
     ORIGIN_NODE: NodeId = "origin.node" per Few;
     /// Where each of them comes from: a row of [`ORIGIN`].
     ORIGIN_OF_NODE: u32 = "origin.of_node" per Few;
@@ -264,8 +269,8 @@ columns! {
 pub const NO_DISTANCE: i32 = i32::MIN;
 
 /// The two columns of a string table: the strings' bytes one after the other, and where each begins, with the end of
-/// the last. Strings are UTF-8, except that a lone surrogate of the input is kept as its three-byte generalised form and
-/// invalid bytes are kept as they are, so that equality is exact.
+/// the last. Strings are UTF-8, except that a lone surrogate of the input is kept as its three-byte generalised form
+/// and invalid bytes are kept as they are, so that equality is exact.
 #[derive(Clone, Copy)]
 pub struct StringColumns {
     /// The bytes.
@@ -287,7 +292,7 @@ pub const CLASS_KEYS: StringColumns =
 pub const OWNER_NAMES: StringColumns =
     StringColumns { bytes: Column::new("owner.name.bytes"), start: Column::new("owner.name.start") };
 
-/// What the first member of each set of duplicates looks like, by [`SetId`]; empty for nothing that could be shown.
+/// Preview of the first member of each set of duplicates, by [`SetId`]; empty where there is nothing to show.
 pub const SET_PREVIEWS: StringColumns =
     StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
 
@@ -315,19 +320,19 @@ pub mod limits {
     pub const TEXTS: u8 = 2;
     /// Contents that the input does not have.
     pub const CONTENTS: u8 = 4;
-    /// The references were not looked into, because that was not asked for.
+    /// The references were not followed, because the user did not ask for that.
     pub const MODE: u8 = 8;
-    /// The references were not looked into to the end, because the work that was allowed did not suffice.
+    /// The references were not followed to the end, because the allowed work did not suffice.
     pub const WORK: u8 = 16;
 }
 
-/// Elements of [`ESSENTIAL_LABEL`] that are no positions.
+/// Elements of [`ESSENTIAL_LABEL`] that are not positions.
 pub mod edge_label {
     /// The first of them.
     pub const LEAST: u8 = 254;
     /// An element of an array.
     pub const INDEX: u8 = 254;
-    /// The next of [`ESSENTIAL_NAME`](super::ESSENTIAL_NAME) says it.
+    /// The name is the next element of [`ESSENTIAL_NAME`](super::ESSENTIAL_NAME).
     pub const NAMED: u8 = 255;
 }
 
@@ -337,8 +342,8 @@ pub mod edge_flags {
     pub const ESSENTIAL: u8 = 1;
     /// The search for distances goes along this edge.
     pub const FOLLOWED: u8 = 2;
-    /// One of two edges that hold their target only together (a weak map's key and table). The search for distances
-    /// passes over whichever of the pair it meets first and follows the other.
+    /// One of two edges that keep their target alive only together (a weak map's key and table). The search for
+    /// distances ignores the edge of the pair that it meets first and follows the other.
     pub const PAIRED: u8 = 4;
 }
 
@@ -354,13 +359,13 @@ pub struct EdgeKind {
 /// A set of nodes from which the search for distances starts, all at the same distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistanceSeed {
-    /// Distance of these nodes. They take it even when an earlier seed's search reached them.
+    /// Distance of these nodes, also of those that the search from an earlier seed reached.
     pub distance: i32,
     /// How many of [`DISTANCE_SEED`] they are, in the order of the input.
     pub count: u64,
 }
 
-/// What a reader learned about the input as a whole; beside the columns, all that later stages know of a format.
+/// What a reader learned about the input as a whole. Besides the columns, later stages know nothing else of a format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Name of the format, as in the `snapshot` table.
@@ -389,21 +394,21 @@ pub struct Facts {
     pub node_kinds: Vec<String>,
     /// Kinds of edges, by [`EDGE_KIND`].
     pub edge_kinds: Vec<EdgeKind>,
-    /// Node kinds that stand for the runtime itself rather than for an object of the program.
+    /// Node kinds of the runtime itself rather than of objects of the program.
     pub synthetic_kinds: Vec<u8>,
     /// Node kinds that are parts of the runtime, which no program made: never big classes.
     pub internal_kinds: Vec<u8>,
-    /// What part its classes and kinds play.
+    /// The roles of its classes and kinds.
     #[serde(default)]
     pub roles: Roles,
     /// Where distances start, in order.
     pub distance_seeds: Vec<DistanceSeed>,
-    /// Whether the input holds garbage too: then nodes that the root does not hold are unreachable. Where it holds live
-    /// nodes only, all count as reachable, whatever its edges show.
+    /// Whether the input contains garbage too: then nodes that the root does not reach are garbage. Where the input
+    /// contains live nodes only, all count as reachable, whatever its edges show.
     pub keeps_garbage: bool,
     /// Whether nodes without size count in class rows, too.
     pub counts_empty: bool,
-    /// Whether distances go along the essential edges and no others, so that they need no columns of all edges.
+    /// Whether distances follow only essential edges, so that they need no columns of all edges.
     pub follows_essential: bool,
     /// Whether the input states native sizes.
     pub has_native: bool,
@@ -411,12 +416,12 @@ pub struct Facts {
     pub has_trace_nodes: bool,
     /// When the snapshot was taken, microseconds since 1970, where the input says so.
     pub captured_at_us: Option<i64>,
-    /// What the analysis leaves out, where it is one of a damaged input's readable part.
+    /// What the analysis leaves out, where it covers only the readable part of a damaged input.
     pub partial: Option<String>,
     /// What else the reader has to say of the input, a sentence each.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// Whether weak, soft and phantom references hold what they refer to (`hold`) or not (`skip`), in formats that leave
-    /// the choice.
+    /// Whether weak, soft and phantom references hold what they refer to (`hold`) or not (`skip`), in formats that
+    /// leave the choice.
     pub referents: Option<String>,
 }

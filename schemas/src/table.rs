@@ -1,7 +1,7 @@
 //! A table as data: what it is called, what a row and each column mean, when it is written.
 //!
-//! A table's file has one constant, its [`TableSchema`]. Its Arrow schema and its section of `docs/tables.md` are both made
-//! from that constant, so a name, a type or a meaning is said once.
+//! A table's file has one constant, its [`TableSchema`]. Its Arrow schema and its section of `docs/tables.md` are
+//! both made from that constant, so a name, a type or a meaning is said once.
 
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use std::fmt::{self, Display, Formatter};

@@ -1,7 +1,7 @@
-//! `heaplake duplicates`: the same run again, with other options for duplicates.
+//! `heaplake duplicates`: re-analyses the input of a run with other options for duplicates.
 //!
-//! Nodes and classes say of duplicates, too, so their tables are written anew with the others, and the run is replaced in
-//! one step. For that its input is read again.
+//! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are written
+//! anew, and the run is replaced in one step.
 
 use super::batch::{Requested, prepare, work_through};
 use super::choices::{Resources, duplicate_mode, pattern};

@@ -1,4 +1,4 @@
-//! `heaplake show`: the summary of a run again.
+//! `heaplake show`: the summary of an existing run.
 
 use crate::complaint::{Complaint, Done};
 use crate::print::{self, summary};

@@ -1,4 +1,4 @@
-//! `heaplake why`: what holds an object.
+//! `heaplake why`: what keeps an object alive.
 
 use crate::complaint::Done;
 use crate::print;

@@ -5,10 +5,10 @@ use super::registry;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::{Budget, Stage, StageError};
 
-/// One part in so many that a stage gets beyond what it declares, for what is no array.
+/// A stage gets one part in so many beyond what it declares, for memory other than its arrays.
 const MARGIN: u64 = 16;
 
-/// Refuses an input before the work on it starts, when some stage of its run could not hold what it must.
+/// Refuses an input before the work on it starts, when some stage cannot keep in memory what it must.
 ///
 /// # Errors
 /// [`StageError::Plan`] with the stage that needs most and what would suffice.
@@ -28,15 +28,16 @@ pub fn smallest_budget() -> u64 {
     registry::all_stages().map(|stage| stage.least_bytes(0, 0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// What a stage gets of the budget, of which other stages hold a part and `ready` ones, it among them, wait for a share;
-/// nothing where it must wait. A stage whose arrays do not fit runs alone: it pages with all that there is.
+/// The share of the budget for a stage, while other stages use a part of it and `ready` stages, this one among them,
+/// wait for a share; nothing where it must wait. A stage whose arrays do not fit runs alone, with the whole budget,
+/// and pages.
 #[must_use]
 pub fn grant(stage: &Stage, budget: &Budget, alone: bool, ready: u64, (nodes, edges): (u64, u64)) -> Option<u64> {
     let resident = stage.resident_bytes(nodes, edges);
     let wanted = resident.saturating_add(resident / MARGIN);
     let free = budget.free();
     if wanted <= free {
-        // What nobody declares is shared, for stages that make use of more.
+        // Memory that no stage declares is shared, for stages that can use more.
         Some((free / ready.max(1)).max(wanted))
     } else {
         alone.then_some(free)

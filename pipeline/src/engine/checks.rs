@@ -1,4 +1,4 @@
-//! What must hold of the declarations of all stages, and what ARCHITECTURE.md shows of them.
+//! Tests of the declarations of all stages, and of the part of ARCHITECTURE.md that shows them.
 
 use super::forecast;
 use super::graph::{Graph, Step};
@@ -90,7 +90,7 @@ fn every_stage_is_part_of_some_run() {
 
 #[test]
 fn what_is_read_has_a_writer() {
-    // Of optional columns: some format must write them, or the declaration is a slip.
+    // A column that is declared optional must be written by some format.
     let graphs = graphs();
     let written: BTreeSet<&str> = graphs
         .iter()

@@ -1,4 +1,4 @@
-//! How fast a run could be: its stages, with the time that each took, on any number of threads.
+//! How fast a run could be on any number of threads, from the time that each of its steps took.
 
 use super::graph::Graph;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 pub struct Bound {
     /// The sum of all steps: the time on one thread.
     pub work: f64,
-    /// The longest way through the graph: the time on any number of threads.
+    /// The critical path, the longest path through the graph: the least time on any number of threads.
     pub span: f64,
-    /// The steps of that way, in order.
+    /// The steps of that path, in order.
     pub path: Vec<String>,
 }
 
-/// The bound, where a step that is not named took no time.
+/// Computes the bounds. A step that is not named took no time.
 #[must_use]
 pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
     let took = |step: usize| seconds.get(&graph.steps[step].name).copied().unwrap_or(0.0);

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// How often the wish to stop is looked at while steps run.
+/// How often cancellation is checked while steps run.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What all steps of a run share.
@@ -31,7 +31,7 @@ pub struct Work<'a> {
     pub setting: Setting<'a>,
     /// The opened input, for the reader.
     pub input: Handover,
-    /// Whether so many nodes may be taken on.
+    /// Whether the budget suffices for so many nodes.
     pub admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
     /// Where tables go.
     pub output: Output,
@@ -56,8 +56,8 @@ pub struct Taken {
     pub stats: Stats,
 }
 
-/// Runs those steps of a graph that are not done, of the positions that are asked for, and notes them in the journal. What
-/// they took comes back in the order of the graph.
+/// Runs those steps of a graph that are not done, of the positions that are asked for, and notes them in the journal.
+/// What they took comes back in the order of the graph.
 ///
 /// `size` says how many nodes and edges there are, as far as that is known by then.
 ///
@@ -108,7 +108,7 @@ enum Stopped {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// The next step that finishes. The wish to stop is handed on to the steps.
+/// Waits for the next step to finish, and passes cancellation on to the steps.
 fn next(done: &Receiver<Finished>, cancel: &AtomicBool, stop: &AtomicBool) -> Finished {
     loop {
         match done.recv_timeout(LOOK) {
@@ -129,7 +129,7 @@ struct Queue<'a> {
     work: &'a Work<'a>,
     /// Steps that are not started yet, in order.
     waiting: BTreeSet<usize>,
-    /// Of those, the ones for which their part of the budget did not suffice: they get all of it.
+    /// Those of them whose share of the budget did not suffice: they get all of it.
     alone: BTreeSet<usize>,
     running: BTreeSet<usize>,
     done: BTreeSet<usize>,
@@ -198,7 +198,7 @@ impl<'a> Queue<'a> {
                 admission::grant(stage, &self.work.budget, nothing_runs, left as u64, (nodes, edges))
             };
             let Some(bytes) = granted else { continue };
-            // What is free now cannot become less: only this thread takes parts.
+            // Free memory cannot shrink meanwhile: only this thread reserves shares.
             let Ok(budget) = self.work.budget.part(stage.name, bytes) else { continue };
             self.waiting.remove(&step);
             self.running.insert(step);
@@ -235,7 +235,8 @@ impl<'a> Queue<'a> {
         });
     }
 
-    /// Whether the input has not what a step needs: its writer left it out, or was left out itself.
+    /// Whether a file that a step needs does not exist for this input: its writer left it out, or was left out
+    /// itself.
     fn lacks_input(&self, step: usize) -> bool {
         let step = &self.graph.steps[step];
         let mut needed = step.reads.iter().chain(&step.changes).filter(|file| !file.optional);
@@ -269,12 +270,13 @@ impl<'a> Queue<'a> {
     ) {
         let step = &self.graph.steps[position];
         let Work { scratch, display, .. } = self.work;
-        display.finished(&step.name, stats, seconds);
         if !step.is_output
             && let Err(error) = journal.add(scratch, step, stats, seconds)
         {
             return self.fail(position, foreground, error, stop);
         }
+        // Only now: who sees the line may kill the run and count on the stage.
+        display.finished(&step.name, stats, seconds);
         for access in step.stage.rewrites {
             access.all_files().for_each(|file| scratch.forget_aside(file.name));
         }
@@ -286,7 +288,7 @@ impl<'a> Queue<'a> {
     fn fail(&mut self, step: usize, foreground: bool, error: StageError, stop: &AtomicBool) {
         stop.store(true, Ordering::Relaxed);
         self.end(step, foreground);
-        // Those that were only told to stop say nothing of why.
+        // Steps that were cancelled do not tell the cause.
         let told = |error: &StageError| matches!(error, StageError::Cancelled);
         let replaces = match &self.failed {
             None => true,
@@ -297,7 +299,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Lets a step begin again, as after a kill, by itself: what it needs depends on more than it could declare.
+    /// Runs a step again, alone, as after a kill: its memory depends on more than it could declare.
     fn try_alone(&mut self, step: usize, foreground: bool) {
         self.end(step, foreground);
         self.waiting.insert(step);

@@ -1,6 +1,6 @@
 //! Whether the lake has a run already.
 //!
-//! Only a run on a file of the same size, of the same stem or name, makes it worth while to read the input for its hash.
+//! The input is read for its hash only if the lake has a run on a file of the same size and of the same stem or name.
 
 use super::request::{Outcome, Request};
 use crate::complaint::Complaint;
@@ -60,7 +60,7 @@ pub fn at(place: &Path, request: &Request, input_hash: &str) -> Result<Option<Ou
     }
 }
 
-/// Whether both are replays, or analyses of one walk.
+/// Whether both are replays, or both analyses of the same walk.
 fn of_one_kind(one: &Options, other: &Options) -> bool {
     match (one, other) {
         (Options::Analysis(one), Options::Analysis(other)) => one.walk == other.walk,
@@ -94,7 +94,7 @@ fn taken(place: &Path, difference: &str) -> Complaint {
     Complaint::failed(cause, "give --force to replace it, or another --snapshot name")
 }
 
-/// What a run differs in from what these options would give.
+/// In what a run differs from one with these options.
 fn difference(run: &Run, options: &Options) -> Option<String> {
     if run.schema_version != SCHEMA_VERSION {
         return Some(format!("its schema version ({})", run.schema_version));

@@ -1,4 +1,4 @@
-//! What a run would take, worked out beforehand from what stages declare.
+//! What a run would take, computed from the declarations of its stages.
 
 use super::graph::Graph;
 use super::input::setting;
@@ -34,7 +34,7 @@ pub struct Forecast {
     pub memory: u64,
     /// The smallest budget that would do, bytes.
     pub least_memory: u64,
-    /// The budget from which on nothing is paged, bytes.
+    /// The least budget at which nothing is paged, bytes.
     pub resident_memory: u64,
     /// The stages, in order.
     pub stages: Vec<StageForecast>,
@@ -53,11 +53,11 @@ pub struct StageForecast {
     pub given: u64,
     /// Whether some of its arrays will be paged.
     pub paged: bool,
-    /// Whether even that is too little.
+    /// Whether that is less than it must have.
     pub refused: bool,
     /// What it adds to scratch.
     pub scratch: u64,
-    /// What it goes through.
+    /// Its passes over disk.
     pub passes: &'static str,
 }
 

@@ -1,9 +1,9 @@
 //! The stages of one run and what each waits for, derived from what they declare.
 //!
-//! Stages are listed in an order in which one thread could run them. A stage that reads a file waits for the stages before
-//! it in the list that write or change the file; where there are none before it, for all that do. A stage that changes a
-//! file waits for those before it that read it. So two stages that touch no common file may run side by side, and the
-//! place of a stage in the list matters only for files that several stages change.
+//! Stages are listed in an order in which one thread could run them. A stage that reads a file waits for the stages
+//! before it in the list that write or change the file; where there are none before it, for all that do. A stage that
+//! changes a file waits for those before it that read it. So two stages that touch no common file may run side by
+//! side, and the place of a stage in the list matters only for files that several stages change.
 
 use super::registry::Entry;
 use heaplake_kit::Setting;
@@ -87,7 +87,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Of those of the listed stages that such a run has.
+    /// The graph of those listed stages that such a run has.
     #[must_use]
     pub fn new(entries: &[Entry], setting: &Setting<'_>) -> Self {
         let wanted = entries.iter().filter(|entry| (entry.when)(setting) && (entry.stage.when)(setting));
@@ -116,7 +116,7 @@ impl Graph {
         followers
     }
 
-    /// The steps that a step waits for and that no other one among these waits for: what a picture shows.
+    /// The transitive reduction of what a step waits for: the steps that no other one of these waits for.
     #[must_use]
     pub fn direct(&self, position: usize) -> Vec<usize> {
         let after = &self.steps[position].after;
@@ -128,14 +128,14 @@ impl Graph {
             .collect()
     }
 
-    /// Whether a step waits for another one, maybe by way of others.
+    /// Whether a step waits for another one, directly or transitively.
     fn reaches(&self, from: usize, to: usize) -> bool {
         from > to && self.steps[from].after.iter().any(|&before| before == to || self.reaches(before, to))
     }
 }
 
-/// Leaves out what reads a file that nobody writes, and what reads the files of that, and so on: a format that cannot
-/// tell something has none of the stages that would say it.
+/// Leaves out each stage that reads a file which no stage writes, and so on transitively: a run has no stages for
+/// what its format cannot tell.
 fn leave_out_starved(steps: &mut Vec<Step>) {
     loop {
         let written: BTreeSet<String> =
@@ -181,8 +181,8 @@ fn order(steps: &[Step]) -> Vec<BTreeSet<usize>> {
     after
 }
 
-/// The steps in an order in which each comes after those that it waits for, as near to that of the list as can be. What
-/// waits for itself comes last; a test says that there is no such thing.
+/// The steps in topological order, as near to that of the list as possible. Steps in a cycle come last; a test checks
+/// that there is no cycle.
 fn sorted(steps: Vec<Step>) -> Vec<Step> {
     let mut place = vec![None; steps.len()];
     for next in 0..steps.len() {

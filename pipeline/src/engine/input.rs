@@ -1,4 +1,4 @@
-//! What an input is: opened, and its format recognised.
+//! Opens an input and recognises its format.
 
 use super::registry::{self, Entry};
 use heaplake_ingest::{FORMATS, Format};
@@ -42,7 +42,7 @@ impl Known {
         Ok(Self { format, input: Handover::of(Opened { input: input.clone(), source }) })
     }
 
-    /// Its list of stages.
+    /// The stages for its format, in order.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         registry::entries(self.format)

@@ -1,10 +1,9 @@
-//! What was done in a scratch folder, so that a killed run goes on where it stopped.
+//! The journal of a scratch folder: its finished stages, so that a killed run resumes where it stopped.
 //!
-//! `journal.json` lists the finished stages. It is replaced in one step after each stage, so whatever moment a run is
-//! killed at, the folder holds what the listed stages wrote, and perhaps more: columns of the stage that was at work,
-//! which that stage writes anew, and what was added at the end of files that stages append to, which is cut off. A
-//! journal of another input, other options, another version of heaplake or of a stage, or from before the system last
-//! started, counts as none.
+//! `journal.json` lists the finished stages. It is replaced in one step after each stage, so at any moment the folder
+//! has everything that the listed stages wrote. It may have more: columns of a stage that was running, which that
+//! stage writes anew, and bytes that it appended to files, which are cut off. A journal is ignored if its input, its
+//! options, or the version of heaplake or of a stage differ, or if it is older than the last start of the system.
 
 use super::graph::Step;
 use super::registry;

@@ -1,7 +1,7 @@
-//! When a file of scratch can go, and how much disk scratch takes.
+//! When a file of scratch can be removed, and how much disk scratch takes.
 //!
-//! A file goes after the last step that uses it. Files that tables are made of stay until the run is committed, for a
-//! killed run writes its tables anew; documents stay, for they are small.
+//! A file is removed after the last step that uses it. The inputs of tables stay until the run is committed, because
+//! a resumed run writes its tables anew. Documents stay, because they are small.
 
 use super::graph::{Graph, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ impl Liveness {
         Self { users, kept }
     }
 
-    /// Notes that a step is done; the files that can go.
+    /// Notes that a step is done; returns the files that can be removed.
     pub fn finish(&mut self, step: &Step) -> Vec<String> {
         let mut gone = Vec::new();
         if step.is_output {
@@ -51,7 +51,7 @@ fn names(step: &Step) -> BTreeSet<&str> {
     step.files().map(|file| file.name.as_str()).collect()
 }
 
-/// Bytes of scratch when there is most of it, strings apart, where one thread runs all.
+/// Peak bytes of scratch on one thread, without strings.
 #[must_use]
 pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
     let mut liveness = Liveness::new(graph);

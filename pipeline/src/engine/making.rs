@@ -46,7 +46,8 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     display.resuming(workplace.journal.done().len());
     let making = Making { request, scratch: &workplace.scratch, display: &display, cancel, started };
     let result = making.run(&mut workplace.journal);
-    // What was done so far serves the next attempt, unless the input itself is at fault or there is no room for it.
+    // The scratch folder serves the next attempt, unless the input itself is at fault or disk or memory did not
+    // suffice.
     let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
     workplace.keep = interrupted && !workplace.journal.done().is_empty();
     result
@@ -61,7 +62,7 @@ struct Making<'a> {
     started: Instant,
 }
 
-/// What was read of an input: all that its name and its place depend on.
+/// The facts of an input on which the name and the place of its run depend.
 enum Contents {
     Snapshot(Box<Facts>, &'static dyn Format),
     Trace(replay::Facts),
@@ -213,7 +214,7 @@ fn tables(taken: &[Taken], folder: &Path) -> Result<Vec<Table>, StageError> {
     written.map(table).collect()
 }
 
-/// What all stages took, those of earlier attempts first.
+/// Costs of all stages, those of earlier attempts first.
 fn times(taken: &[Taken], journal: &Journal) -> Vec<StageTime> {
     let earlier = journal.done().iter().map(|done| StageTime {
         name: done.stage.clone(),

@@ -5,7 +5,7 @@
 //! - [`liveness`]: when a file of scratch can go, and how much disk that takes.
 //! - [`admission`]: whether the budget suffices, and what each stage gets of it.
 //! - [`execution`]: the ready queue.
-//! - [`journal`], [`workplace`]: what is done in a scratch folder, and who holds it.
+//! - [`journal`], [`workplace`]: which stages are done in a scratch folder, and which process has it.
 //! - [`existing`]: whether the lake has the run already.
 //! - [`making`]: one input through all of it. It knows no format: [`input`] tells which one an input has.
 //! - [`forecast`], [`picture`], [`critical_path`]: what a run would take, how its graph looks, what bounds its time.

@@ -26,7 +26,7 @@ impl Language {
     }
 }
 
-/// Draws which step waits for which. What follows from other arrows is left out.
+/// Draws which step waits for which, without arrows that follow from others.
 #[must_use]
 pub fn draw(graph: &Graph, language: Language) -> String {
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! All stages, and the order in which they are listed.
+//! All stages, in the order in which one thread can run them.
 //!
-//! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a line of
-//! [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
+//! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a
+//! line of [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
 
 use heaplake_duplicates::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};

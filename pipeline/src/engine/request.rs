@@ -1,4 +1,4 @@
-//! What is asked of the engine, and what comes of it.
+//! A request to the engine, and its outcome.
 
 use heaplake_input::source::Input;
 use heaplake_schemas::options::Options;
@@ -16,7 +16,7 @@ pub struct Request {
     pub release: String,
     /// Its name, where the user gives one.
     pub snapshot: Option<String>,
-    /// What shapes the tables, and whether it is an analysis or a replay.
+    /// The options of the analysis or of the replay.
     pub options: Options,
     /// Bytes that may be allocated.
     pub memory: u64,

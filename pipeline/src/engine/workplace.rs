@@ -1,4 +1,4 @@
-//! Where a run works: one scratch folder per input, held by one process at a time.
+//! Where a run works: one scratch folder per input, locked by one process at a time.
 
 use super::journal::Journal;
 use super::request::Request;
@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The scratch folder of one input, locked as long as it is in use. All that was made for it goes in the end, also when
-/// only a part of it could be made; its fields are dropped from the inside out.
+/// The scratch folder of one input, locked as long as it is in use. Everything that was made for it is removed in the
+/// end, also when only a part could be made. The order of the fields is the order in which they are dropped.
 pub struct Workplace {
     /// The folder.
     pub scratch: Scratch,
@@ -40,7 +40,7 @@ impl Workplace {
             let root = Root::make(request)?;
             let path = root.folder.join(format!("{name}.lock"));
             match Lock::try_take(path.clone()) {
-                // Another process was done and removed the folder before anything of this one was in it.
+                // Another process finished and removed the folder before this one wrote anything into it.
                 Err(StageError::Io { source, .. }) if root.own && source.kind() == io::ErrorKind::NotFound => {}
                 lock => break (root, lock?.ok_or_else(|| busy(&path))?),
             }
@@ -53,7 +53,7 @@ impl Workplace {
 impl Drop for Workplace {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed is only space; the outcome of the run does not depend on it.
+            // A file that cannot be removed only wastes space; the outcome of the run does not depend on it.
             let _ = fs::remove_dir_all(self.scratch.folder());
         }
     }
@@ -77,7 +77,7 @@ impl Root {
 impl Drop for Root {
     fn drop(&mut self) {
         if self.own {
-            // Goes only if nobody else works there.
+            // Removes it only if it is empty: no other process works there.
             let _ = fs::remove_dir(&self.folder);
         }
     }
@@ -95,7 +95,7 @@ fn identity(request: &Request) -> u64 {
         Input::Stdin => PathBuf::from("-"),
     };
     let snapshot = request.snapshot.as_deref().unwrap_or_default();
-    // No path and no name holds a zero byte.
+    // A zero byte separates: no path and no name has one.
     let parts = [path.as_os_str().as_bytes(), request.release.as_bytes(), snapshot.as_bytes()];
     xxh3_64(&parts.join(&0))
 }

@@ -9,7 +9,7 @@ use crate::complaint::Complaint;
 use serde::Serialize;
 use std::io::Write;
 
-/// Prints bytes on standard output; the exit code, for a reader that went away is no error.
+/// Prints bytes on standard output; returns the exit code. A closed pipe is not an error.
 pub fn bytes(bytes: &[u8]) -> u8 {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(bytes).and_then(|()| out.flush());

@@ -18,7 +18,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Bars where somebody watches, lines where a log is kept.
+    /// Bars on a terminal, else lines.
     #[must_use]
     pub fn choose(quiet: bool) -> Self {
         match (quiet, std::io::stderr().is_terminal()) {

@@ -5,7 +5,7 @@ use heaplake_schemas::replay::{Coverage, Facts};
 use heaplake_schemas::run::{NamedAmount, Replay, Run};
 use std::fmt::{Result, Write};
 
-/// Writes what the trace holds, what it can tell, and what was allocated.
+/// Writes what the trace contains, what it can tell, and what was allocated.
 pub(crate) fn write(run: &Run, replay: &Replay, out: &mut String) -> Result {
     let facts = &replay.facts;
     writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, facts.format, size(run.input_bytes))?;

@@ -121,7 +121,7 @@ fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
 /// Sets that the summary shows.
 const SETS: usize = 5;
 
-/// The sets that no other set holds, the largest first.
+/// The sets that no other set contains, the largest first.
 fn duplicates(found: &DuplicateSummary, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nDuplicate instances that no others hold\n")?;
     if found.exact > 0 {

@@ -1,18 +1,19 @@
-//! Stage `candidate classes`: separates what cannot be duplicates.
+//! Stage `candidate classes`: separates nodes that cannot be duplicates.
 //!
-//! * Computes: a candidate class for each node, from its value, the candidate classes of its targets and which of its slots
-//!   share a target; for the nodes of a cycle, from the whole cycle. Nodes in different candidate classes are never
-//!   duplicates.
-//! * Resident memory: classes 4, offsets 4, values 4 and hash-cons table 12 to 24 bytes per node (the table: of those with
-//!   slots only), 4 per slot, and 32 per node of the largest cycle, where the budget allows, paged where not.
-//! * Passes over disk: each node's slots once, in the order of components; those of cycles up to [`cycle`](crate::cycle)'s
-//!   16 times and more.
-//! * Worst case: linear, and 16 steps for each node and slot for cycles that look the same from everywhere. Beyond that
-//!   their candidate classes are coarser.
+//! * Computes: a candidate class for each node, from its value, the candidate classes of its targets and which of its
+//!   slots share a target; for the nodes of a cycle, from the whole cycle. Nodes in different candidate classes are
+//!   never duplicates.
+//! * Resident memory: candidate classes 4, offsets 4, values 4 and hash-cons table 12 to 24 bytes per node (the
+//!   table: per node with slots), 4 per slot, and 32 per node of the largest cycle, paged where the budget does not
+//!   allow it.
+//! * Passes over disk: each node's slots once, in the order of components; those of cycles 16 times and more, see
+//!   [`cycle`](crate::cycle).
+//! * Worst case: linear, and 16 steps for each node and slot for cycles with many automorphisms. Beyond that their
+//!   candidate classes are coarser.
 //! * Fails when: the budget is too small.
-//! * Determinism: order of components. Hashes decide here, since a candidate class proves nothing.
-//! * Reference: Ershov's hash-consing (1958), bottom up; inside cycles, colour refinement of Hopcroft, and of Weisfeiler
-//!   and Leman.
+//! * Determinism: order of components. Equal hashes suffice here, since a shared candidate class proves nothing.
+//! * Reference: Ershov's hash-consing (1958), bottom up; inside cycles, colour refinement of Hopcroft, and of
+//!   Weisfeiler and Leman.
 
 use crate::cycle::{Cycle, Form, Member};
 use crate::nodes;
@@ -30,7 +31,7 @@ use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "candidate classes",
     when: |setting| setting.looks_into_references(),
@@ -46,10 +47,10 @@ pub const STAGE: Stage = Stage {
         per_node::<u32>(),
         per_node::<u32>(),
         per_edge::<NodeId>(),
-        // The table has up to three places for each node with slots.
+        // The table has up to three entries for each node with slots.
         per_node::<[u64; 3]>(),
         per_node::<NodeId>(),
-        // The largest cycle may have all nodes.
+        // The largest cycle may contain all nodes.
         per_node::<Member>(),
     ]],
     fixed: 16 << 20,
@@ -58,10 +59,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Slots of a node up to which shared targets are looked for by comparing all pairs.
+/// Up to this many slots, shared targets are found by comparing all pairs of slots.
 const FEW: usize = 16;
 
-/// Slots of a node beyond which shared targets are not looked for.
+/// Beyond this many slots, shared targets are ignored.
 const MANY: usize = 1 << 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -87,7 +88,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 }
 
 struct Candidates<C, S, T, V> {
-    /// Candidate class of each node; of those of the cycle at hand, its place there.
+    /// Candidate class of each node; for a node of the current cycle, its place in the cycle.
     classes: C,
     slots: S,
     names: Names<T>,
@@ -120,7 +121,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(())
     }
 
-    /// A node outside all cycles.
+    /// Classifies a node outside all cycles.
     fn assign_node(&mut self, node: u32) -> Result<(), StageError> {
         let value = self.values.get(node as usize)?.0;
         let range = self.slots.of(node)?;
@@ -137,7 +138,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(self.classes.set(node as usize, class)?)
     }
 
-    /// Mixes in which slots share a target.
+    /// Mixes into the hash which slots share a target.
     fn shared_targets(&mut self, range: Range<usize>, mut hash: u64) -> Result<u64, StageError> {
         if range.len() < 2 || range.len() > MANY {
             return Ok(hash);
@@ -162,7 +163,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(hash)
     }
 
-    /// The nodes of a cycle.
+    /// Classifies the nodes of a cycle.
     fn assign_cycle(&mut self, context: &Context<'_>) -> Result<(), StageError> {
         for place in 0..self.cycle.size() {
             let colour = self.first_colour(place)?;
@@ -185,7 +186,7 @@ impl<C: WriteAt<u32>, S: Slots, T: WriteAt<u64>, V: ReadAt<NodeId>> Candidates<C
         Ok(())
     }
 
-    /// What is known of a node of a cycle from its value and its targets outside.
+    /// The initial colour of a node of a cycle, from its value and its targets outside.
     fn first_colour(&mut self, place: usize) -> Result<u64, StageError> {
         let node = self.cycle.node(place)?;
         let range = self.slots.of(node)?;

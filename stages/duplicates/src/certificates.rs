@@ -1,21 +1,22 @@
-//! Stage `certificates`: joins what is shown to be duplicates without comparing whole graphs.
+//! Stage `certificates`: joins nodes that can be shown to be duplicates without comparing all that they reach.
 //!
-//! * Computes: for each node one that it is a duplicate of. A target whose component only one slot from outside leads to is
-//!   part of the node with that slot and counts by its certificate; any other target is shared and counts by its
-//!   identity. Nodes with equal values and equal targets in this sense are duplicates; so are the nodes of two cycles, or
-//!   of one, that are taken to each other by a map that respects all that.
-//! * Resident memory: four bits, certificates 4, offsets 4, values 4, components 8 and hash-cons table 12 to 24 bytes per
-//!   node (the table: of those with slots only), 4 per slot, and 32 per node of the largest cycle, where the budget allows,
-//!   paged where not.
+//! * Computes: for each node its certificate: a node of which it is a duplicate, or itself. A target is private if
+//!   only one slot from outside enters its component; a private target is compared by its certificate. Any other
+//!   target is shared and compared by its identity. Nodes with equal values and equal targets in this sense are
+//!   duplicates. So are nodes of two cycles, or of one, if a map that respects all this takes one to the other.
+//! * Resident memory: four bits, certificates 4, offsets 4, values 4, components 8 and hash-cons table 12 to 24 bytes
+//!   per node (the table: per node with slots), 4 per slot, and 32 per node of the largest cycle, paged where the
+//!   budget does not allow it.
 //! * Passes over disk: targets once in order; the slots of nodes whose candidate class has others once, in the order of
 //!   components, and those of the nodes that they are compared with.
 //! * Worst case: as `candidate classes`.
 //! * Fails when: the budget is too small.
-//! * Determinism: order of components. Hashes only propose; comparison decides.
-//! * Reference: why it is right. Let u and v be joined, with parts P(u) and P(v): the component of u and those that one
-//!   slot leads to, again and again. The map takes P(u) to P(v) and is the identity on what both share. A shared node that
-//!   reached into P(u) would have to do so through the cycle of u, and so be in it. Hence P(u), P(v) and what is shared
-//!   have no node in common, and the map is one-to-one.
+//! * Determinism: order of components. Hashes only propose; a comparison decides.
+//! * Reference: proof of soundness. Let u and v be joined, and let P(u) be the component of u together with all
+//!   private components that it reaches through private components only; likewise P(v). The map takes P(u) to P(v)
+//!   and is the identity on shared nodes. A shared node that reaches into P(u) could do so only through the component
+//!   of u, and would then be part of it. Hence P(u), P(v) and the shared nodes are disjoint, and the map is
+//!   one-to-one.
 
 use crate::cycle::{Cycle, Form, Member};
 use crate::known::Known;
@@ -34,7 +35,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "certificates",
     when: |setting| setting.looks_into_references(),
@@ -52,10 +53,10 @@ pub const STAGE: Stage = Stage {
         per_node::<u32>(),
         per_node::<u32>(),
         per_edge::<NodeId>(),
-        // The table has up to three places for each node with slots.
+        // The table has up to three entries for each node with slots.
         per_node::<[u64; 3]>(),
         per_node::<NodeId>(),
-        // The largest cycle may have all nodes.
+        // The largest cycle may contain all nodes.
         per_node::<Member>(),
         per_node::<u32>(),
         per_node::<u32>(),
@@ -112,7 +113,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
                 self.certify_node(first)?;
             } else {
                 let plural = self.read_cycle(first, size, &mut order)?;
-                // A cycle with a node that has no duplicate has none at all.
+                // If one node of a cycle has no duplicate, none of them has.
                 if !plural || !self.certify_cycle(job.context)? {
                     self.separate()?;
                 }
@@ -125,7 +126,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(())
     }
 
-    /// A node outside all cycles.
+    /// Certifies a node outside all cycles.
     fn certify_node(&mut self, node: u32) -> Result<(), StageError> {
         let known = &mut self.known;
         let value = known.values.get(node as usize)?.0;
@@ -142,7 +143,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(known.certificates.set(node as usize, certificate)?)
     }
 
-    /// Makes the nodes of a component the cycle at hand; whether all of them may have duplicates.
+    /// Reads the nodes of a component as the current cycle; returns whether all of them may have duplicates.
     fn read_cycle(&mut self, first: u32, size: u32, order: &mut ColumnReader<NodeId>) -> Result<bool, StageError> {
         let (cycle, known) = (&mut self.cycles.cycle, &mut self.known);
         cycle.begin();
@@ -156,7 +157,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(plural)
     }
 
-    /// The nodes of the cycle are duplicates of nothing.
+    /// Makes each node of the cycle its own certificate.
     fn separate(&mut self) -> Result<(), StageError> {
         for place in 0..self.cycles.cycle.size() {
             let node = self.cycles.cycle.node(place)?;
@@ -165,7 +166,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(())
     }
 
-    /// The nodes of a cycle; whether anything could be found out.
+    /// Certifies the nodes of a cycle; returns whether that was possible.
     fn certify_cycle(&mut self, context: &Context<'_>) -> Result<bool, StageError> {
         for place in 0..self.cycles.cycle.size() {
             let colour = self.first_colour(place)?;
@@ -195,7 +196,7 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         Ok(true)
     }
 
-    /// What is known of a node of a cycle from its value and its targets outside.
+    /// The initial colour of a node of a cycle, from its value and its targets outside.
     fn first_colour(&mut self, place: usize) -> Result<u64, StageError> {
         let Self { known, cycles: Cycles { cycle, .. }, .. } = self;
         let node = cycle.node(place)?;

@@ -1,8 +1,9 @@
 //! Stage `components`: the strongly connected components of the equality graph.
 //!
-//! * Computes: the components, and an order in which whatever a node reaches comes before it or is in its component.
-//! * Resident memory: numbers 4 and offsets 4 bytes per node, 4 per slot, where the budget allows, paged where not; 2 MiB
-//!   for two stacks whose rest is on disk.
+//! * Computes: the components in a topological order: all nodes that a node reaches precede it or are in its
+//!   component.
+//! * Resident memory: numbers 4 and offsets 4 bytes per node, 4 per slot, paged where the budget does not allow it; 2
+//!   MiB for two stacks that spill to disk.
 //! * Passes over disk: each node's slots once, in order of discovery.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -19,7 +20,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "components",
     when: |setting| setting.looks_into_references(),
@@ -45,7 +46,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let count = on_resident!(numbers, slots => search(numbers, slots, (path, unfinished), job))?;
     let mut components = ColumnWriter::create(scratch, columns::EQUAL_COMPONENT)?;
     for node in 0..nodes as usize {
-        // Components were numbered from the last possible number down, so that finished nodes never look unfinished.
+        // Components were numbered downwards from the largest number, so that a finished node never looks unfinished.
         components.push((nodes - 1) as u32 - numbers.get(node)?)?;
     }
     components.finish()?;
@@ -53,17 +54,17 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: count, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Number of a node that was not met yet. Those of unfinished components count from 1 on.
+/// Number of a node that was not visited yet. Nodes of unfinished components are numbered from 1.
 const UNSEEN: u32 = 0;
 
-/// A node on the path to where the search is.
+/// A node on the current path of the search.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {
     node: u32,
-    /// Its slots that the search has been along.
+    /// Number of its slots that the search has followed.
     seen: u32,
-    /// The number that it got when it was met.
+    /// Its number at the time of the visit.
     index: u32,
 }
 
@@ -102,18 +103,18 @@ struct Search<N, S> {
     numbers: N,
     slots: S,
     path: Stack<Level>,
-    /// Nodes whose slots are done and whose component is not, the one met last on top.
+    /// Nodes whose slots are done but whose component is not; the last visited one is on top.
     unfinished: Stack<u32>,
     /// Number of the next node.
     index: u32,
-    /// Number of the next component, counted down.
+    /// Number of the next component; decreases.
     next: u32,
     order: ColumnWriter<NodeId>,
     sizes: ColumnWriter<u32>,
 }
 
 impl<N: WriteAt<u32>, S: Slots> Search<N, S> {
-    /// Finds the components of everything new that a node reaches.
+    /// Finds the components of all unvisited nodes that a node reaches.
     fn visit(&mut self, start: u32) -> Result<(), StageError> {
         let mut level = self.enter(start)?;
         loop {
@@ -135,7 +136,7 @@ impl<N: WriteAt<u32>, S: Slots> Search<N, S> {
             self.numbers.set(level.node as usize, lowest)?;
             level.seen = (next - range.start) as u32;
             if let Some(target) = down {
-                // The slot is looked at again on the way back, for what was found below.
+                // The slot is processed again on return, for the result from below.
                 self.path.push(level)?;
                 level = self.enter(target)?;
                 continue;
@@ -155,7 +156,7 @@ impl<N: WriteAt<u32>, S: Slots> Search<N, S> {
         Ok(Level { node, seen: 0, index })
     }
 
-    /// Ends a node, and its component with it if no way leads further back.
+    /// Leaves a node, and finishes its component if no edge leads further back.
     fn leave(&mut self, level: Level, lowest: u32) -> Result<(), StageError> {
         if lowest != level.index {
             return self.unfinished.push(level.node);

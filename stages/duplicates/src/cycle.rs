@@ -1,11 +1,10 @@
-//! A cycle (strongly connected component) brought into a form that does not depend on where one begins.
+//! The canonical form of a cycle (a strongly connected component).
 //!
-//! Every node of a cycle reaches all of it, and the slots of a node have an order; so a search from a node gives all nodes
-//! numbers, and two cycles are the same exactly if there are nodes in both from which the numbered cycles are equal. The
-//! work is to find a node to begin with that any equal cycle would begin with, too: one of those with the rarest colour,
-//! where a colour is what is known of a node: first its value and what it has outside, then also the colours of its
-//! neighbours, and so on. Mostly there is one such node. Where there are several, each is tried; where that would take too
-//! long, colours are all that is known in the end.
+//! Every node of a cycle reaches the whole cycle, and the slots of a node are ordered. So a search from a start node
+//! numbers all nodes, and two cycles are equal exactly if some start node in each gives equal numbered cycles. The
+//! task is to choose the same start node in equal cycles: one with the rarest colour. The colour of a node is a hash
+//! of its value and its targets outside the cycle, then also of the colours of its neighbours, and so on. Mostly one
+//! node has the rarest colour. If several have it, each is tried; if that takes too long, only the colours are used.
 
 use crate::slots::Slots;
 use bytemuck::{Pod, Zeroable};
@@ -14,56 +13,56 @@ use heaplake_kit::naming::mix;
 use heaplake_kit::{Array, Context, ReadAt, StageError, WriteAt};
 use std::collections::BTreeMap;
 
-/// Rounds after which colours are taken as they are.
+/// Maximum number of rounds of colour refinement.
 const ROUNDS: u32 = 16;
 
-/// Distinct colours that are counted: those with the least hashes.
+/// Maximum number of distinct colours that are counted: those with the least hashes.
 const COUNTED: usize = 4096;
 
-/// Steps per node and slot that cycles may take on the whole.
+/// Average number of steps per node and slot that all cycles together may take.
 const PATIENCE: u64 = 16;
 
 /// No number yet, or no image.
 pub const NONE: u32 = u32::MAX;
 
-/// What is known of a node of the cycle.
+/// A node of the cycle.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct Member {
     colour: u64,
-    /// Its colour in the next round; then the code of the cycle when it begins here.
+    /// Its colour in the next round; then the code of the cycle with this node as the start.
     code: u64,
     node: u32,
-    /// Its number in the search at hand; later the place that stands for those that it can be taken to.
+    /// Its number in the current search; later the parent of its place in the union-find of orbits.
     number: u32,
-    /// Its least number from any of the best beginnings; later a node, see [`Cycle::set_image`].
+    /// Its least number from any of the best start nodes; later a node, see [`Cycle::set_image`].
     key: u32,
-    /// The place that comes so many places after the first one in the queue of a search; later a node, see [`Cycle::note`].
+    /// Entry of the search queue: the place at this position; later a node, see [`Cycle::note`].
     queue: u32,
 }
 
-/// One cycle after the other.
+/// The current cycle; the memory is reused for one cycle after the other.
 pub struct Cycle {
-    /// Members by place, for the largest cycle.
+    /// Members by place; long enough for the largest cycle.
     members: Array<Member>,
     size: usize,
-    /// The colour to begin with.
+    /// The rarest colour, which start nodes have.
     first: u64,
-    /// Steps that are left.
+    /// Steps that are left for all cycles.
     patience: u64,
 }
 
-/// How far a cycle could be told.
+/// The canonical form of a cycle, if it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// By a code that equal cycles have, too.
+    /// A code that equal cycles share.
     Code(u64),
-    /// Only by the colours of its nodes.
+    /// Only the colours of the nodes are known.
     Colours,
 }
 
 impl Cycle {
-    /// Over members of zeros, as many as the largest cycle has, in a graph of so many nodes and slots.
+    /// `members` are zeros, as many as the largest cycle has; `graph` is the number of nodes and slots of the graph.
     pub fn new(members: Array<Member>, graph: u64) -> Self {
         Self { members, size: 0, first: 0, patience: PATIENCE * graph }
     }
@@ -73,7 +72,7 @@ impl Cycle {
         self.size
     }
 
-    /// Begins another cycle. `places` must say of each member where it is among them, as long as the cycle is looked at.
+    /// Begins another cycle. While the cycle is in use, `places` must map each member to its place.
     pub fn begin(&mut self) {
         self.size = 0;
     }
@@ -91,38 +90,38 @@ impl Cycle {
         Ok(self.members.get(place)?.node)
     }
 
-    /// Sets what is known of the node at a place from the start.
+    /// Sets the initial colour of the node at a place.
     pub fn set_colour(&mut self, place: usize, colour: u64) -> Result<(), Fault> {
         self.members.change(place, |member| member.colour = colour)
     }
 
-    /// What is known of the node at a place in the end.
+    /// The final colour of the node at a place.
     pub fn colour(&mut self, place: usize) -> Result<u64, Fault> {
         Ok(self.members.get(place)?.colour)
     }
 
-    /// Number of the node at a place in the form that [`Form::Code`] is of, the least where there are several; nodes with
-    /// equal ones take each other's place in the cycle.
+    /// Number of the node at a place in the canonical form of [`Form::Code`], the least if there are several. An
+    /// automorphism of the cycle maps nodes with equal numbers to each other.
     pub fn key(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.key)
     }
 
-    /// Says which node belongs to a place, after [`Self::key`] was asked for: its image, or its candidate class.
+    /// Sets the node that belongs to a place, after the last use of [`Self::key`]: its image, or its candidate class.
     pub fn set_image(&mut self, place: usize, node: u32) -> Result<(), Fault> {
         self.members.change(place, |member| member.key = node)
     }
 
-    /// The node of [`Self::set_image`].
+    /// The node set by [`Self::set_image`].
     pub fn image(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.key)
     }
 
-    /// Puts a place into the queue of a search.
+    /// Writes a place to the search queue.
     pub fn enqueue(&mut self, at: usize, place: usize) -> Result<(), Fault> {
         self.members.change(at, |member| member.queue = place as u32)
     }
 
-    /// A place from the queue.
+    /// Reads a place from the search queue.
     pub fn dequeue(&mut self, at: usize) -> Result<usize, Fault> {
         Ok(self.members.get(at)?.queue as usize)
     }
@@ -135,12 +134,12 @@ impl Cycle {
         self.members.change(place, |member| member.number = number)
     }
 
-    /// Makes every place stand for itself alone.
+    /// Makes every place an orbit of its own.
     pub fn separate_orbits(&mut self) -> Result<(), Fault> {
         (0..self.size).try_for_each(|place| self.set_number(place, place as u32))
     }
 
-    /// The place that stands for those that a place can be taken to.
+    /// The representative of the orbit of a place.
     pub fn orbit(&mut self, mut place: usize) -> Result<usize, Fault> {
         loop {
             let above = self.number_of(place)? as usize;
@@ -153,23 +152,23 @@ impl Cycle {
         }
     }
 
-    /// Makes one place stand for two.
+    /// Joins the orbits of two places.
     pub fn join_orbits(&mut self, left: usize, right: usize) -> Result<(), Fault> {
         let (left, right) = (self.orbit(left)?, self.orbit(right)?);
         self.set_number(left.max(right), left.min(right) as u32)
     }
 
-    /// Notes a node for a place, beside that of [`Self::set_image`].
+    /// Stores a second node for a place, besides that of [`Self::set_image`].
     pub fn note(&mut self, place: usize, node: u32) -> Result<(), Fault> {
         self.members.change(place, |member| member.queue = node)
     }
 
-    /// The node of [`Self::note`].
+    /// The node stored by [`Self::note`].
     pub fn noted(&mut self, place: usize) -> Result<u32, Fault> {
         Ok(self.members.get(place)?.queue)
     }
 
-    /// Whether the code is that from the node at a place.
+    /// Whether the search from the node at a place gives this code.
     pub fn begins(&mut self, place: usize, code: u64) -> Result<bool, Fault> {
         let member = self.members.get(place)?;
         Ok(member.colour == self.first && member.code == code)
@@ -182,8 +181,7 @@ impl Cycle {
         Ok(if place < self.size && self.node(place)? == node { Some(place) } else { None })
     }
 
-    /// Brings the cycle into its form. Takes what it costs from the patience with all cycles, and gives up when that is
-    /// used up.
+    /// Computes the canonical form. Charges the cost to the steps of all cycles, and stops when they are used up.
     pub fn form(
         &mut self,
         slots: &mut impl Slots,
@@ -218,7 +216,8 @@ impl Cycle {
         Ok(Form::Code(best))
     }
 
-    /// Refines the colours until one of them is of one node, or nothing more is found out; how often they occur then.
+    /// Refines the colours until one of them is unique or refinement has no effect; returns how often each colour
+    /// occurs.
     fn refined(
         &mut self,
         slots: &mut impl Slots,
@@ -240,7 +239,7 @@ impl Cycle {
         Ok(counts)
     }
 
-    /// How often colours occur.
+    /// How often each colour occurs.
     fn counts(&mut self) -> Result<BTreeMap<u64, u32>, Fault> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
@@ -249,7 +248,7 @@ impl Cycle {
                 continue;
             }
             *counts.entry(colour).or_insert(0) += 1;
-            // What goes here never comes back, since all that is kept is less; so counts stay exact.
+            // A removed colour never comes back, since all kept ones are less; so the counts stay exact.
             if counts.len() > COUNTED {
                 counts.pop_last();
             }
@@ -257,7 +256,7 @@ impl Cycle {
         Ok(counts)
     }
 
-    /// Takes the colours of neighbours into those of the nodes.
+    /// One round of refinement: mixes the colours of neighbours into the colour of each node.
     fn refine(&mut self, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
         for place in 0..self.size {
             let Member { mut colour, node, .. } = self.members.get(place)?;
@@ -272,7 +271,7 @@ impl Cycle {
         (0..self.size).try_for_each(|place| self.members.change(place, |member| member.colour = member.code))
     }
 
-    /// Numbers all nodes by a search from one of them; the code of the numbered cycle.
+    /// Numbers all nodes by a search from one of them; returns the code of the numbered cycle.
     fn number(&mut self, start: usize, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<u64, Fault> {
         (0..self.size).try_for_each(|place| self.set_number(place, NONE))?;
         self.set_number(start, 0)?;
@@ -301,7 +300,7 @@ impl Cycle {
     }
 }
 
-/// The colour that occurs least often, and how often; among several the least.
+/// The rarest colour and how often it occurs; of several the least.
 fn rarest(counts: &BTreeMap<u64, u32>) -> (u64, u32) {
     counts.iter().min_by_key(|&(_, &count)| count).map_or((0, 0), |(&colour, &count)| (colour, count))
 }

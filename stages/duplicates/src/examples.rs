@@ -1,10 +1,11 @@
-//! The pictures of the document that this crate builds, with its numbers, and shapes that are hard for lesser ways.
+//! The pictured graphs of the document that defines duplicates, with its numbers, and graphs that are hard for
+//! simpler algorithms.
 
 use crate::properties::{Bench, all};
 use heaplake_oracle::duplicates::{EqualityGraph, Node, Set, Slot};
 
-/// A graph from references between nodes that are numbered from 1 on, as in the pictures; node 0 is a root that refers to
-/// those that are told. Values are told for nodes that are not like all others.
+/// A graph from references between nodes that are numbered from 1, as in the pictures; node 0 is a root that refers
+/// to `roots`. `values` lists nodes whose value differs from the default.
 fn picture(nodes: usize, references: &[(usize, usize)], roots: &[usize], values: &[(usize, u32)]) -> EqualityGraph {
     let mut graph = EqualityGraph { nodes: vec![Node::default(); nodes + 1], roots: roots.to_vec() };
     graph.nodes[0].value = 3;
@@ -69,7 +70,7 @@ fn additional_bytes_are_those_of_the_merged_graph() {
 
 #[test]
 fn a_set_is_held_by_the_one_that_all_ways_pass() {
-    // #1, #2 and #3 hold #4, #5 and #6; #4 and #5 refer to #7 and #6 to #8, but a root knows #8 as well.
+    // #1, #2 and #3 dominate #4, #5 and #6; #4 and #5 refer to #7 and #6 to #8, but a root refers to #8 as well.
     let references = [(1, 4), (2, 5), (3, 6), (4, 7), (5, 7), (6, 8)];
     let graph = picture(8, &references, &[1, 2, 3, 8], &[(4, 1), (5, 1), (6, 1), (7, 2), (8, 2)]);
     let sets = sets(&graph);
@@ -84,14 +85,14 @@ fn equal_parts_are_not_one_part_twice() {
     assert_eq!(members(&sets(&graph)), [&[3, 4, 5][..]]);
 }
 
-/// What near-linear passes must settle: no pair is compared.
+/// Checks that the near-linear stages settle a graph without comparing any pair.
 fn settled_without_work(graph: &EqualityGraph, sets: usize) {
     let found = Bench::new(graph, 256 << 20).run(&all(0));
     assert_eq!(found.len(), sets);
     assert!(found.iter().all(|found| found.reasons == 0 && found.additional_exact));
 }
 
-/// A graph of nodes with these values and targets, all of them held.
+/// A graph of nodes with these values and targets. A root refers to all of them.
 fn graph(nodes: impl IntoIterator<Item = (u32, Vec<usize>)>) -> EqualityGraph {
     let node = |(value, targets): (u32, Vec<usize>)| {
         let slot = |(i, to): (usize, usize)| Slot { label: i as u32, to, identity: false };
@@ -101,7 +102,7 @@ fn graph(nodes: impl IntoIterator<Item = (u32, Vec<usize>)>) -> EqualityGraph {
     EqualityGraph { roots: (0..nodes.len()).collect(), nodes }
 }
 
-/// Two lists of equal elements with references in both directions, which makes a cycle of each list.
+/// Two lists of equal elements with references in both directions; each list is a cycle.
 fn double_lists(length: usize) -> EqualityGraph {
     let both = |i: usize| match i % length {
         0 => (1, vec![i + 1]),
@@ -114,7 +115,7 @@ fn double_lists(length: usize) -> EqualityGraph {
 #[test]
 fn long_lists_take_no_rounds() {
     const LENGTH: usize = 200_000;
-    // Two lists of equal elements: a set for each place, counted from the end.
+    // Two lists of equal elements: one set per position, counted from the end.
     let next = |i: usize| if i % LENGTH == LENGTH - 1 { vec![] } else { vec![i + 1] };
     settled_without_work(&graph((0..2 * LENGTH).map(|i| (0, next(i)))), LENGTH);
     settled_without_work(&double_lists(LENGTH), LENGTH);
@@ -122,7 +123,7 @@ fn long_lists_take_no_rounds() {
 
 #[test]
 fn paging_changes_nothing() {
-    // 57 bytes for each of 800,000 nodes are more than the small budget holds, and so are the sets.
+    // 800,000 nodes of 57 bytes each exceed the small budget, and so do the sets.
     const SMALL: u64 = 34 << 20;
     let graph = double_lists(400_000);
     let (large, small) = (Bench::new(&graph, 256 << 20), Bench::new(&graph, SMALL));
@@ -134,7 +135,7 @@ fn paging_changes_nothing() {
 fn a_large_shared_graph_is_not_looked_into_for_each_that_refers_to_it() {
     const SHARED: usize = 100_000;
     const OBJECTS: usize = 100_000;
-    // A tree of settings, then objects that refer to it and have a part of their own.
+    // A tree of settings, then objects that refer to it and have a private part.
     let shared = (0..SHARED).map(|i| {
         let below = [2 * i + 1, 2 * i + 2].into_iter().filter(|&below| below < SHARED).collect();
         (i as u32 % 3, below)

@@ -4,7 +4,7 @@ use heaplake_kit::{Array, ColumnReader, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::{NodeId, SetId};
 use heaplake_schemas::scratch::{self as columns, limits};
 
-/// The first member of a set, and where its members begin; no node for sets whose references were not looked into.
+/// The first member of a set, and the position of its members; no node for sets whose references were not compared.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Set {
@@ -14,7 +14,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// One without a first member.
+    /// A set without a first member.
     pub const NONE: Self = Self { start: 0, first: NodeId::NONE, members: 0 };
 }
 
@@ -23,7 +23,7 @@ pub fn count(scratch: &Scratch) -> Result<usize, StageError> {
     Ok(ColumnReader::open(scratch, columns::SET_ROW)?.remaining() as usize)
 }
 
-/// Fills in the sets.
+/// Reads the sets.
 pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> {
     let mut rows = ColumnReader::open(scratch, columns::SET_ROW)?;
     let mut start = 0;
@@ -37,7 +37,7 @@ pub fn read(sets: &mut Array<Set>, scratch: &Scratch) -> Result<(), StageError> 
     Ok(())
 }
 
-/// The arrays: sets of nodes, and the sets.
+/// The arrays: the set of each node, and the sets.
 pub struct FirstMembers<O, S> {
     set_of: O,
     sets: S,
@@ -48,7 +48,7 @@ impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
         Self { set_of, sets }
     }
 
-    /// The set of a node, unless its references were not looked into.
+    /// The set of a node, if its references were compared.
     #[inline]
     fn set(&mut self, node: NodeId) -> Result<Option<(SetId, Set)>, StageError> {
         let id = self.set_of.get(node.index())?;
@@ -59,7 +59,7 @@ impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
         Ok((!set.first.is_none()).then_some((id, set)))
     }
 
-    /// Where references to a node are led: to the first member of its set, or the node itself.
+    /// The node to which references to a node are redirected: the first member of its set, or the node itself.
     #[inline]
     pub fn lead(&mut self, node: NodeId) -> Result<NodeId, StageError> {
         Ok(self.set(node)?.map_or(node, |(_, set)| set.first))

@@ -1,8 +1,9 @@
-//! Stage `holders`: which set of duplicates holds which.
+//! Stage `holders`: which set of duplicates dominates which.
 //!
-//! * Computes: for each set the nearest other one whose members must be passed on every path from a root to a member of
-//!   it: the nearest first member of a set above its own first member in the dominator tree of the set graph.
-//! * Resident memory: 8 bytes per node and 20 per set, where the budget allows, paged where not.
+//! * Computes: for each set the nearest other set such that every path from a root to a member of the former passes a
+//!   member of the latter: the nearest first member of a set above its own first member in the dominator tree of the
+//!   set graph.
+//! * Resident memory: 8 bytes per node and 20 per set, paged where the budget does not allow it.
 //! * Passes over disk: the preorder of the set graph once, the sets three times.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -20,7 +21,7 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::SetId;
 use heaplake_schemas::scratch::{self as columns, Column};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "holders",
     when: |setting| setting.looks_into_references(),
@@ -30,7 +31,7 @@ pub const STAGE: Stage = Stage {
         column(columns::PREORDER_DOMINATOR).in_folder(FOLDER),
     ],
     updates: &[column(columns::SET_ROW)],
-    // A set has two members at least.
+    // A set has at least two members.
     arrays: &[&[
         per_node::<SetId>(),
         bits_per_node(8 * size_of::<Set>() as u64 / 2),
@@ -68,7 +69,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: count as u64, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Notes for each set the nearest one above it. `nearest` has for each preorder position the nearest set at or above it.
+/// Finds for each set the nearest one above it. `nearest` is, for each preorder position, the nearest set at or above
+/// it.
 fn find_nearest(
     mut first: FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
     mut nearest: impl WriteAt<SetId>,

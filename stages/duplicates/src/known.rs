@@ -1,4 +1,4 @@
-//! The equality graph, with the certificates made so far.
+//! The equality graph, with the certificates computed so far.
 
 use crate::marks::Marks;
 use crate::slots::Slots;
@@ -6,9 +6,9 @@ use heaplake_kit::array::Fault;
 use heaplake_kit::{ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 
-/// What is known.
+/// The inputs of comparisons.
 pub struct Known<P, S, V> {
-    /// Certificate of each node; of those of the cycle at hand, its place there.
+    /// Certificate of each node; for a node of the current cycle, its place in the cycle.
     pub certificates: P,
     pub slots: S,
     pub values: V,
@@ -16,7 +16,7 @@ pub struct Known<P, S, V> {
 }
 
 impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>> Known<P, S, V> {
-    /// How a target counts: a shared one by its identity, any other by its certificate.
+    /// The value by which a target is compared: its identity if it is shared, else its certificate.
     #[inline]
     pub fn code(&mut self, target: u32) -> Result<u64, Fault> {
         if self.marks.shared.contains(target as usize) {

@@ -1,42 +1,42 @@
-//! Two nodes compared by their whole graphs.
+//! Compares two nodes by all that they reach.
 //!
-//! Slots have an order, so a map that takes one node to the other can only be the one that following equal slots from
-//! both gives. Where both sides come to the same node, that node must be mapped to itself, and with it all that it
-//! reaches; so the walk stops there, and in the end nothing that was moved may be reached from such a node.
+//! Slots are ordered, so a map that takes one node to the other can only be the one that results from following equal
+//! slots from both. Where both sides reach the same node, the map must be the identity on that node and on all that
+//! it reaches. So the search stops there, and finally checks that such nodes reach no node that the map moves.
 
 use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::{Lookup, ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are duplicates; [`Lockstep::moved`] has what corresponds to what.
+    /// The nodes are duplicates; [`Lockstep::moved`] returns the map.
     Same,
-    /// They are none.
+    /// The nodes are not duplicates.
     Different,
-    /// It was given up.
+    /// The work did not suffice.
     Unknown,
 }
 
-/// Bytes of memory that an entry of the tables takes, all in all.
+/// Upper bound of the bytes per entry of the tables.
 const ENTRY: u64 = 64;
 
-/// The memory of comparisons.
+/// The memory of comparisons, reused by all of them.
 pub struct Lockstep {
     forwards: FxHashMap<u32, u32>,
     backwards: FxHashMap<u32, u32>,
     fixed: FxHashSet<u32>,
-    /// Pairs whose slots are to be compared.
+    /// Pairs whose slots are still to be compared.
     queue: Vec<(u32, u32)>,
     below: FxHashSet<u32>,
-    /// Entries that the tables may have.
+    /// Maximum number of entries of the tables.
     most: usize,
 }
 
 impl Lockstep {
-    /// For tables of so many bytes.
+    /// Tables of at most `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         Self {
             forwards: FxHashMap::default(),
@@ -48,17 +48,17 @@ impl Lockstep {
         }
     }
 
-    /// Pairs of nodes that correspond to each other and are not the same, after [`Verdict::Same`].
+    /// Pairs of different nodes that the map takes to each other, after [`Verdict::Same`].
     pub fn moved(&self) -> impl Iterator<Item = (u32, u32)> {
         self.forwards.iter().map(|(&left, &right)| (left, right))
     }
 
-    /// Whether a node is among those that were moved.
+    /// Whether the map moves a node.
     pub fn moves(&self, node: u32) -> bool {
         self.forwards.contains_key(&node)
     }
 
-    /// Compares two different nodes. Takes what it costs from `work`, and gives up when that is used up.
+    /// Compares two different nodes. Charges the cost to `work`, and stops when it is used up.
     pub fn compare(&mut self, left: u32, right: u32, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
         self.forwards.clear();
         self.backwards.clear();
@@ -92,7 +92,7 @@ impl Lockstep {
         self.check_fixed(graph, work)
     }
 
-    /// Takes down that a node corresponds to another one; whether that agrees with all before.
+    /// Records that `left` maps to `right`; returns whether that is consistent with the map so far.
     #[inline]
     fn pair(&mut self, left: u32, right: u32) -> bool {
         if left == right {
@@ -114,12 +114,12 @@ impl Lockstep {
         }
     }
 
-    /// Whether nothing that was moved is reached from what is mapped to itself.
+    /// Whether the nodes on which the map is the identity reach no node that it moves.
     fn check_fixed(&mut self, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
         if self.fixed.is_empty() {
             return Ok(Verdict::Same);
         }
-        // A node reaches only components with lower numbers, and its own.
+        // A node reaches only its own component and components with lower numbers.
         let mut lowest = u32::MAX;
         for &node in self.forwards.keys().chain(self.backwards.keys()) {
             lowest = lowest.min(graph.components.get(node as usize)?);
@@ -153,7 +153,7 @@ impl Lockstep {
     }
 }
 
-/// What comparisons look at.
+/// The graph that comparisons read.
 pub struct Graph {
     pub slots: SlotArrays,
     pub values: Lookup<NodeId>,

@@ -1,4 +1,4 @@
-//! What is known of single nodes before certificates are made.
+//! Properties of single nodes that certificates need.
 
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError};
@@ -6,16 +6,16 @@ use heaplake_schemas::scratch as columns;
 
 /// Sets of nodes.
 pub struct Marks {
-    /// Nodes whose component several slots from outside lead to.
+    /// Nodes whose component is shared: two or more slots from outside enter it.
     pub shared: Bitset,
-    /// Nodes whose candidate class has others.
+    /// Nodes whose candidate class has other nodes.
     pub plural: Bitset,
-    /// How many of those have slots.
+    /// Number of `plural` nodes with slots.
     pub inner: u64,
 }
 
 impl Marks {
-    /// Those of the graph in the scratch folder of a job.
+    /// Computes the marks of the graph in the scratch folder of a job.
     pub fn find(nodes: usize, job: &Job<'_>) -> Result<Self, StageError> {
         let shared = shared(nodes, job)?;
         let plural = plural(nodes, job)?;
@@ -24,7 +24,7 @@ impl Marks {
     }
 }
 
-/// Nodes whose component several slots from outside lead to.
+/// Nodes whose component two or more slots from outside enter.
 pub fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let entered_twice = entered_twice(nodes, job)?;
     let mut shared = Bitset::new(&job.context.budget, "shared targets", nodes)?;
@@ -37,7 +37,7 @@ pub fn shared(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(shared)
 }
 
-/// Components that several slots from outside lead to.
+/// Components that two or more slots from outside enter.
 fn entered_twice(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let mut entered_twice = Bitset::new(&job.context.budget, "shared components", nodes)?;
     let mut entered = Bitset::new(&job.context.budget, "entered components", nodes)?;
@@ -57,7 +57,7 @@ fn entered_twice(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(entered_twice)
 }
 
-/// Nodes whose candidate class has others.
+/// Nodes whose candidate class has other nodes.
 fn plural(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     let budget = &job.context.budget;
     let mut plural = Bitset::new(budget, "possible duplicates", nodes)?;
@@ -79,7 +79,7 @@ fn plural(nodes: usize, job: &Job<'_>) -> Result<Bitset, StageError> {
     Ok(plural)
 }
 
-/// How many nodes of a set have slots.
+/// Number of nodes of a set that have slots.
 fn inner(nodes: usize, of: &Bitset, scratch: &Scratch) -> Result<u64, StageError> {
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
     let mut inner = 0;

@@ -1,4 +1,4 @@
-//! Maps of one cycle to another, or to itself.
+//! Isomorphisms between cycles, and automorphisms.
 
 use crate::cycle::{Cycle, NONE};
 use crate::known::Known;
@@ -6,7 +6,7 @@ use crate::slots::Slots;
 use heaplake_kit::{Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 
-/// The cycle at hand among the components.
+/// The current cycle among the components.
 pub struct Cycles {
     pub cycle: Cycle,
     /// Component of each node.
@@ -16,8 +16,8 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Whether a map that takes the node at `from` to the node `to` takes the cycle at hand to that of `to`. Then
-    /// [`Cycle::image`] has the image of each place.
+    /// Whether the map that takes the node at `from` to the node `to` takes the current cycle to the cycle of `to`.
+    /// Then [`Cycle::image`] returns the image of each place.
     pub fn matches<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, S, V>,
@@ -26,7 +26,7 @@ impl Cycles {
     ) -> Result<bool, StageError> {
         let size = self.cycle.size();
         let component = self.components.get(to as usize)?;
-        // Equal sizes: since each cycle reaches all of itself, the map is onto, and so one-to-one.
+        // Sizes are equal: since each cycle reaches all of itself, the map is onto, and so one-to-one.
         if self.sizes.get(component as usize)? as usize != size {
             return Ok(false);
         }
@@ -55,8 +55,8 @@ impl Cycles {
         Ok(end == size)
     }
 
-    /// Maps a target to the one of the other side; whether that agrees with all before. Puts new ones at the end of the
-    /// queue.
+    /// Maps a target to its counterpart; returns whether that is consistent with the map so far. Appends new targets
+    /// to the queue.
     #[inline]
     fn maps<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
@@ -81,8 +81,8 @@ impl Cycles {
         Ok(image == NONE || image == right)
     }
 
-    /// Finds the maps of the cycle to itself, whose places become one orbit each; the first place from which it has the
-    /// code.
+    /// Finds the automorphisms of the cycle and joins the places that they map to each other into orbits. Returns the
+    /// first place whose search gives the code.
     pub fn find_symmetries<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>>(
         &mut self,
         known: &mut Known<P, S, V>,
@@ -98,7 +98,7 @@ impl Cycles {
                 first = Some(place);
                 continue;
             };
-            // Another beginning with the same code: most likely the cycle looks the same from both.
+            // Another start node with the same code: most likely an automorphism maps one to the other.
             let node = self.cycle.node(place)?;
             if self.matches(known, first, node)? {
                 self.join_images(known)?;

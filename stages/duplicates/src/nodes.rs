@@ -1,4 +1,4 @@
-//! Arrays of node numbers that become columns.
+//! Writes arrays of node numbers as columns.
 
 use heaplake_kit::{ColumnWriter, ReadAt, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;

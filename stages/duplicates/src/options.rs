@@ -1,28 +1,28 @@
-//! What the user can choose.
+//! The options of the search for duplicates.
 
 use glob::{MatchOptions, Pattern};
 use heaplake_kit::{ColumnReader, Job, Setting, StageError, StringTable};
 use heaplake_schemas::options::Duplicates;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 
-/// How far to go, and where.
+/// Which references are compared, and the allowed work.
 pub struct Choices {
-    /// Whether references are looked into, of all classes.
+    /// Whether references of all classes are compared.
     all: bool,
-    /// By `ClassId`, whether the references of a class are looked into in any case; empty where no class was named.
+    /// By `ClassId`, whether the references of the class are compared in any case; empty if the user named no class.
     classes: Vec<bool>,
-    /// How many pairs of slots may be compared where nothing quicker decides.
+    /// Number of pairs of slots that may be compared for pairs that nothing faster decides.
     pub work: u64,
 }
 
-/// Pairs of slots per node that may be compared, unless the user says otherwise.
+/// Default number of pairs of slots per node that may be compared.
 const WORK_PER_NODE: u64 = 4;
 
-/// The same for small inputs.
+/// Minimum of the default.
 const LEAST_WORK: u64 = 10_000_000;
 
 impl Choices {
-    /// What the options say of the classes of the input.
+    /// Reads the options for the classes of the input.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -33,18 +33,18 @@ impl Choices {
         Ok(Self { all: options.duplicates == Duplicates::All, classes: named(&options.duplicates_of, job)?, work })
     }
 
-    /// Whether references of a class are looked into.
+    /// Whether references of a class are compared.
     pub fn looks_into(&self, class: usize) -> bool {
         self.all || self.classes.get(class).copied().unwrap_or(false)
     }
 }
 
-/// Whether references are looked into, of any class.
+/// Whether references of any class are compared.
 pub fn looks_into_references(setting: &Setting<'_>) -> bool {
     setting.looks_into_references()
 }
 
-/// Whether the user names classes of which references are looked into in any case.
+/// Whether the user names classes whose references are compared in any case.
 pub fn names_classes(setting: &Setting<'_>) -> bool {
     setting.analysis(|options| !options.duplicates_of.is_empty())
 }
@@ -58,7 +58,7 @@ fn named(patterns: &[String], job: &Job<'_>) -> Result<Vec<bool>, StageError> {
         let mut names = ColumnReader::open(job.scratch, columns::CLASS_NAME)?;
         while names.remaining() > 0 {
             let name = strings.text(names.next()?.index());
-            // Names of classes have slashes, too.
+            // Class names may contain slashes.
             let rules = MatchOptions { require_literal_separator: false, ..MatchOptions::new() };
             classes.push(patterns.iter().any(|pattern| pattern.matches_with(&name, rules)));
         }

@@ -1,4 +1,4 @@
-//! The nodes that candidate classes and certificates leave to be compared.
+//! Selects the nodes that candidate classes and certificates leave to be compared.
 
 use crate::options::Choices;
 use crate::sorter::{Sorted, Sorter};
@@ -7,8 +7,8 @@ use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, ReadAt, StageError};
 use heaplake_schemas::scratch::{self as columns, Column};
 
-/// A node that stands for its certificate, in a candidate class with several. Sorted by component of the candidate class,
-/// the last one first, then by candidate class, then by node.
+/// One node for each certificate of a candidate class that has several. Sorted by component of the candidate class in
+/// descending order, then by candidate class, then by node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub struct Pair {
@@ -19,8 +19,8 @@ pub struct Pair {
 
 const COLUMNS: [Column<Pair>; 2] = [Column::new("equal.pairs"), Column::new("equal.pairs_merged")];
 
-/// Finds one node of each certificate in candidate classes that have several. Candidate classes that are not to be looked
-/// into are marked as undecided instead.
+/// Finds one node of each certificate in candidate classes that have several. Marks candidate classes whose
+/// references the user does not want compared as undecided.
 pub fn find<'a>(
     choices: &Choices,
     undecided: &mut Bitset,

@@ -1,4 +1,4 @@
-//! The stages on thousands of random graphs, against the definition.
+//! Compares the stages on thousands of random graphs with the definition of duplicates.
 
 use crate::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{dominators, preorder, retainers};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A scratch folder in memory, where the system has such, with the columns that the stages read.
+/// A scratch folder, in memory if the system supports it, with the columns that the stages read.
 pub(crate) struct Bench {
     _folder: tempfile::TempDir,
     scratch: Scratch,
@@ -32,7 +32,7 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
-/// A set with what the tables say of it.
+/// A set with its values from the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub set: Set,
@@ -78,7 +78,7 @@ impl Bench {
         Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(memory) }
     }
 
-    /// Most memory that was reserved at once, bytes.
+    /// Peak of the reserved memory, bytes.
     pub(crate) fn peak(&self) -> u64 {
         self.budget.peak()
     }
@@ -130,8 +130,8 @@ const STAGES: [&Stage; 8] = [
     &holders::STAGE,
 ];
 
-/// Runs a stage on scratch without the files that it does not declare, and looks for all that it says it writes. Before
-/// the holders, the stages of the graph of essential edges run on the set graph.
+/// Runs a stage on a scratch view without undeclared files, and checks that it writes all declared files. Before the
+/// stage `holders`, runs the stages of the graph of essential edges on the set graph.
 fn run_declared(stage: &Stage, job: &Job<'_>) {
     if stage.name == holders::STAGE.name {
         let graph = job.scratch.within(set_graph::FOLDER).unwrap();
@@ -158,7 +158,7 @@ fn cases() -> u64 {
     std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2000)
 }
 
-/// Exact sets are exactly those of the definition; possible ones hold all the others.
+/// Checks that exact sets equal those of the definition, and that possible sets contain all others.
 fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &str) {
     for found in found.iter().filter(|found| found.reasons == 0) {
         let set = truth.iter().find(|set| set.members == found.set.members);

@@ -1,17 +1,18 @@
-//! Stage `undecided pairs`: compares what candidate classes and certificates leave undecided.
+//! Stage `undecided pairs`: compares pairs that candidate classes and certificates leave undecided.
 //!
-//! * Computes: groups of duplicates. Where all nodes of a candidate class have one certificate, they are the group.
-//!   Otherwise one node of each certificate is compared with one of each group found so far in that candidate class, pair
-//!   by pair over their whole graphs. What a comparison proves of parts on the way is kept; so those come first that may
-//!   have the others as parts.
-//! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 4 bytes per node, 4 per
-//!   slot, where the budget allows, paged where not; a sixteenth of the rest for the pairs of a comparison. The pairs to be
+//! * Computes: groups of duplicates. If all nodes of a candidate class have one certificate, they are a group.
+//!   Otherwise one node of each certificate is compared with one node of each group found so far in that candidate
+//!   class, by all that they reach. A successful comparison also joins the groups of all corresponding nodes on the
+//!   way. So nodes that may contain the others are compared first.
+//! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 4 bytes per node, 4
+//!   per slot, paged where the budget does not allow it; a sixteenth of the rest for the pairs of a comparison. The
+//!   pairs to compare are sorted on disk.
 //!   compared are sorted on disk.
 //! * Passes over disk: candidate classes and certificates three times.
-//! * Worst case: the work that is allowed. What it leaves stays in the group of its candidate class, which is undecided.
+//! * Worst case: the allowed work. Pairs beyond it stay in one group per candidate class, marked as undecided.
 //! * Fails when: the budget is too small.
 //! * Determinism: components from the last to the first, then order of the input.
-//! * Reference: there is no near-linear way to decide everything, or there would be one to find triangles in graphs.
+//! * Reference: deciding all pairs in near-linear time would also find triangles in graphs in near-linear time.
 
 use crate::lockstep::{Graph, Lockstep, Verdict};
 use crate::options::{Choices, names_classes};
@@ -27,7 +28,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "undecided pairs",
     when: |setting| setting.looks_into_references(),
@@ -53,14 +54,14 @@ pub const STAGE: Stage = Stage {
     ]],
     least: &[bits_per_node(2)],
     fixed: 32 << 20,
-    // Pairs, and again while they are merged.
+    // The pairs, and a copy while they are merged.
     temporary: &[per_node::<[Pair; 2]>()],
     passes: "candidate classes and certificates; what they leave undecided pair by pair",
     run,
     ..Stage::NEW
 };
 
-/// Groups of one candidate class that are compared with each other at most.
+/// Maximum number of groups of one candidate class that are compared with each other.
 const MOST_GROUPS: usize = 1 << 12;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -93,13 +94,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: pairs.count(), spilled_bytes: plan.spilled_bytes() + pairs.bytes() })
 }
 
-/// Groups of nodes, joined as proofs come in.
+/// Groups of nodes, joined when comparisons succeed.
 ///
-/// Has a node above each node in its group, or itself.
+/// A union-find: each element is the parent of a node in its group, or the node itself.
 struct Groups(Array<NodeId>);
 
 impl Groups {
-    /// The node that stands for the group of a node.
+    /// The representative of the group of a node.
     fn find(&mut self, mut node: u32) -> Result<u32, Fault> {
         loop {
             let above = self.0.get(node as usize)?;
@@ -118,12 +119,12 @@ impl Groups {
     }
 }
 
-/// A candidate class, as far as it was compared.
+/// The current candidate class.
 struct Class {
     candidate: u32,
-    /// A node of each group found so far.
+    /// One node of each group found so far.
     groups: Vec<u32>,
-    /// Work that is left for it.
+    /// Work that is left for the class.
     allowed: u64,
     decided: bool,
 }
@@ -136,7 +137,7 @@ struct Resolver {
 }
 
 impl Resolver {
-    /// Goes through the candidate classes that have several certificates.
+    /// Compares within all candidate classes that have several certificates.
     fn compare_all(
         &mut self,
         pairs: &mut Sorted<'_, Pair>,
@@ -148,7 +149,7 @@ impl Resolver {
         while let Some(Pair { candidate, node, .. }) = pairs.pop()? {
             if class.candidate != candidate {
                 class.groups.clear();
-                // No candidate class may use up all that is left.
+                // One candidate class may use only a quarter of the remaining work.
                 class = Class { candidate, groups: class.groups, allowed: self.work / 4, decided: true };
             }
             if class.decided && !self.decide(node, &mut class)? {
@@ -163,7 +164,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// Finds the group of a node in its candidate class; whether that was possible.
+    /// Finds the group of a node in its candidate class; returns whether that was possible.
     fn decide(&mut self, node: u32, class: &mut Class) -> Result<bool, StageError> {
         let group = self.groups.find(node)?;
         if class.groups.contains(&group) {
@@ -194,7 +195,7 @@ impl Resolver {
     }
 }
 
-/// Writes the group of each node, the undecided groups, and why they are.
+/// Writes the group of each node, the undecided groups, and the reason why they are undecided.
 fn write(groups: &mut Groups, choices: &Choices, undecided: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let mut candidates = ColumnReader::open(scratch, columns::EQUAL_CANDIDATE)?;
     let mut node_classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;

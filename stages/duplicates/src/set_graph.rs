@@ -1,17 +1,17 @@
-//! Stage `set graph`: the graph of essential edges in which the members of each set hang under the first one.
+//! Stage `set graph`: the graph of essential edges in which the first member of each set dominates the other members.
 //!
-//! * Computes: the essential edges, with all references to a member of a set led to the first member, which refers to the
-//!   other members itself. In this graph the first member dominates exactly what the set dominates in the graph in which
-//!   the set is one node, and no node changes its number.
-//! * Writes: the columns of the graph, and facts about it, in a folder of their own; the stages of the graph of essential
+//! * Computes: the essential edges, with every reference to a member of a set redirected to the first member, which
+//!   gets edges to the other members. In this graph the first member dominates exactly what the set dominates in the
+//!   graph in which the set is a single node, and node numbers do not change.
+//! * Output: the columns of the graph, and its facts, in a subfolder of scratch; the stages of the graph of essential
 //!   edges run there as they do on the original.
-//! * Resident memory: 4 bytes per node, 16 per set and 4 per member, where the budget allows, paged where not.
+//! * Resident memory: 4 bytes per node, 16 per set and 4 per member, paged where the budget does not allow it.
 //! * Passes over disk: essential edges once.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
 //! * Determinism: order of the input.
-//! * Reference: sets are stable: what one member refers to, up to the identity of members of sets, the others refer to as
-//!   well. So a path through the graph with sets as single nodes is a path in the original graph, too.
+//! * Reference: sets are stable: if one member refers to a node, the other members refer to it or to another member
+//!   of its set. So a path through the graph with sets as single nodes is a path in the original graph, too.
 
 use crate::first_members::{self, FirstMembers, Set};
 use heaplake_kit::access::{bits_per_node, column, document, per_node};
@@ -22,10 +22,10 @@ use heaplake_kit::{
 use heaplake_schemas::ids::{NodeId, SetId};
 use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
-/// Folder of scratch with the graph.
+/// Subfolder of scratch that contains the graph.
 pub const FOLDER: &str = "holders";
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "set graph",
     when: |setting| setting.looks_into_references(),
@@ -44,7 +44,7 @@ pub const STAGE: Stage = Stage {
         column(columns::ESSENTIAL_TO).in_folder(FOLDER),
         column(columns::ESSENTIAL_ORPHAN).in_folder(FOLDER),
     ],
-    // A set has two members at least.
+    // A set has at least two members.
     arrays: &[&[per_node::<SetId>(), bits_per_node(8 * size_of::<Set>() as u64 / 2), per_node::<NodeId>()]],
     fixed: 8 << 20,
     passes: "essential edges once",
@@ -77,7 +77,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: edges, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Writes the edges; how many there are.
+/// Writes the edges and returns their number.
 fn lead_to_first(
     first: &mut FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
     mut members: impl ReadAt<NodeId>,

@@ -1,9 +1,9 @@
-//! Numbers from which the sizes of arrays follow.
+//! Counts that determine the sizes of arrays.
 
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch as columns;
 
-/// The equality graph in numbers.
+/// Counts of the equality graph.
 pub struct Shape {
     /// Nodes.
     pub nodes: usize,
@@ -11,12 +11,12 @@ pub struct Shape {
     pub slots: u64,
     /// Nodes with slots.
     pub inner: u64,
-    /// Nodes of the largest component.
+    /// Number of nodes of the largest component.
     pub largest: usize,
 }
 
 impl Shape {
-    /// That of the graph in a scratch folder.
+    /// Reads the counts of the graph in a scratch folder.
     pub fn of(scratch: &Scratch) -> Result<Self, StageError> {
         let slots = ColumnReader::open(scratch, columns::EQUAL_TO)?.remaining();
         let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;

@@ -1,11 +1,11 @@
-//! The slots of nodes in the equality graph, in memory or behind pages.
+//! The slots of nodes in the equality graph, resident or paged.
 
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::{Array, BudgetVec, Lookup, Offsets, ReadAt};
 use heaplake_schemas::ids::NodeId;
 use std::ops::{Deref, Range};
 
-/// Where the slots of nodes lead.
+/// Access to the targets of slots.
 pub trait Slots {
     /// Positions of a node's slots.
     fn of(&mut self, node: u32) -> Result<Range<usize>, Fault>;
@@ -24,14 +24,14 @@ pub trait Slots {
     }
 }
 
-/// The arrays that say so.
+/// The arrays of slots.
 pub struct SlotArrays<O = Array<u32>, B = BudgetVec<u64>, E = Lookup<NodeId>> {
     offsets: Offsets<O, B>,
     to: E,
 }
 
 impl SlotArrays {
-    /// Over `equal.degree` as offsets, and `equal.to`.
+    /// `offsets` are those of `equal.degree`, `to` is `equal.to`.
     pub fn new(offsets: Offsets, to: Lookup<NodeId>) -> Self {
         Self { offsets, to }
     }

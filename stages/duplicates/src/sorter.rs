@@ -1,4 +1,4 @@
-//! Sorting out of core: parts that fit in memory become sorted runs on disk, and runs are merged.
+//! External merge sort: sorted runs on disk, then a multi-way merge.
 
 use bytemuck::Pod;
 use heaplake_kit::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
@@ -7,26 +7,26 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// Runs that are merged at once.
+/// Maximum number of runs per merge.
 const MOST_RUNS: usize = 32;
 
-/// Bytes that reading a run takes.
+/// Buffer bytes per run.
 const RUN_BYTES: u64 = 128 << 10;
 
-/// One part in so many of the free budget is the memory in which runs are sorted.
+/// Runs are sorted in 1/8 of the free budget.
 const SHARE: u64 = 8;
 
-/// Takes items in any order.
+/// Accepts items in any order.
 pub struct Sorter<'a, T> {
     run: BudgetVec<T>,
-    /// Items of `run` so far.
+    /// Number of items in `run` so far.
     filled: usize,
     writer: ColumnWriter<T>,
     runs: Vec<u64>,
     disk: Disk<'a, T>,
 }
 
-/// Two columns, the one that holds the runs first; and what the work is done with.
+/// Two columns, of which the first holds the runs, and the resources of the sorter.
 struct Disk<'a, T> {
     columns: [Column<T>; 2],
     scratch: &'a Scratch,
@@ -35,7 +35,7 @@ struct Disk<'a, T> {
 }
 
 impl<'a, T: Pod + Ord> Sorter<'a, T> {
-    /// For at most `most` items. The columns are this sorter's own.
+    /// A sorter for at most `most` items. It uses the columns alone.
     pub fn new(
         who: &'static str,
         most: usize,
@@ -49,7 +49,7 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
         Ok(Self { run, filled: 0, writer, runs: Vec::new(), disk: Disk { columns, scratch, budget, who } })
     }
 
-    /// Takes an item.
+    /// Adds an item.
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         if self.filled == self.run.len() {
             self.flush()?;
@@ -68,7 +68,7 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
         Ok(())
     }
 
-    /// The items in order.
+    /// Returns the items in order.
     pub fn finish(mut self) -> Result<Sorted<'a, T>, StageError> {
         if self.filled > 0 {
             self.flush()?;
@@ -85,7 +85,7 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
 }
 
 impl<T: Pod + Ord> Disk<'_, T> {
-    /// Makes one run of each [`MOST_RUNS`].
+    /// Merges groups of [`MOST_RUNS`] runs into one run each.
     fn merge(&mut self, runs: &[u64]) -> Result<Vec<u64>, StageError> {
         let mut writer = ColumnWriter::create(self.scratch, self.columns[1])?;
         let mut longer = Vec::new();
@@ -105,7 +105,7 @@ impl<T: Pod + Ord> Disk<'_, T> {
     }
 }
 
-/// Hands all items out in order. Its columns go with it.
+/// Returns all items in order. Removes its columns on drop.
 pub struct Sorted<'a, T> {
     count: u64,
     merge: Merge<T>,
@@ -118,12 +118,12 @@ impl<T: Pod + Ord> Sorted<'_, T> {
         self.count
     }
 
-    /// Bytes that went to disk.
+    /// Bytes written to disk.
     pub fn bytes(&self) -> u64 {
         self.count * size_of::<T>() as u64
     }
 
-    /// The least of the items that are left.
+    /// Removes and returns the least remaining item.
     pub fn pop(&mut self) -> Result<Option<T>, StageError> {
         self.merge.pop()
     }
@@ -135,7 +135,7 @@ impl<T> Drop for Sorted<'_, T> {
     }
 }
 
-/// Runs, and the least item of each.
+/// A merge of runs: the runs, and the least item of each.
 struct Merge<T> {
     least: BinaryHeap<Reverse<(T, usize)>>,
     runs: Vec<Run<T>>,
@@ -148,7 +148,7 @@ struct Run<T> {
 }
 
 impl<T: Pod + Ord> Merge<T> {
-    /// Opens the runs of these lengths that begin at `start`.
+    /// Opens runs of these lengths, stored one after the other from `start` on.
     fn open(mut start: u64, lengths: &[u64], disk: &Disk<'_, T>) -> Result<Self, StageError> {
         let buffers = disk.budget.reserve(disk.who, lengths.len() as u64 * RUN_BYTES)?;
         let mut merge = Self { least: BinaryHeap::new(), runs: Vec::new(), _buffers: buffers };
@@ -182,7 +182,7 @@ mod tests {
 
     const COLUMNS: [Column<u32>; 2] = [Column::new("sorted.a"), Column::new("sorted.b")];
 
-    /// Sorts so many numbers with a budget for runs of a few.
+    /// Sorts `count` numbers with a budget for short runs.
     fn sort(count: u32, bytes: u64) {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -207,7 +207,7 @@ mod tests {
         const LEAST: u64 = MOST_RUNS as u64 * RUN_BYTES;
         sort(0, LEAST);
         sort(1, LEAST);
-        // One run, then several, then more than are merged at once.
+        // One run, then several, then more than one merge takes.
         sort(100_000, LEAST);
         sort(1_000_000, LEAST);
         sort(4_500_000, LEAST);

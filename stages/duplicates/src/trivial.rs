@@ -1,19 +1,20 @@
-//! Stage `trivial duplicates`: what can be told without looking into references.
+//! Stage `trivial duplicates`: the duplicates that can be found without comparing references.
 //!
-//! * Computes: groups of nodes with one value. Nodes without slots are duplicates; groups with slots stay undecided.
+//! * Computes: groups of nodes with equal values. Nodes without slots are duplicates; groups with slots stay
+//!   undecided.
 //! * Resident memory: a bit per node.
 //! * Passes over disk: one over the values.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
 //! * Determinism: order of the input.
-//! * Reference: the trivial duplicates of the definition have no references, and all values equal.
+//! * Reference: trivial duplicates, by definition, have equal values and no references.
 
 use heaplake_kit::access::{bits_per_node, column};
 use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, limits};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "trivial duplicates",
     version: 2,
@@ -56,7 +57,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes: 0 })
 }
 
-/// Writes the groups that stay undecided, and why.
+/// Writes the undecided groups, and the reason why they are undecided.
 fn write(nodes: u32, undecided: &Bitset, scratch: &Scratch) -> Result<(), StageError> {
     let mut groups = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED)?;
     let mut reasons = ColumnWriter::create(scratch, columns::EQUAL_UNDECIDED_REASON)?;

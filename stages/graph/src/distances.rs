@@ -1,17 +1,16 @@
-//! Stage `distances`: how far every node is from the roots that the user knows.
+//! Stage `distances`: the distance of every node from the roots that the user knows.
 //!
-//! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. A seed's
-//!   nodes take its distance; the search goes on from there over nodes that have none yet. Of two paired edges (a weak
-//!   map's) the one met first is passed over, as long as its target has no distance, and the other is followed.
-//! * Reads: `node.edge_count`, `edge.{to,flags}`, `paired.*`, `distance.seed`; where distances go along the essential edges,
-//!   `essential.{degree,to}` instead of all but the last.
-//! * Writes: `node.distance`.
-//! * Resident memory: 8 bytes per node and 5 per edge where the budget allows, paged where not; one byte per four nodes
-//!   for the levels; 9 bytes per pair.
-//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reading moves forward. A
-//!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. Where
-//!   a pair has more than two edges or more than one target, which no runtime writes, the order within a level would
-//!   show: then nodes are taken in order of discovery.
+//! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. The
+//!   nodes of a seed get its distance; the search continues from there over nodes without a distance. Of two paired
+//!   edges (those of a weak map's entry) the first one that the search meets is skipped while its target has no
+//!   distance, and the second one is followed.
+//! * Input: all edges; if distances follow essential edges only, the essential edges.
+//! * Resident memory: 8 bytes per node and 5 per edge, paged where the budget does not allow it; one byte per four
+//!   nodes for the levels; 9 bytes per pair.
+//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reads move forward. A
+//!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. If a pair has
+//!   more than two edges or more than one target, which no known runtime writes, the order within a level affects the
+//!   result; then nodes are visited in order of discovery.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread; see above for the order.
@@ -28,7 +27,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, documents, edge_flags};
 use std::ops::Deref;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "distances",
     reads: &[
@@ -51,10 +50,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// A level of more than one in so many nodes is not listed.
+/// A level with more than one of this many nodes is not listed.
 const WIDE: usize = 64;
 
-/// A level of fewer nodes is always listed.
+/// A level with fewer nodes is always listed.
 const NARROW: usize = 1 << 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -69,7 +68,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, nodes);
     let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
     let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
-    // The lists come first, so that the arrays do not take their memory.
+    // Reserve the lists first, so that the arrays do not take their memory.
     let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut distance, mut offsets, flags, mut to) = plan.make((
@@ -92,7 +91,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: reached, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Flags of edges that distances follow, all of them.
+/// For inputs in which distances follow all edges.
 struct AllFollowed;
 
 impl ReadAt<u8> for AllFollowed {
@@ -106,7 +105,7 @@ impl ReadAt<u8> for AllFollowed {
     }
 }
 
-/// What the search keeps besides the large arrays.
+/// The state of the search besides the large arrays.
 struct Levels<'a> {
     seeds: &'a [DistanceSeed],
     level: List,
@@ -114,7 +113,7 @@ struct Levels<'a> {
     pairs: Pairs,
 }
 
-/// The searches from all seeds; the number of nodes that got a distance.
+/// The searches from all seeds. Returns the number of nodes that got a distance.
 fn search<D, O, B, F, E>(
     distance: D,
     offsets: Offsets<O, B>,
@@ -136,11 +135,11 @@ where
     Ok(search.reached)
 }
 
-/// The nodes of a level, as long as they are not too many.
+/// The nodes of a level, unless they are too many.
 struct List {
     nodes: BudgetVec<NodeId>,
     most: usize,
-    /// Whether there are more, so that the list is incomplete.
+    /// Whether the level has more nodes, so that the list is incomplete.
     wide: bool,
 }
 
@@ -187,8 +186,8 @@ where
             let node = nodes.next()?;
             self.reached += u64::from(self.distance.get(node.index())? == NO_DISTANCE);
             self.distance.set(node.index(), seed.distance)?;
-            // Listed however many there are: a node that is a seed twice is expanded twice, as in DevTools, and its
-            // paired edges meet themselves.
+            // Always listed: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
+            // paired edges again.
             self.level.nodes.push(node)?;
         }
         let mut distance = seed.distance;
@@ -201,7 +200,7 @@ where
         Ok(())
     }
 
-    /// Gives everything new behind the nodes of this distance the next one.
+    /// Gives the next distance to all new targets of the nodes at this distance.
     fn expand_level(&mut self, distance: i32, context: &Context<'_>) -> Result<(), StageError> {
         if self.level.wide {
             for node in 0..self.distance.count() {
@@ -248,18 +247,18 @@ where
     }
 }
 
-/// Edges that count only together with their twin.
+/// Paired edges, which are followed only when both have been met.
 struct Pairs {
     edges: ColumnMap<u64>,
     pairs: ColumnMap<u32>,
-    /// Pairs of which one edge was met.
+    /// Pairs of which one edge has been met.
     met: Bitset,
-    /// Whether some pair is none: it has a third edge, or leads to two targets.
+    /// Whether some pair is malformed: it has a third edge, or two targets.
     ambiguous: bool,
 }
 
 impl Pairs {
-    /// Where there are none.
+    /// No pairs.
     fn none(context: &Context<'_>) -> Result<Self, StageError> {
         let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
         Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
@@ -283,7 +282,7 @@ impl Pairs {
         Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })
     }
 
-    /// Whether this edge is the first of its pair that the search meets. A third meeting counts as a first one again.
+    /// Whether this edge is the first of its pair that the search meets. A third one counts as a first one again.
     fn is_first(&mut self, edge: u64) -> bool {
         let Ok(at) = self.edges.binary_search(&edge) else { return false };
         let pair = self.pairs[at] as usize;

@@ -1,17 +1,16 @@
-//! Stage `dominators`: who must be passed on every way from the root.
+//! Stage `dominators`: the immediate dominators.
 //!
-//! * Computes: the immediate dominator of every node in the preorder, by semi-NCA: semidominators from the last
-//!   position down with path compression, then each dominator as the nearest common ancestor of parent and
-//!   semidominator in the tree built so far.
-//! * Reads: `preorder.parent`, `retainers.{degree,from}`, all front to back.
-//! * Writes: `preorder.dominator`.
-//! * Resident memory: 12 bytes per node (ancestor, label, dominator) where the budget allows, paged where not; 1 MiB for
+//! * Computes: the immediate dominator of every node in the preorder, by the algorithm semi-NCA: semidominators from
+//!   the last position down with path compression, then each dominator as the nearest common ancestor of parent and
+//!   semidominator in the tree built so far. All inputs are read sequentially.
+//! * Resident memory: 12 bytes per node (ancestor, label, dominator), paged where the budget does not allow it; 1 MiB
+//!   for the path of a compression.
 //!   the path of a compression.
 //! * Passes over disk: one over the retainers.
-//! * Worst case: O(m log n). The climb of the second step alone could be quadratic; its steps are counted, and past
-//!   [`PATIENCE`] per node it goes on over jump pointers (Myers, "An Applicative Random-Access Stack", IPL 17(5), 1983),
-//!   which take the place of the array that the first step no longer needs, and bound a climb by O(log n). So no
-//!   second algorithm with its own arrays is kept for bad cases.
+//! * Worst case: O(m log n). The climb of the second step alone could be quadratic. So its steps are counted, and
+//!   once they exceed [`PATIENCE`] per node, it continues with jump pointers (Myers, "An Applicative Random-Access
+//!   Stack", IPL 17(5), 1983), which bound a climb by O(log n). The pointers reuse the array of the first step, so
+//!   bad cases need neither a second algorithm nor more memory.
 //! * Fails when: the budget is too small.
 //! * Determinism: dominators are unique.
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
@@ -25,7 +24,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "dominators",
     reads: &[column(columns::PREORDER_PARENT), column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
@@ -37,17 +36,17 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// How many retainers ahead of its use a link is fetched.
+/// A link is prefetched this many retainers ahead of its use.
 const AHEAD: usize = 24;
 
-/// Steps per node that the plain climb may take on the whole.
+/// Average number of steps per node that the plain climb may take.
 const PATIENCE: u64 = 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     run_with(PATIENCE, job)
 }
 
-/// The stage, with another number of steps per node before the climb goes over jump pointers.
+/// The stage with another value of [`PATIENCE`].
 pub(crate) fn run_with(patience: u64, job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_PARENT)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
@@ -68,18 +67,18 @@ fn both_steps<A: WriteAt<Link>>(
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     semidominators(&mut forest, &mut dominator, job)?;
-    // The first step is over; its array is free for the second.
+    // The first step is over; the second one reuses its array.
     nearest_common_ancestors(dominator, Jumps { jumps: forest.links }, patience, job)
 }
 
-/// What is known of a node's way up, in one place, for both are asked for together. In the second step: a jump pointer
-/// and the depth in the tree.
+/// Ancestor and label of a node, stored together because they are accessed together. In the second step: jump pointer
+/// and depth in the tree.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Link {
-    /// The parent, or a node further up once the way was shortened.
+    /// The parent, or an ancestor further up after path compression.
     ancestor: Preorder,
-    /// The least semidominator on the way up to, but without, the ancestor.
+    /// The node with the least semidominator on the path up to the ancestor, which is excluded.
     label: Preorder,
 }
 
@@ -89,9 +88,9 @@ struct Forest<A> {
     path: Stack<Preorder>,
 }
 
-/// First step: leaves each node's semidominator in `semi`.
+/// First step: computes each node's semidominator into `semi`.
 ///
-/// Nodes below the one at hand are not linked yet and stand for themselves.
+/// Nodes below the current one are not linked yet; each is a tree of its own.
 fn semidominators<A: WriteAt<Link>>(
     forest: &mut Forest<A>,
     semi: &mut impl WriteAt<Preorder>,
@@ -124,8 +123,8 @@ fn semidominators<A: WriteAt<Link>>(
 }
 
 impl<A: WriteAt<Link>> Forest<A> {
-    /// The least semidominator on the way from `node` up to the first node at or below `unlinked`. Everything on the way
-    /// then hangs directly under that.
+    /// The least semidominator on the path from `node` up to the first node at or below `unlinked`. Compresses the
+    /// path.
     #[inline]
     fn evaluate(&mut self, node: Preorder, unlinked: Preorder) -> Result<Preorder, StageError> {
         let link = self.links.get(node.index())?;
@@ -139,7 +138,7 @@ impl<A: WriteAt<Link>> Forest<A> {
             top = link.ancestor;
             link = self.links.get(top.index())?;
         }
-        // The topmost one hangs under an unlinked node already; the others learn from it.
+        // The topmost node is already a child of an unlinked node; the others take over its values.
         let mut best = link;
         while let Some(below) = self.path.pop()? {
             best.label = best.label.min(self.links.get(below.index())?.label);
@@ -178,7 +177,7 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
         }
         dominator.set(node as usize, candidate)?;
         if !jumping && steps > limit {
-            // The tree is deep and the climbs are long: build the pointers for what is there, and go on with them.
+            // The tree is deep and the climbs are long: build the jump pointers and continue with them.
             jumps.build(&mut dominator, node)?;
             jumping = true;
         }
@@ -191,12 +190,12 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
 
 /// Jump pointers over the dominator tree built so far: a climb takes O(log n) steps.
 struct Jumps<A> {
-    /// In the place of an ancestor the pointer, in that of a label the depth in the tree.
+    /// The pointer in the place of the ancestor, the depth in the place of the label.
     jumps: A,
 }
 
 impl<A: WriteAt<Link>> Jumps<A> {
-    /// Makes the pointers of all nodes up to `last`.
+    /// Builds the pointers of all nodes up to `last`.
     fn build(&mut self, dominator: &mut impl WriteAt<Preorder>, last: u32) -> Result<(), StageError> {
         self.jumps.set(0, Link::zeroed())?;
         (1..=last).try_for_each(|node| self.add(node, dominator.get(node as usize)?))
@@ -211,7 +210,7 @@ impl<A: WriteAt<Link>> Jumps<A> {
         Ok(self.jumps.set(node as usize, Link { ancestor, label: Preorder(near.label.0 + 1) })?)
     }
 
-    /// The first node on the way from `node` to the root whose number is at most `limit`.
+    /// The first node on the path from `node` to the root whose number is at most `limit`.
     fn climb(
         &mut self,
         mut node: Preorder,

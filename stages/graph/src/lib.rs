@@ -1,7 +1,7 @@
 //! The graph of essential edges: preorder, retainers, dominators, retained sizes, distances, shortest paths.
 //!
-//! One file is one stage. Together they turn `essential.*` (the edges that keep their target alive) into the dominator
-//! tree and what it weighs; [`distances`] works on all edges. None of them knows a format.
+//! Each file is one stage. Together they turn `essential.*` (the edges that keep their target alive) into the
+//! dominator tree and the retained sizes; [`distances`] works on all edges. No stage depends on a format.
 //!
 //! ```text
 //! essential.* ─ preorder ─▶ preorder.* ─ retainers ─▶ retainers.* ─ dominators ─▶ preorder.dominator ─ retained ─▶ node.*

@@ -1,12 +1,11 @@
 //! Stage `preorder`: depth-first numbers for the graph of essential edges.
 //!
-//! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in it.
-//!   Orphans (nodes that nothing holds) count as held by the root, after its own edges, in node order. What is only
-//!   reachable from unheld cycles has no number.
-//! * Reads: `essential.{degree,to,orphan}`.
-//! * Writes: `preorder.{node,parent}`, `node.preorder`.
-//! * Resident memory: 8 bytes per node and 4 per essential edge where the budget allows, paged where not; 1 MiB of stack.
-//! * Passes over disk: each node's edges once, in order of discovery; long paths go to disk and back.
+//! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in
+//!   it. Orphans (nodes without an incoming essential edge) count as children of the root, after its own edges, in
+//!   node order. Nodes that are reachable only from cycles without an incoming edge have no number.
+//! * Resident memory: 8 bytes per node and 4 per essential edge, paged where the budget does not allow it; 1 MiB of
+//!   stack.
+//! * Passes over disk: each node's edges once, in order of discovery; long paths spill to disk.
 //! * Worst case: linear time; one list through all nodes makes the stack as long as the list, mostly on disk.
 //! * Fails when: the budget is too small.
 //! * Determinism: the order is a function of the input; one thread.
@@ -23,7 +22,7 @@ use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, documents};
 use std::ops::Deref;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "preorder",
     reads: &[
@@ -40,15 +39,15 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Of how many targets the numbers are fetched when a node is found.
+/// When a node is found, the numbers of this many of its targets are prefetched.
 const AHEAD: usize = 8;
 
-/// A node on the path from the root to where the search is.
+/// A node on the path from the root to the current node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {
     node: NodeId,
-    /// Its edges that the search has been along.
+    /// Number of its edges that the search has followed.
     seen: u32,
 }
 
@@ -69,7 +68,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: u64::from(count), spilled_bytes: plan.spilled_bytes() })
 }
 
-/// The whole search; the number of nodes that it reached.
+/// The whole search. Returns the number of nodes that it reached.
 fn search<N, O, B, E>(
     root: NodeId,
     numbers: N,
@@ -91,7 +90,7 @@ where
     search.visit(root, Preorder(0))?;
     let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
     while orphans.remaining() > 0 {
-        // Nothing holds an orphan, so nothing can have led to it.
+        // No essential edge enters an orphan, so the search has not reached it.
         search.visit(orphans.next()?, Preorder(0))?;
     }
     search.nodes.finish()?;
@@ -117,7 +116,7 @@ where
     B: Deref<Target = [u64]>,
     E: ReadAt<NodeId>,
 {
-    /// Numbers a node and everything new that it reaches.
+    /// Numbers a node and all unnumbered nodes that it reaches.
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
         self.discover(start, parent)?;
         let mut level = Level { node: start, seen: 0 };
@@ -142,7 +141,7 @@ where
                 Some(target) => {
                     let parent = self.numbers.get(level.node.index())?;
                     self.discover(target, parent)?;
-                    // A node whose edges are used up needs no return.
+                    // A node without further edges need not return to the stack.
                     if next < edges.end {
                         level.seen = (next - edges.start) as u32;
                         self.path.push(level)?;

@@ -1,4 +1,4 @@
-//! The stages on thousands of random graphs, against deletion and plain queues.
+//! Compares the stages on thousands of random graphs with dominators by deletion and with plain breadth-first search.
 
 use crate::{distances, dominators, preorder, retained, retainers};
 use heaplake_kit::stage::Silent;
@@ -10,7 +10,7 @@ use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, Facts, NO
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A scratch folder in memory, where the system has such, with the columns that the stages read.
+/// A scratch folder, in memory if the system supports it, with the columns that the stages read.
 struct Bench {
     _folder: tempfile::TempDir,
     scratch: Scratch,
@@ -28,7 +28,7 @@ fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
     ColumnMap::uncounted(scratch, column).unwrap().to_vec()
 }
 
-/// Nodes other than the root that no edge from elsewhere enters.
+/// Nodes other than the root that no edge from another node enters.
 fn orphans(n: usize, edges: &[Arc]) -> Vec<u32> {
     let mut held = vec![false; n];
     edges.iter().filter(|(from, to)| from != to).for_each(|&(_, to)| held[to as usize] = true);
@@ -77,12 +77,12 @@ impl Bench {
     }
 }
 
-/// Sizes that make sums tell apart which nodes went in.
+/// Sizes such that a sum shows which nodes it contains.
 fn size(node: usize) -> u64 {
     1 << (node % 40)
 }
 
-/// What deletion says, with orphans under the root, and what is out of reach as well.
+/// Dominators by deletion, with orphans and other unreached nodes under the root.
 fn expected_dominators(n: usize, edges: &[Arc]) -> Vec<u32> {
     let held: Vec<Arc> = edges.iter().copied().chain(orphans(n, edges).into_iter().map(|node| (0, node))).collect();
     let dominators = graph::dominators_by_deletion(n, &held, 0);
@@ -107,7 +107,7 @@ fn dominators_and_retained_sizes_equal_deletion() {
     for seed in 0..6000 {
         let (n, edges) = graph::random_graph(seed, 30);
         let bench = Bench::new(n, &edges);
-        // Both ways of the second step: the plain climb, and jump pointers from the first step on.
+        // Both variants of the second step: the plain climb, and jump pointers from the start.
         bench.dominators(if seed % 2 == 0 { 16 } else { 0 });
         let dominators: Vec<u32> = read(&bench.scratch, columns::NODE_DOMINATOR).iter().map(|node| node.0).collect();
         let expected = expected_dominators(n, &edges);
@@ -131,13 +131,13 @@ fn distances_equal_a_plain_queue() {
     }
 }
 
-/// A graph on which plain climbs add up to a square: down a list, then at its end many nodes one after the other that
-/// the root holds as well, so that each climbs the whole list.
+/// A graph on which plain climbs take quadratic time: a long list, and at its end many nodes in a row that the root
+/// refers to as well, so that each climb passes the whole list.
 #[test]
 fn long_climbs_are_bounded() {
     const LIST: u32 = 50_000;
     const TAIL: u32 = 50_000;
-    // The list first, so that the search goes down it before it sees the root's other edges.
+    // The list comes first, so that the search follows it before the root's other edges.
     let mut edges: Vec<Arc> = vec![(0, 1)];
     edges.extend((1..LIST).map(|node| (node, node + 1)));
     edges.extend((LIST + 1..=LIST + TAIL).flat_map(|node| [(LIST, node), (0, node)]));
@@ -164,7 +164,7 @@ fn results(bench: &Bench) -> (Vec<NodeId>, Vec<u64>, Vec<i32>) {
 
 #[test]
 fn paging_changes_nothing() {
-    // Half a million nodes with near and far edges: 12 bytes a node are more than the small budget holds.
+    // Half a million nodes with near and far edges: 12 bytes per node exceed the small budget.
     const NODES: u32 = 500_000;
     let mut rng = heaplake_oracle::SplitMix64::new(11);
     let mut edges: Vec<Arc> = Vec::new();

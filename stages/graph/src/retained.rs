@@ -1,14 +1,12 @@
-//! Stage `retained`: what would go if a node went.
+//! Stage `retained`: dominators and retained sizes of all nodes.
 //!
-//! * Computes: the immediate dominator of every node, and the sums of shallow and native sizes over every subtree of
-//!   the dominator tree. Nodes that the search did not reach hang under the root; they count for it, unless the input
-//!   keeps garbage, which counts for nothing but itself.
-//! * Reads: `preorder.{node,dominator}`, `node.shallow` and, where there is one, `node.native`.
-//! * Writes: `node.{dominator,retained}` and, where there are native sizes, `node.retained_native`.
-//! * Resident memory: 12 bytes per node (dominators 4, sums 8) where the budget allows, paged where not.
+//! * Computes: the immediate dominator of every node, and for every node the sums of shallow and native sizes over
+//!   its subtree of the dominator tree. The root is the dominator of nodes without a preorder number, and they count
+//!   for it; in inputs that keep garbage, each such node counts for itself only.
+//! * Resident memory: 12 bytes per node (dominators 4, sums 8), paged where the budget does not allow it.
 //! * Passes over disk: two over the preorder, once forwards and once backwards for each kind of size.
 //! * Worst case: linear.
-//! * Fails when: the budget is too small, or a sum leaves 64 bits.
+//! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: sums of integers; one thread.
 //! * Reference: Chrome DevTools and Eclipse MAT, retained sizes.
 
@@ -20,7 +18,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "retained",
     reads: &[
@@ -47,7 +45,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Facts { root, has_native, keeps_garbage, .. } = job.facts()?;
     let nodes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
-    // What no search reaches belongs to the root, unless it is garbage.
+    // Nodes without a preorder number belong to the root, unless they are garbage.
     let beyond = (!keeps_garbage).then_some(root);
     let mut plan = ArrayPlan::of(job, STAGE.name);
     dominators(root, nodes, &mut plan, job)?;
@@ -59,7 +57,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Brings the dominators from preorder space into node space.
+/// Translates the dominators from preorder positions to nodes.
 fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<(), StageError> {
     let (mut dominator, mut node_at) = plan.make((filled(nodes as usize, root), lookup(columns::PREORDER_NODE)))?;
     let mut order = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?;
@@ -73,8 +71,8 @@ fn dominators(root: NodeId, nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>)
     dominator.write_to(job.scratch, columns::NODE_DOMINATOR)
 }
 
-/// Adds every node's size to all its dominators, from a column of sizes to one of sums. Those out of reach count for
-/// `beyond`, if there is such a node.
+/// Adds every node's size to all its dominators, from a column of sizes to a column of sums. Nodes without a preorder
+/// number count for `beyond`, if there is such a node.
 fn sum(
     beyond: Option<NodeId>,
     (sizes, sums): (Column<u64>, Column<u64>),
@@ -92,7 +90,7 @@ fn add_all(
     mut dominator: impl ReadAt<NodeId>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    // Later positions first: when a node is added to its dominator, its own sum is complete.
+    // Later positions first: when a node's sum is added to its dominator, it is complete.
     let mut order = ReverseReader::open(job.scratch, columns::PREORDER_NODE)?;
     let reached = order.remaining();
     while order.remaining() > 1 {

@@ -1,17 +1,17 @@
-//! Stage `retainers`: the graph of essential edges turned round.
+//! Stage `retainers`: the transpose of the graph of essential edges.
 //!
-//! * Computes: for every node in the preorder, who holds it: the reverse of the essential edges, in preorder space, with
-//!   the root as the holder of orphans. Multi-edges stay.
-//! * Reads: `essential.{degree,to,orphan}`, `node.preorder`.
-//! * Writes: `retainers.{degree,from}`, from the last preorder position down to position 1, each group in the order of
-//!   the input: exactly the order in which the dominators are computed, which therefore never read at random.
-//! * Resident memory: 4 bytes per node where the budget allows, paged where not; a [`PairSpill`]; [`BLOCK_BYTES`] for each
+//! * Computes: for every node in the preorder its retainers: the transpose of the essential edges, in preorder
+//!   positions, with the root as the retainer of orphans. Parallel edges are kept.
+//! * Output order: from the last preorder position down to position 1, each group in input order. The stage
+//!   `dominators` reads in this order and so needs no random access.
+//! * Resident memory: 4 bytes per node, paged where the budget does not allow it; a [`PairSpill`]; [`BLOCK_BYTES`]
+//!   for each block of edges in work.
 //!   block of edges under way.
-//! * Passes over disk: one over the edges; the pairs (6 or 7 bytes each) written once and read once, more often where a
-//!   node has very many holders; the groups once.
-//! * Worst case: linear; one node with very many holders is streamed, not held.
+//! * Passes over disk: one over the edges; the pairs (6 or 7 bytes each) written once and read once, more often if a
+//!   node has very many retainers; the groups once.
+//! * Worst case: linear; the retainers of a node with very many are streamed.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: threads number targets and sort partitions, which are written in order.
+//! * Determinism: threads number targets and sort partitions; the results are written in order.
 //! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
 
 use heaplake_kit::access::{bytes_per_edge, column, per_node};
@@ -23,16 +23,16 @@ use heaplake_kit::{
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
 
-/// Most edges of a block.
+/// Maximum number of edges of a block.
 const BLOCK_EDGES: usize = 1 << 15;
 
 /// Bytes of a block.
 const BLOCK_BYTES: u64 = 16 * BLOCK_EDGES as u64;
 
-/// Most threads that are of use: by then reading and spilling, on one thread, take longer.
+/// More threads do not help: reading and spilling, on one thread, are then the bottleneck.
 const MOST_THREADS: usize = 4;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "retainers",
     version: 2,
@@ -46,7 +46,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
     arrays: &[&[per_node::<Preorder>()]],
     fixed: PairSpill::MOST_BYTES + (4 << 20),
-    // Pairs, whose place groups take.
+    // The pairs, which the groups gradually replace.
     temporary: &[bytes_per_edge(3)],
     passes: "edges once; pairs written once, read once",
     run,
@@ -86,13 +86,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: pairs, spilled_bytes })
 }
 
-/// Edges, many at a time.
+/// A block of edges.
 #[derive(Default)]
 struct Block {
-    /// Sources and how many of the edges leave them, in order.
+    /// Sources, and the number of edges from each, in order.
     from: Vec<(Preorder, u32)>,
     to: Vec<NodeId>,
-    /// The targets' numbers.
+    /// The preorder numbers of the targets.
     keys: Vec<Preorder>,
 }
 
@@ -108,13 +108,13 @@ impl Block {
     }
 }
 
-/// The edges of what the search reached, then those of the root to orphans.
+/// The edges of reached nodes, then those from the root to orphans.
 struct Input {
     degrees: ColumnReader<u32>,
     sources: ColumnReader<Preorder>,
     to: ColumnReader<NodeId>,
     orphans: ColumnReader<NodeId>,
-    /// The node whose edges the last block had no room for, and how many are left.
+    /// The node whose edges did not all fit the last block, and how many are left.
     rest: Option<(Preorder, u32)>,
 }
 
@@ -129,7 +129,7 @@ impl Input {
         })
     }
 
-    /// The next edges; false when there are none.
+    /// Fills a block with the next edges; returns false at the end.
     fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
         block.from.clear();
         block.to.clear();
@@ -146,7 +146,7 @@ impl Input {
                 None => break,
             };
             if from.is_none() {
-                // Out of reach, so it holds nothing that counts.
+                // Not reached by the search, so its edges do not count.
                 self.to.skip(u64::from(degree))?;
                 continue;
             }

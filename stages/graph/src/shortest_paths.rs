@@ -1,19 +1,17 @@
-//! Stage `shortest paths`: the node and the edge through which every node is nearest to a root.
+//! Stage `shortest paths`: the parent of every node in a breadth-first tree, and the label of the edge from it.
 //!
-//! * Computes: for every node that has a distance and did not start a search, a node at a distance one less with an edge
-//!   to it that distances follow. Of several edges the one of the least kind counts, then that of the least node, then
-//!   the first. With the edge goes its label: its name, or one mark for all numbers and names that are numbers, or one
-//!   for all entries of weak maps, whose names hold ids.
-//! * Reads: `node.{edge_count,distance}`, `edge.{kind,name,to,flags}`; where distances go along the essential edges,
-//!   `essential.{degree,to}` instead of those of edges, and where it is there, how they are called, `essential.{label,name}`,
-//!   `node.class` and `class.label{.start,}`.
-//! * Writes: `path.{parent,label}`.
-//! * Resident memory: 13 bytes per node (distance 4, best edge so far 9) where the budget allows, paged where not.
+//! * Computes: for every node that has a distance and is not a seed, a node whose distance is one less and that has
+//!   an edge to it that distances follow. Of several edges the one with the least kind is chosen, then the one with
+//!   the least source, then the first. The label of the edge is its name; all numeric names share one mark, and so do
+//!   all entries of weak maps, whose names contain ids.
+//! * Input: all edges; if distances follow essential edges only, the essential edges, with their labels where the
+//!   reader of the format wrote some.
+//! * Resident memory: 13 bytes per node (distance 4, best edge so far 9), paged where the budget does not allow it.
 //! * Passes over disk: one over the edges.
 //! * Worst case: linear in nodes and edges.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread; the order above is total.
-//! * Reference: none needed; any breadth-first tree would do, and this one depends on nothing but the graph.
+//! * Reference: none needed; any breadth-first tree is valid, and this one depends on the graph only.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, document, per_node, texts};
@@ -26,7 +24,7 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "shortest paths",
     version: 3,
@@ -56,14 +54,14 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Edges that are looked at in one go, and how many ahead of its turn the target of one is fetched.
+/// Edges per batch. The targets of a batch are prefetched before they are used.
 const BATCH: usize = 1 << 14;
 const AHEAD: usize = 16;
 
-/// Above all kinds: there is no edge yet. Of 256 kinds the last would count as none, but no format has so many.
+/// Greater than all kinds: no edge yet. The last of 256 kinds would be taken for none, but no format has so many.
 const NO_KIND: u8 = u8::MAX;
 
-/// The best edge to a node so far.
+/// The best edge to a node found so far.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Link {
@@ -87,7 +85,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Looks at every edge.
+/// Visits every edge.
 fn search(
     facts: &Facts,
     mut distance: impl ReadAt<i32>,
@@ -101,7 +99,7 @@ fn search(
         if facts.follows_essential { columns::ESSENTIAL_DEGREE } else { columns::NODE_EDGE_COUNT },
     )?;
     let mut edges = Edges::open(facts, scratch)?;
-    // The node whose edges are passed, how many of them are left, and its distance.
+    // The source of the current edges, how many of them are left, and its distance.
     let (mut next, mut left, mut far) = (0, 0, NO_DISTANCE);
     loop {
         let count = edges.read()?;
@@ -136,21 +134,21 @@ fn search(
     }
 }
 
-/// What is known of edges besides their targets.
+/// The attributes of edges besides their targets.
 enum Details {
     /// Kind, name and flags.
     All(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>),
-    /// Every edge is followed, and this is how it is called.
+    /// Every edge is followed, and labels are known.
     Labels(Labels),
-    /// Every edge is followed.
+    /// Every edge is followed, and labels are unknown.
     Nothing,
 }
 
-/// How essential edges are called.
+/// The labels of essential edges.
 struct Labels {
     edges: ColumnReader<u8>,
     named: ColumnReader<u32>,
-    /// Classes of the sources, in order, and that of the one at hand.
+    /// Classes of the sources in order, and the class of the current source.
     classes: ColumnReader<ClassId>,
     class: ClassId,
     start: ColumnMap<u64>,
@@ -171,7 +169,7 @@ impl Labels {
         })
     }
 
-    /// Reads the next batch; leaves the names of those that have some.
+    /// Reads the next batch, and fills `names` for edges that have names.
     fn read(&mut self, names: &mut [u32]) -> Result<(), StageError> {
         let labels = &mut self.batch[..names.len()];
         self.edges.read_into(labels)?;
@@ -181,7 +179,7 @@ impl Labels {
         Ok(())
     }
 
-    /// The label of an edge of the batch from the node at hand.
+    /// The label of an edge of the batch that leaves the current source.
     fn label(&self, at: usize, name: u32) -> u32 {
         match self.batch[at] {
             edge_label::NAMED => name,
@@ -195,7 +193,7 @@ impl Labels {
     }
 }
 
-/// The edges in their order, as far as they matter here.
+/// Reads the edges in order, with the attributes that this stage needs.
 struct Edges {
     targets: ColumnReader<NodeId>,
     details: Details,
@@ -229,7 +227,7 @@ impl Edges {
         })
     }
 
-    /// Goes on to the next batch; its number of edges.
+    /// Reads the next batch and returns its number of edges.
     fn read(&mut self) -> Result<usize, StageError> {
         let count = self.targets.remaining().min(BATCH as u64) as usize;
         self.to.clear();
@@ -246,7 +244,7 @@ impl Edges {
         Ok(count)
     }
 
-    /// Goes on to the edges of the next node.
+    /// Advances to the edges of the next node.
     #[inline]
     fn enter(&mut self) -> Result<(), StageError> {
         if let Details::Labels(labels) = &mut self.details {
@@ -288,13 +286,13 @@ fn write(facts: &Facts, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> Result
     labels.finish().map(drop)
 }
 
-/// Labels that were looked at last, as a power of two.
+/// Size of the cache of recent labels, a power of two.
 const RECENT: usize = 1 << 14;
 
-/// Names that are numbers: positions in a part of the runtime, of which there may be as many as there are objects.
+/// Detects numeric names: positions in a structure of the runtime, of which there may be as many as objects.
 struct NumericNames {
     strings: StringTable,
-    /// Labels that are known, and what they become.
+    /// A cache of labels and their replacements.
     recent: Vec<(u32, u32)>,
 }
 
@@ -304,7 +302,7 @@ impl NumericNames {
         Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })
     }
 
-    /// The mark of all numbers for a name that is one; any other label as it is.
+    /// Replaces a numeric name by the mark of all numbers; returns other labels unchanged.
     #[inline]
     fn label(&mut self, name: u32) -> u32 {
         let recent = &mut self.recent[name as usize % RECENT];

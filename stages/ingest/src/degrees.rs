@@ -6,8 +6,8 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
 
-/// Counters of one byte each: nearly all counts fit, and counting hops about in memory. How often a counter came round to
-/// zero is noted apart.
+/// Counters of one byte each: nearly all counts fit, and the accesses are random. A hash table counts how often each
+/// counter overflowed.
 pub struct InDegrees<D> {
     low: D,
     rounds: FxHashMap<u32, u32>,
@@ -15,7 +15,7 @@ pub struct InDegrees<D> {
     reservation: Reservation,
 }
 
-/// Bytes per slot of the notes, of the smaller table that they grow out of, and of their sorted copy.
+/// Bytes per slot of the hash table, of the smaller table that it grows out of, and of its sorted copy.
 const BYTES_PER_ROUND: u64 = 22;
 
 impl<D: WriteAt<u8>> InDegrees<D> {

@@ -28,7 +28,7 @@ pub trait Format: Sync {
     /// Endings of names of files that a search through a folder takes for inputs, each with its dot.
     fn endings(&self) -> &'static [&'static str];
 
-    /// Whether distances go along essential edges alone, so that nobody needs columns of all edges for them.
+    /// Whether distances follow only essential edges, so that no stage needs columns of all edges for them.
     fn follows_essential(&self) -> bool;
 
     /// The stages, the reader first, in an order in which one thread can run them.
@@ -52,7 +52,7 @@ pub fn default_name(stem: &str, facts: &Facts) -> String {
     format!("{stem}-{}", facts.input_hash.get(..8).unwrap_or(&facts.input_hash))
 }
 
-/// The opened input of a reader.
+/// Takes the opened input for a reader.
 ///
 /// # Errors
 /// [`StageError::Io`] when it was given none.

@@ -1,7 +1,7 @@
 //! Labels of essential edges, for chains, in one byte each.
 //!
-//! Most edges leave instances, and there the class and the position of the field among the references of the class say the
-//! label. Labels of other edges have a column of names of their own.
+//! Most edges leave instances: the class and the position of the field among its references give the label. Labels of
+//! other edges have a column of names of their own.
 
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::chains::label;

@@ -1,7 +1,7 @@
-//! A snapshot's format in, neutral node, edge and string columns out.
+//! Readers of snapshots: from a file of some format to columns of nodes, edges and strings that no format shows in.
 //!
-//! `heaplake-input` brings the bytes and takes them apart; each format has one folder that knows its rules: [`v8`],
-//! [`jvm`], [`dotnet`]. Each implements [`Format`]. After ingest nothing knows which format it serves.
+//! `heaplake-input` reads and decompresses the bytes. The rules of each format are in one folder: [`v8`], [`jvm`],
+//! [`dotnet`]. Each implements [`Format`]. The stages after ingest do not depend on the format.
 
 pub mod degrees;
 pub mod dotnet;

@@ -12,7 +12,8 @@ pub struct Names {
     reservation: Reservation,
 }
 
-/// What a name takes in memory besides its bytes: a slot of the table, its like while the table grows, and the heap's own.
+/// What a name takes in memory besides its bytes: a slot of the table, its like while the table grows, and the heap's
+/// own.
 const BYTES_PER_NAME: u64 = 80;
 
 impl Names {
@@ -24,7 +25,7 @@ impl Names {
         Self::with(StringWriter::create(scratch, STRINGS)?, budget)
     }
 
-    /// Adds to a table; what that has already is not looked for.
+    /// Appends to a table, without a look-up of the strings that it already has.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].

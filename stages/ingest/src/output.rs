@@ -40,7 +40,7 @@ pub const fn writes_and<const MORE: usize, const ALL: usize>(more: [Access; MORE
     all
 }
 
-/// Which tables are wanted, as far as a reader of a format cares.
+/// Which optional columns a reader must write, by the tables that the user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The table of nodes, or rules of findings, which look at numbers of edges.
@@ -70,7 +70,7 @@ impl Wanted {
 pub enum Essential {
     /// It keeps its target alive.
     Yes,
-    /// It keeps its target alive, but so does an edge from the root: it need not be looked at.
+    /// It keeps its target alive, but so does an edge from the root: it is left out of the essential edges.
     Implied,
     /// It does not keep its target alive.
     No,
@@ -156,8 +156,8 @@ impl<D: WriteAt<u8>> Output<D> {
         self.node
     }
 
-    /// Adds an edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds that
-    /// always have the same.
+    /// Adds an edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds
+    /// that always have the same.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].

@@ -1,8 +1,8 @@
 //! Arrays of numbers, understood row by row, on one thread or on many.
 //!
-//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to a [`OrderedPool`]. A thread
-//! of the pool takes the numbers of a chunk apart, has them checked, and makes small columns of them, which are handed on
-//! in the order of the text.
+//! The scanning thread cuts the text into chunks of whole rows ([`crate::chunks`]) and gives them to an
+//! [`OrderedPool`]. A thread of the pool parses and checks the numbers of a chunk and makes small columns of them,
+//! which are handed on in the order of the text.
 
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw};
 use crate::json::Scanner;
@@ -37,8 +37,8 @@ impl Scanner<'_> {
         Ok(count)
     }
 
-    /// As [`Self::number_array`], on as many threads as the context has. `read` checks rows and appends them to columns,
-    /// anywhere; `write` takes what is in the columns, in order, and leaves them empty.
+    /// As [`Self::number_array`], on as many threads as the context has. `read` checks rows and appends them to
+    /// columns, anywhere; `write` takes what is in the columns, in order, and leaves them empty.
     ///
     /// # Errors
     /// As [`Self::number_array`], and what `write` returns; of several errors the first in the input.

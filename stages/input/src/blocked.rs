@@ -1,9 +1,9 @@
 //! Gzip in blocks, as Java virtual machines write dumps of their heaps, inflated with several threads.
 //!
-//! `jcmd GC.heap_dump -gz` makes each block a member of its own and says in the first one's comment how large they are.
-//! No field says where a member ends. A piece from one header to the next that inflates as one whole member is one;
-//! where it does not, everything from there on is inflated one after the other, so that contents and errors are those of
-//! plain gzip whatever the bytes are.
+//! `jcmd GC.heap_dump -gz` makes each block a member of its own and says in the first one's comment how large they
+//! are. No field says where a member ends. A piece from one header to the next that inflates as one whole member is
+//! one; where it does not, everything from there on is inflated one after the other, so that contents and errors are
+//! those of plain gzip whatever the bytes are.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::bufread::GzDecoder;
@@ -47,12 +47,13 @@ pub struct Inflaters {
 }
 
 impl Inflaters {
-    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take more
-    /// than a quarter of the memory that is free.
+    /// So many threads, and memory for their blocks; nothing where one thread does as well, or where they would take
+    /// more than a quarter of the memory that is free.
     #[must_use]
     pub fn plan(threads: usize, beginning: &[u8], budget: &Budget) -> Option<Self> {
         let most = block_size(beginning)?;
-        // One block more than threads is under way, each both compressed and inflated; one is handed out and one read.
+        // One block more than there are threads is in flight, each both compressed and inflated; one is handed out
+        // and one read.
         let bytes = (threads as u64 + 3) * 2 * (most + MARGIN) as u64;
         if threads < 2 || bytes > budget.free() / 4 {
             return None;
@@ -93,7 +94,7 @@ pub struct Blocked<R> {
     ended: bool,
     /// Why it could not be.
     failed: Option<io::Error>,
-    /// Pieces under way, in their order.
+    /// Pieces in flight, in their order.
     under_way: VecDeque<Receiver<Done>>,
     /// What is handed out, and how much of it was.
     block: Vec<u8>,
@@ -112,7 +113,7 @@ impl<R: Read> Blocked<R> {
             thread::spawn(move || {
                 for Job { piece, done } in work {
                     let content = inflate(&piece, most);
-                    // A reader that went away wants nothing any more.
+                    // The receiver was dropped: nothing is left to do.
                     let _ = done.send(Done { piece, content });
                 }
             });

@@ -1,10 +1,10 @@
 //! Arrays of numbers, cut into chunks of whole rows.
 //!
-//! Where a row ends, the commas tell: they are counted, many at a time, without a look at the numbers between them. So
-//! cutting costs next to nothing and one thread can do it for many, each of which understands one chunk at a time. A
-//! chunk takes its block along instead of copying it; only the row that a block's end cut in two is copied.
+//! Rows are found by counting commas, many at a time, without parsing the numbers between them. So cutting is cheap,
+//! and one thread can cut for many, each of which parses one chunk at a time. A chunk takes its block along instead
+//! of copying it; only the row that a block's end cut in two is copied.
 //!
-//! How a text is cut depends on the text alone, and so does everything that is said about it.
+//! The cuts depend on the text alone, and so do all results and errors.
 
 use crate::json::{Scanner, quote};
 use crate::numbers;
@@ -16,7 +16,8 @@ const MOST_ROW: usize = 64 << 10;
 /// See [`MOST_ROW`].
 const MOST_NUMBER: usize = 32;
 
-/// Bytes of text whose numbers are taken at once: with eight bytes for each they are about what a first-level cache holds.
+/// Bytes of text whose numbers are taken at once: with eight bytes for each they are about what a first-level cache
+/// holds.
 pub(crate) const PIECE: usize = 16 << 10;
 
 /// A number of an array that its consumer does not accept.
@@ -81,7 +82,8 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Hands the numbers to `rows`, whole rows, many at a time. Gives the number of rows. `numbers` is room to work in.
+    /// Hands the numbers to `rows`, whole rows, many at a time. Gives the number of rows. `numbers` is a reusable
+    /// buffer.
     pub fn parse(
         &self,
         width: usize,
@@ -244,8 +246,8 @@ impl Cutter {
         Ok(())
     }
 
-    /// Completes what is carried, up to the first comma of `rest`, and moves it to the chunk's head. Gives where the text
-    /// goes on.
+    /// Completes what is carried, up to the first comma of `rest`, and moves it to the chunk's head. Gives where the
+    /// text goes on.
     fn fill_head(&mut self, rest: &[u8], chunk: &mut Chunk) -> usize {
         chunk.head.clear();
         if self.carry.is_empty() {

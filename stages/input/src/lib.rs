@@ -9,8 +9,8 @@
 //! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
 //! | [`nettrace`] | the container of `.nettrace` files |
 //!
-//! What the bytes mean is left to those who read them. Every error names the input, the offset in its decompressed
-//! content, what was expected there and what was found.
+//! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, what was
+//! expected there and what was found.
 
 pub mod arrays;
 pub mod blocked;

@@ -1,9 +1,9 @@
 //! Comma-separated unsigned integers, some thirteen at a time.
 //!
-//! Text is looked at in windows of 64 bytes. One mask says which of them are no digits; from it follow, without a branch
-//! on any number's length, where each number of the window starts and ends. Up to eight digits are then loaded at once
-//! and weighed with three multiplications. The rest (numbers of more than sixteen digits, the tail of the text, what is
-//! wrong) goes digit by digit.
+//! Text is looked at in windows of 64 bytes. One mask says which of them are no digits; from it follow, without a
+//! branch on any number's length, where each number of the window starts and ends. Up to eight digits are then loaded
+//! at once and weighed with three multiplications. The rest (numbers of more than sixteen digits, the tail of the
+//! text, what is wrong) goes digit by digit.
 
 /// What is wrong, and where in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

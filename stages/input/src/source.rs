@@ -127,9 +127,9 @@ impl Source {
         Ok(Self { stored, ..Self::start(open, input.name(), BLOCK) })
     }
 
-    /// Opens a file whose bytes are the content, whatever they look like, and whose identity nobody needs. Messages call
-    /// it `name`. It is read without a thread of its own: there is nothing to do but to read, and blocks stay in the cache
-    /// of the processor that uses them.
+    /// Opens a file whose bytes are the content, without decompression and without a hash. Messages call it `name`.
+    /// It is read without a thread of its own: there is nothing to do but to read, and blocks stay in the cache of
+    /// the processor that uses them.
     ///
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
@@ -152,7 +152,7 @@ impl Source {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
         thread::spawn(move || {
-            // A consumer that went away is no error of the reader's.
+            // A dropped consumer is not an error of the reader.
             let last = match open().and_then(|content| pump(content, block, &send, &reuse)) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
@@ -193,8 +193,8 @@ impl Source {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// The beginning of the content, at least [`BEGINNING`] bytes where there are so many, which are handed out nonetheless.
-    /// Nothing may have been handed out before.
+    /// The beginning of the content, at least [`BEGINNING`] bytes where there are so many, which are handed out
+    /// nonetheless. Nothing may have been handed out before.
     ///
     /// # Errors
     /// As [`Self::next_block`].
@@ -267,7 +267,7 @@ impl Source {
     }
 
     fn failed(&self, error: io::Error) -> StageError {
-        // What the system does not know of is a decoder's complaint.
+        // Errors without a code of the system come from a decoder.
         if error.raw_os_error().is_some() {
             return self.unread(error);
         }
@@ -307,7 +307,7 @@ fn pump(mut content: Content, size: usize, send: &Sender<Message>, reuse: &Recei
             return content.finish();
         }
         if send.send(Message::Block(block)).is_err() {
-            // Nobody listens any more, so the rest need not be read.
+            // The consumer was dropped, so the rest need not be read.
             return Ok(Identity::default());
         }
     }

@@ -1,9 +1,9 @@
-//! How a stage declares the scratch files that it reads and writes.
+//! Declarations of the scratch files that a stage reads and writes.
 
 use crate::setting::Setting;
 use heaplake_schemas::scratch::{Column, Per, StringColumns};
 
-/// Bits that something takes for each node, for each edge, or whatever the input.
+/// A size in bits per node or per edge, or a small size that counts as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     bits: u64,
@@ -11,7 +11,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Bytes for so many nodes and edges, rounded down. What there is little of counts as nothing.
+    /// Bytes for `nodes` and `edges`, rounded down. Small sizes count as 0.
     #[must_use]
     pub const fn bytes(self, nodes: u64, edges: u64) -> u64 {
         let elements = match self.per {
@@ -35,13 +35,13 @@ pub const fn per_edge<T>() -> Size {
     Size { bits: 8 * size_of::<T>() as u64, per: Per::Edge }
 }
 
-/// So many bits for each node.
+/// `bits` bits for each node.
 #[must_use]
 pub const fn bits_per_node(bits: u64) -> Size {
     Size { bits, per: Per::Node }
 }
 
-/// So many bytes for each edge.
+/// `bytes` bytes for each edge.
 #[must_use]
 pub const fn bytes_per_edge(bytes: u64) -> Size {
     Size { bits: 8 * bytes, per: Per::Edge }
@@ -52,9 +52,9 @@ pub const fn bytes_per_edge(bytes: u64) -> Size {
 pub struct ScratchFile {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Its size.
     pub size: Size,
-    /// The folder of scratch that it lies in, where that is not the one that the stage works in.
+    /// The subfolder of scratch that contains it, if that is not the folder in which the stage works.
     pub folder: Option<&'static str>,
 }
 
@@ -63,7 +63,8 @@ impl ScratchFile {
         Self { name: column.name, size: Size { bits: 8 * size_of::<T>() as u64, per: column.per }, folder: None }
     }
 
-    /// Its path inside the scratch folder, for a stage that works in `working_folder` of it, or in itself.
+    /// Its path inside the scratch folder, for a stage that works in the subfolder `working_folder`, or in the
+    /// scratch folder itself if that is `None`.
     #[must_use]
     pub fn path_name(&self, working_folder: Option<&str>) -> String {
         match self.folder.or(working_folder) {
@@ -106,22 +107,22 @@ pub const fn document(name: &'static str) -> Access {
 }
 
 impl Access {
-    /// Only in such runs.
+    /// Restricts the access to runs for which the condition holds.
     #[must_use]
     pub const fn when(mut self, when: fn(&Setting<'_>) -> bool) -> Self {
         self.when = when;
         self
     }
 
-    /// Of what is read: only where some stage of the run writes it. A stage is left out of a run in which nobody writes
-    /// something that it reads and that is not optional. Of what is written: only where the input has it.
+    /// For a read: optional. It is read only if some stage of the run writes it; a run omits a stage if nothing
+    /// writes one of its other reads. For a write: the file is written only if the input has such data.
     #[must_use]
     pub const fn if_any(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// In a folder of scratch, which the stage reaches with [`Scratch::within`](crate::Scratch::within).
+    /// For a file in a subfolder of scratch, which the stage opens with [`Scratch::within`](crate::Scratch::within).
     #[must_use]
     pub const fn in_folder(mut self, folder: &'static str) -> Self {
         let mut i = 0;
@@ -134,13 +135,13 @@ impl Access {
         self
     }
 
-    /// Whether the stage can do without it.
+    /// Whether the access is optional.
     #[must_use]
     pub const fn is_optional(&self) -> bool {
         self.optional
     }
 
-    /// The files, in a run of this kind; none where it is not used.
+    /// The files of the access in a run of this kind; none if the run does not use it.
     pub fn files(&self, setting: &Setting<'_>) -> impl Iterator<Item = ScratchFile> + use<> {
         let used = (self.when)(setting);
         self.files.into_iter().flatten().filter(move |_| used)

@@ -1,9 +1,9 @@
-//! Arrays that are in memory when they fit, and in a file behind a fixed number of resident pages when they do not.
+//! Arrays that are in memory if they fit, and otherwise in a file behind a fixed number of page frames.
 //!
-//! Code that uses them is the same either way: [`Array`] is read and written, [`Lookup`] is a scratch column that is only
-//! read. Both are touched one element at a time; that the accesses of graph algorithms stay near each other is what makes
-//! paging bearable, and random ones merely slow. [`ArrayPlan`](crate::ArrayPlan) decides which of a stage's arrays are
-//! resident, and [`on_resident!`](crate::on_resident) compiles a hot loop once for each case.
+//! The code that uses them is the same in both cases: an [`Array`] is read and written, a [`Lookup`] is a read-only
+//! scratch column. Both are accessed one element at a time. Graph algorithms mostly access elements near each other,
+//! so paging is bearable; random accesses are slow. [`ArrayPlan`](crate::ArrayPlan) decides which arrays of a stage
+//! are resident, and [`on_resident!`](crate::on_resident) compiles a hot loop once for each case.
 
 pub use crate::error::Fault;
 
@@ -12,8 +12,9 @@ use crate::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Scratch, StageErro
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 
-/// Reads single elements. Hot loops are generic over this and [`WriteAt`]: compiled once for slices, where an access is a
-/// plain one, and once for [`Array`] and [`Lookup`], which look each time where the element is.
+/// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices,
+/// with direct accesses, and once for [`Array`] and [`Lookup`], which check on each access whether the element is
+/// resident.
 pub trait ReadAt<T> {
     /// Number of elements.
     fn count(&self) -> usize;
@@ -24,8 +25,7 @@ pub trait ReadAt<T> {
     /// [`StageError::Io`] when its page cannot be read.
     fn get(&mut self, i: usize) -> Result<T, Fault>;
 
-    /// Tells that element `i` will be asked for soon; one that does not exist is fine. Costs next to nothing, and helps
-    /// only where the element is in memory.
+    /// Prefetches element `i`, which may be out of range. Cheap; without effect where the element is not in memory.
     #[inline]
     fn prefetch(&self, _i: usize) {}
 }
@@ -192,7 +192,7 @@ impl<T: Pod> WriteAt<T> for Array<T> {
 }
 
 impl<T: Pod> Array<T> {
-    /// Replaces all elements by the next ones of a column.
+    /// Replaces all elements by the next elements of a column.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -217,9 +217,9 @@ impl<T: Pod> Array<T> {
     }
 }
 
-/// A column, read at random.
+/// A read-only column with random access.
 pub enum Lookup<T> {
-    /// Mapped, and counted as resident.
+    /// Mapped, and counted against the budget.
     Mapped(ColumnMap<T>),
     /// Behind page frames.
     Paged(Box<Paged<T>>),
@@ -249,21 +249,21 @@ impl<T: Pod> ReadAt<T> for Lookup<T> {
     }
 }
 
-/// Something that is resident or not, for [`on_resident!`](crate::on_resident).
+/// A value that may be resident, for [`on_resident!`](crate::on_resident).
 pub trait Residency {
-    /// What it is where it is resident: a slice, or something over slices.
+    /// Its type if it is resident: a slice, or a struct of slices.
     type Resident<'a>
     where
         Self: 'a;
-    /// What it is wherever it is.
+    /// Its type in any case.
     type Anywhere<'a>
     where
         Self: 'a;
 
-    /// Itself, if it is resident.
+    /// A view of the resident data, or `None` if the value is paged.
     fn resident(&mut self) -> Option<Self::Resident<'_>>;
 
-    /// Itself.
+    /// A view that works in any case.
     fn anywhere(&mut self) -> Self::Anywhere<'_>;
 }
 
@@ -299,9 +299,9 @@ impl<T: Pod> Residency for Lookup<T> {
     }
 }
 
-/// Compiles an expression twice, once for arrays that are all resident and once for arrays wherever they are, and
-/// evaluates the one that fits. Each name must be a variable of a type with [`Residency`]; inside the expression it
-/// is a slice in the first case, and a reference in the second.
+/// Compiles an expression twice, once for resident arrays and once for arrays that may be paged, and evaluates the
+/// one that applies. Each name must be a variable whose type implements [`Residency`]; inside the expression it is a
+/// slice in the first case and a reference in the second.
 ///
 /// ```
 /// use heaplake_kit::array::{ReadAt, WriteAt};

@@ -1,8 +1,8 @@
-//! Which of a stage's arrays are resident.
+//! Decides which arrays of a stage are resident.
 //!
-//! A stage asks for all arrays of one of its phases at once, the most often touched first, and gets them in the same tuple:
-//! their sizes follow from their types, and none can be taken for another. As many as fit the budget are resident, the
-//! others share what is left as page frames.
+//! A stage requests all arrays that it uses at the same time in one tuple, the most often accessed first, and gets a
+//! tuple of arrays back. Their sizes follow from their types. As many as fit the budget are resident; the others are
+//! paged and share the rest of the budget as page frames.
 
 use crate::paged::{Frames, Paged};
 use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError};
@@ -10,10 +10,10 @@ use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::fs;
 
-/// Bytes of frames that a paged array has at least.
+/// Minimum bytes of page frames of a paged array.
 const LEAST_FRAMES: u64 = 1 << 20;
 
-/// One part in so many of the free budget is left to what is no array.
+/// The plan leaves 1/32 of the free budget for allocations that are not arrays.
 const KEPT_BACK: u64 = 32;
 
 /// Makes the arrays of a stage.
@@ -25,24 +25,24 @@ pub struct ArrayPlan<'a> {
 }
 
 impl<'a> ArrayPlan<'a> {
-    /// For arrays on the account of `who`.
+    /// A plan whose arrays are reserved under the name `who`.
     #[must_use]
     pub fn new(budget: &'a Budget, scratch: &'a Scratch, who: &'static str) -> Self {
         Self { budget, scratch, who, spilled: 0 }
     }
 
-    /// The same with the budget and the scratch of a job.
+    /// The same, with the budget and the scratch folder of a job.
     #[must_use]
     pub fn of(job: &Job<'a>, who: &'static str) -> Self {
         Self::new(&job.context.budget, job.scratch, who)
     }
 
-    /// Makes arrays, a tuple for a tuple of requests: [`filled`], [`loaded`], [`lookup`], [`offsets`], or an [`Option`] of
-    /// one.
+    /// Makes a tuple of arrays from a tuple of requests: [`filled`], [`loaded`], [`lookup`], [`offsets`], or an
+    /// [`Option`] of one of these.
     ///
     /// # Errors
-    /// [`StageError::Budget`] when not even the frames of those that are paged fit; [`StageError::Io`] when a file cannot
-    /// be made or read.
+    /// [`StageError::Budget`] when the page frames of the paged arrays do not fit; [`StageError::Io`] when a file
+    /// cannot be made or read.
     pub fn make<R: Requests>(&mut self, requests: R) -> Result<R::Arrays, StageError> {
         requests.make(self)
     }
@@ -55,15 +55,15 @@ impl<'a> ArrayPlan<'a> {
         self.make((request,)).map(|(array,)| array)
     }
 
-    /// Bytes of the arrays made so far that went to files because they did not fit.
+    /// Bytes of the arrays made so far that are paged because they did not fit.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled
     }
 
-    /// For arrays of these sizes: bytes of page frames, or none for those that are resident.
+    /// For each array size, the bytes of its page frames, or `None` if the array is resident.
     fn decide<const N: usize>(&self, sizes: [u64; N]) -> [Option<u64>; N] {
-        // A stage has some smaller things beside its arrays.
+        // Keep some budget for the smaller allocations of the stage.
         let mut free = self.budget.free() - self.budget.free() / KEPT_BACK;
         let mut rest = N as u64;
         sizes.map(|size| {
@@ -71,7 +71,7 @@ impl<'a> ArrayPlan<'a> {
             let decision = if size.saturating_add(for_others) <= free {
                 None
             } else {
-                // What does not fit anyway shares the rest evenly.
+                // Paged arrays share the rest evenly.
                 Some((free / rest).clamp(LEAST_FRAMES, size.max(LEAST_FRAMES)))
             };
             free = free.saturating_sub(decision.unwrap_or(size));
@@ -99,13 +99,13 @@ impl<'a> ArrayPlan<'a> {
 
 /// An array that a stage asks for.
 pub trait Request {
-    /// What it gets.
+    /// The array that the request yields.
     type Array;
 
     /// Bytes of all elements.
     fn bytes(&self, scratch: &Scratch) -> u64;
 
-    /// Makes it: resident, or behind so many bytes of page frames.
+    /// Makes the array: resident, or behind the given number of bytes of page frames.
     ///
     /// # Errors
     /// As [`ArrayPlan::make`].
@@ -163,7 +163,7 @@ impl<T: Pod> Request for Loaded<T> {
 /// See [`lookup`].
 pub struct LookedUp<T>(Column<T>);
 
-/// A column that is only read, at random.
+/// A read-only column with random access.
 #[must_use]
 pub fn lookup<T: Pod>(column: Column<T>) -> LookedUp<T> {
     LookedUp(column)
@@ -193,7 +193,7 @@ impl<T: Pod> Request for LookedUp<T> {
 /// See [`offsets`].
 pub struct Starts(Column<u32>);
 
-/// Where each group of a grouped column begins, from the column of their sizes.
+/// The start position of each group of a grouped column, computed from the column of group sizes.
 #[must_use]
 pub fn offsets(sizes: Column<u32>) -> Starts {
     Starts(sizes)
@@ -227,7 +227,7 @@ impl<R: Request> Request for Option<R> {
 
 /// A tuple of [`Request`]s.
 pub trait Requests {
-    /// The tuple of what they get.
+    /// The tuple of the arrays.
     type Arrays;
 
     /// Makes them all.
@@ -261,7 +261,7 @@ requests!(A a, B b, C c, D d, E e, F f);
 requests!(A a, B b, C c, D d, E e, F f, G g);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h);
 
-/// Bytes of a column; 0 where there is none.
+/// Bytes of a column; 0 if it does not exist.
 #[must_use]
 pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
     fs::metadata(scratch.path(column)).map_or(0, |file| file.len())

@@ -24,7 +24,7 @@ impl Bitset {
         self.words[i / 64] >> (i % 64) & 1 == 1
     }
 
-    /// Puts `i` in; says whether it was new.
+    /// Inserts `i`; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
         let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));
@@ -33,7 +33,7 @@ impl Bitset {
         new
     }
 
-    /// Takes `i` out; says whether it was there.
+    /// Removes `i`; returns whether it was in the set.
     #[inline]
     pub fn remove(&mut self, i: usize) -> bool {
         let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));

@@ -1,9 +1,10 @@
-//! One object that bounds what a run allocates.
+//! The memory budget of a run.
 //!
-//! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`]; it is given back when
-//! dropped. A stage that runs beside others gets a part of the budget, which is a budget of its own ([`Budget::part`]), so
-//! that none takes what another one was promised. What is *not* counted: fixed buffers of readers and writers (a few megabytes in all, see
-//! [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), the code itself, and pages of memory-mapped columns that were not reserved.
+//! Every buffer that grows with the input is a named [`Reservation`] against the [`Budget`] and is released on drop.
+//! A stage that runs in parallel with others gets a part of the budget, which is itself a budget ([`Budget::part`]),
+//! so no stage takes memory that is reserved for another one. *Not* counted are the fixed buffers of readers and
+//! writers (a few megabytes in all, see [`FIXED_OVERHEAD`](crate::overhead::FIXED_OVERHEAD)), the code itself, and
+//! pages of memory-mapped columns without a reservation.
 
 use crate::{StageError, hint};
 use bytemuck::Zeroable;
@@ -11,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bound on memory, shared by all stages of a run. Cheap to clone.
+/// A bound on memory, shared by all stages of a run. Clones share the same bound.
 #[derive(Clone, Debug)]
 pub struct Budget {
     shared: Arc<Shared>,
@@ -22,7 +23,7 @@ struct Shared {
     limit: u64,
     used: AtomicU64,
     peak: AtomicU64,
-    /// Of a part: what it took from the whole.
+    /// For a part: its reservation in the whole budget.
     _whole: Option<Reservation>,
 }
 
@@ -37,7 +38,7 @@ impl Budget {
         Self { shared: Arc::new(Shared { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0), _whole: whole }) }
     }
 
-    /// A budget of `bytes` that are taken from this one as long as the part, or a clone of it, is there.
+    /// A budget of `bytes`, taken from this one until the part and all its clones are dropped.
     ///
     /// # Errors
     /// [`StageError::Budget`] when they do not fit.
@@ -45,25 +46,25 @@ impl Budget {
         Ok(Self::within(bytes, Some(self.reserve(who, bytes)?)))
     }
 
-    /// The whole budget, bytes.
+    /// Size of the whole budget, bytes.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.shared.limit
     }
 
-    /// Bytes reserved now.
+    /// Bytes currently reserved.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.shared.used.load(Ordering::Relaxed)
     }
 
-    /// Most bytes that were ever reserved at once.
+    /// The peak: the most bytes that were reserved at the same time.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.shared.peak.load(Ordering::Relaxed)
     }
 
-    /// Bytes free now.
+    /// Bytes currently free.
     #[must_use]
     pub fn free(&self) -> u64 {
         self.limit().saturating_sub(self.used())
@@ -99,7 +100,7 @@ impl Budget {
         Ok(BudgetVec { items, reservation })
     }
 
-    /// An empty array that may grow, counted as it does.
+    /// An empty array that may grow; its reservation grows with it.
     #[must_use]
     pub fn growing<T>(&self, who: &'static str) -> BudgetVec<T> {
         BudgetVec { items: Vec::new(), reservation: Reservation { budget: self.clone(), who, bytes: 0 } }
@@ -120,7 +121,7 @@ impl Budget {
     }
 }
 
-/// A part of the budget, given back on drop.
+/// A reserved part of the budget, released on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Budget,
@@ -129,30 +130,30 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Bytes held.
+    /// Bytes of the reservation.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes `bytes` more.
+    /// Reserves `bytes` more.
     ///
     /// # Errors
-    /// [`StageError::Budget`] when they do not fit; what was held stays held.
+    /// [`StageError::Budget`] when they do not fit; the reservation is unchanged.
     pub fn grow(&mut self, bytes: u64) -> Result<(), StageError> {
         self.budget.take(self.who, bytes)?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Gives `bytes` back; all of them where there are fewer.
+    /// Releases `bytes`, or all if the reservation is smaller.
     pub fn shrink(&mut self, bytes: u64) {
         let given = bytes.min(self.bytes);
         self.bytes -= given;
         self.budget.shared.used.fetch_sub(given, Ordering::Relaxed);
     }
 
-    /// Takes `bytes` off, as a reservation for `who`; all of them where there are fewer.
+    /// Splits off `bytes`, or all if the reservation is smaller, as a reservation for `who`.
     #[must_use]
     pub fn split(&mut self, who: &'static str, bytes: u64) -> Self {
         let bytes = bytes.min(self.bytes);
@@ -167,7 +168,7 @@ impl Drop for Reservation {
     }
 }
 
-/// An array whose memory is reserved. Reads and writes like a slice.
+/// An array with a reservation. Derefs to a slice.
 #[derive(Debug)]
 pub struct BudgetVec<T> {
     items: Vec<T>,
@@ -196,13 +197,13 @@ impl<T> BudgetVec<T> {
         Ok(())
     }
 
-    /// Takes the last element off.
+    /// Removes and returns the last element.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.items.pop()
     }
 
-    /// Keeps the elements for which `keep`, given position and element, says so.
+    /// Keeps the elements for which `keep`, called with position and element, returns true.
     pub fn retain_mut(&mut self, mut keep: impl FnMut(usize, &mut T) -> bool) {
         let mut position = 0;
         self.items.retain_mut(|item| {
@@ -211,7 +212,7 @@ impl<T> BudgetVec<T> {
         });
     }
 
-    /// Empties the array; its memory stays reserved for reuse.
+    /// Removes all elements; the memory stays reserved for reuse.
     pub fn clear(&mut self) {
         self.items.clear();
     }

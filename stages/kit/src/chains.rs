@@ -1,4 +1,4 @@
-//! Chains of classes, in words.
+//! Chains of classes as text.
 
 use crate::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::chains::{Element, label};
@@ -6,7 +6,7 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::borrow::Cow;
 
-/// Characters of a name that are kept.
+/// Maximum number of characters of a name.
 const MOST_NAME: usize = 120;
 
 /// The elements of chains with their names.
@@ -35,7 +35,7 @@ impl Chains {
         self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
     }
 
-    /// What leads to an element, as in the column `edge`.
+    /// The label of the edge to an element, as in the column `edge`.
     #[must_use]
     pub fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
         Some(match element.label {
@@ -49,7 +49,7 @@ impl Chains {
         })
     }
 
-    /// The elements of a path, from the first to the one given.
+    /// The elements of a path, from the first to the given one.
     #[must_use]
     pub fn path(&self, last: u32) -> Vec<&Element> {
         let last = self.elements.get(last as usize);
@@ -59,7 +59,7 @@ impl Chains {
         path
     }
 
-    /// The path to an element, for people. Of a long one, so many elements at either end.
+    /// The path to an element as text. A long path shows only a number of elements at either end.
     #[must_use]
     pub fn text(&self, last: u32, ends: usize) -> String {
         let path = self.path(last);
@@ -87,7 +87,7 @@ impl Chains {
     }
 }
 
-/// The first characters of a name: it may be a megabyte, and it occurs in every path that goes through it.
+/// The first characters of a name. A name may be a megabyte long and occurs in every path through its class.
 #[must_use]
 pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     match name.char_indices().nth(MOST_NAME) {
@@ -96,8 +96,9 @@ pub fn cut(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A path for people, from the name, the label and the class of each element and whether it repeats: classes with the
-/// names of the edges between them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks what repeats.
+/// A path as text, from the name, label, class and repetition of each element: classes with the edge labels between
+/// them, as in `Server.sessions → Map.table → Array[] → Session.next* → Session`. A star marks an element that
+/// repeats.
 #[must_use]
 pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, bool)>) -> String {
     let mut text = String::new();
@@ -106,14 +107,14 @@ pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, 
         let star = if repeats { "*" } else { "" };
         match edge {
             None => text.push_str(if first { "" } else { " → " }),
-            // What an element is behind, not what it is called.
+            // These labels say what precedes the element; they are not edge names.
             Some(edge) if label == label::NO_PATH || label == label::CUT => {
                 text.push_str(if first { "" } else { " → " });
                 text.push_str(edge);
                 text.push_str(" → ");
             }
             Some(edge) => {
-                // Numbers and marks are no names.
+                // Numbers and marks are not names and take no dot.
                 let dot = if label >= label::NO_PATH { "" } else { "." };
                 text.push_str(dot);
                 text.push_str(edge);

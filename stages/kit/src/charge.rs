@@ -1,14 +1,14 @@
-//! Counting what hash tables and small texts take.
+//! Budget accounting for hash tables and small texts.
 
 use crate::{Budget, Reservation, StageError};
 
-/// Bytes that are reserved at once, so that counting costs nothing per item.
+/// Granularity of reservations, so that counting costs nothing per item.
 const STEP: u64 = 64 << 10;
 
-/// Bytes of items that are sorted in a buffer of their size.
+/// Up to this many bytes, the standard library sorts with a buffer as large as the items.
 const SORTED_WHOLE: usize = 8 << 20;
 
-/// A reservation that grows with a number of bytes in steps, for collections that allocate on their own.
+/// A reservation that grows in steps with a number of bytes, for containers that allocate on their own.
 #[derive(Debug)]
 pub struct Charge {
     reservation: Reservation,
@@ -16,7 +16,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Counts for `who`, nothing at first.
+    /// An empty reservation for `who`.
     ///
     /// # Errors
     /// None in practice: reserving nothing fits any budget.
@@ -34,12 +34,12 @@ impl Charge {
         if self.taken > self.reservation.bytes() { self.grow() } else { Ok(()) }
     }
 
-    /// Counts `bytes` less; they stay reserved for what comes next.
+    /// Counts `bytes` less; they stay reserved for later use.
     pub fn sub(&mut self, bytes: u64) {
         self.taken = self.taken.saturating_sub(bytes);
     }
 
-    /// Makes room for `more` items, at least double the room of before; it is counted before it is allocated.
+    /// Reserves capacity for `more` items, at least doubling it; the budget is charged before the allocation.
     ///
     /// # Errors
     /// [`StageError::Budget`] when it does not fit.
@@ -57,10 +57,10 @@ impl Charge {
         Ok(())
     }
 
-    /// Sorts, and keeps the order of equal items. The memory that this takes is counted as long as it takes.
+    /// A stable sort. Its buffer is counted while it exists.
     ///
     /// # Errors
-    /// [`StageError::Budget`] when that memory does not fit.
+    /// [`StageError::Budget`] when the buffer does not fit.
     pub fn sort_by_key<T, K: Ord>(
         &mut self,
         items: &mut [T],
@@ -69,7 +69,7 @@ impl Charge {
         if items.is_sorted_by_key(key) {
             return Ok(());
         }
-        // The standard library's buffer: half of the items, all of them where that is little.
+        // The buffer of the standard library: half of the items, or all of them if they are small.
         let bytes = size_of_val(items);
         let buffer = bytes.div_ceil(2).max(bytes.min(SORTED_WHOLE)) as u64;
         self.add(buffer)?;

@@ -1,4 +1,4 @@
-//! Column files: fixed-width elements, nothing else, written and read front to back, or mapped for random access.
+//! Column files: fixed-width elements without a header, read and written sequentially, or mapped for random access.
 
 use crate::{Reservation, Scratch, StageError};
 use bytemuck::Pod;
@@ -25,7 +25,7 @@ pub struct ColumnWriter<T> {
 impl<T: Pod> ColumnWriter<T> {
     const CAPACITY: usize = BUFFER / size_of::<T>();
 
-    /// Starts the column anew.
+    /// Creates the column, or truncates it.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -35,7 +35,7 @@ impl<T: Pod> ColumnWriter<T> {
         Ok(Self { path, file, buffer: Vec::with_capacity(Self::CAPACITY), written: 0 })
     }
 
-    /// Goes on where an earlier writer of the column stopped.
+    /// Appends to a column that an earlier writer finished.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
@@ -52,7 +52,7 @@ impl<T: Pod> ColumnWriter<T> {
         self.written + self.buffer.len() as u64
     }
 
-    /// Whether nothing was written yet.
+    /// Whether nothing has been written yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -86,7 +86,7 @@ impl<T: Pod> ColumnWriter<T> {
         }
     }
 
-    /// Writes what is buffered and gives the column's length.
+    /// Flushes the buffer and returns the length of the column.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -134,7 +134,7 @@ impl<T: Pod> ColumnReader<T> {
         Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], position: 0, filled: 0, unread })
     }
 
-    /// Elements not yet handed out.
+    /// Elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.unread + (self.filled - self.position) as u64
@@ -168,7 +168,8 @@ impl<T: Pod> ColumnReader<T> {
         Ok(&self.buffer[from..self.position])
     }
 
-    /// As [`Self::next_slice`], and besides the elements behind those that are in the buffer already; they come again.
+    /// As [`Self::next_slice`], and also returns the elements after those that are already in the buffer; they are
+    /// returned again by the next call.
     ///
     /// # Errors
     /// As [`Self::next_slice`].
@@ -209,7 +210,7 @@ impl<T: Pod> ColumnReader<T> {
         Ok(())
     }
 
-    /// Passes over the next `count` elements.
+    /// Skips the next `count` elements.
     ///
     /// # Errors
     /// As [`Self::next_slice`].
@@ -247,7 +248,7 @@ pub struct ReverseReader<T> {
     path: PathBuf,
     file: File,
     buffer: Vec<T>,
-    /// Elements in the buffer that are not handed out yet; the next is the last of them.
+    /// Elements in the buffer that are not returned yet; the next one is the last of them.
     left: usize,
     unread: u64,
 }
@@ -265,13 +266,13 @@ impl<T: Pod> ReverseReader<T> {
         Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], left: 0, unread })
     }
 
-    /// Elements not yet handed out.
+    /// Elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.unread + self.left as u64
     }
 
-    /// The element before the one handed out last; first the column's last one.
+    /// The element before the one returned last; at first the last element of the column.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] past the beginning.
@@ -301,10 +302,11 @@ impl<T: Pod> ReverseReader<T> {
     }
 }
 
-/// A column mapped into memory, for reading at random. Reads like a slice.
+/// A column mapped into memory for random access. Derefs to a slice.
 ///
-/// The pages are the page cache's own: nothing is copied. A map is counted against the budget ([`Self::counted`], through
-/// [`lookup`](crate::array_plan::lookup)), or it is left to the page cache ([`Self::uncounted`]), which drops pages at need.
+/// The pages are those of the page cache; nothing is copied. A map is either counted against the budget
+/// ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the page
+/// cache may drop its pages.
 pub struct ColumnMap<T> {
     map: Option<Mmap>,
     _reservation: Option<Reservation>,
@@ -312,14 +314,14 @@ pub struct ColumnMap<T> {
 }
 
 impl<T: Pod> ColumnMap<T> {
-    /// A column of nothing.
+    /// An empty column.
     #[must_use]
     pub fn empty() -> Self {
         Self { map: None, _reservation: None, element: PhantomData }
     }
 
-    /// Maps a column whose pages are not counted against the budget: for columns that are small, or of which few places are
-    /// looked at, near each other or once.
+    /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
+    /// pages are accessed.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
@@ -327,7 +329,7 @@ impl<T: Pod> ColumnMap<T> {
         Self::open(scratch, column, None)
     }
 
-    /// Maps a column whose bytes are reserved as long as the map is there.
+    /// Maps a column whose bytes stay reserved while the map exists.
     ///
     /// # Errors
     /// As [`Self::uncounted`].
@@ -351,12 +353,12 @@ impl<T: Pod> ColumnMap<T> {
         Ok(Self { map, _reservation: reservation, element: PhantomData })
     }
 
-    /// Lets go of the pages that were looked at so far: they do not count as resident any more, and come back when they
-    /// are looked at again. For maps that nothing was reserved for, and that many places of are looked at.
+    /// Drops the pages that were accessed so far: they no longer count as resident and are read again on the next
+    /// access. For uncounted maps of which many pages are accessed.
     pub fn release(&self) {
         if let Some(map) = &self.map {
-            // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes. The
-            // result does not matter: the pages would only stay a while longer.
+            // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes.
+            // The result does not matter: the pages would only stay a while longer.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in a stage, in words that name the place and the way out.
+//! The errors of stages. Messages name the place and give advice.
 
 use crate::overhead::FIXED_OVERHEAD;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Why a stage stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// The input is not what its format promises.
+    /// The input violates its format.
     #[error("{0}")]
     Input(Box<InputError>),
     /// A file could not be read or written.
@@ -18,7 +18,7 @@ pub enum StageError {
         path: PathBuf,
         /// What was tried, as a verb.
         action: &'static str,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
     /// The memory budget is too small.
@@ -33,17 +33,17 @@ pub enum StageError {
         /// The whole budget, bytes.
         limit: u64,
     },
-    /// The plan knows beforehand that the budget cannot suffice.
+    /// The plan shows in advance that the budget is too small.
     #[error("the memory budget of {limit} bytes is too small for stage {stage} on this input")]
     Plan {
         /// The stage with the largest need.
         stage: &'static str,
         /// The whole budget, bytes.
         limit: u64,
-        /// The smallest budget that would do, bytes.
+        /// The smallest sufficient budget, bytes.
         suffices: u64,
     },
-    /// A scratch column is not what the stage before must have written.
+    /// A scratch column is damaged.
     #[error("{}: damaged scratch column: {problem}", path.display())]
     Scratch {
         /// The column's file.
@@ -51,7 +51,7 @@ pub enum StageError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A table of a run is not what its schema says.
+    /// A table of a run does not match its schema.
     #[error("{}: damaged table: {problem}", path.display())]
     Table {
         /// The table's file.
@@ -59,15 +59,15 @@ pub enum StageError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A sum left the range of 64 bits.
+    /// A sum exceeds 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
-    /// The run was asked to stop.
+    /// The run was cancelled.
     #[error("interrupted")]
     Cancelled,
 }
 
-/// What an access to one element may fail with. Boxed, so that a result with a number in it travels in registers.
+/// The error of an access to one element. Boxed, so that a small `Result` is returned in registers.
 pub type Fault = Box<StageError>;
 
 impl From<Fault> for StageError {
@@ -76,18 +76,18 @@ impl From<Fault> for StageError {
     }
 }
 
-/// A defect of the input: where, what the format asks for, what is there, and what to do about it.
+/// A defect of the input: its place, what the format requires, what was found, and advice.
 #[derive(Debug)]
 pub struct InputError {
     /// The input as the user named it.
     pub file: String,
     /// Offset in bytes of the (decompressed) content.
     pub offset: u64,
-    /// What should be there.
+    /// What the format requires.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
-    /// What to do.
+    /// Advice.
     pub hint: &'static str,
 }
 
@@ -104,13 +104,13 @@ impl From<InputError> for StageError {
 }
 
 impl StageError {
-    /// Wraps an I/O error with its file and what was tried (a verb, as in "cannot *read*").
+    /// Wraps an I/O error with its file and the failed action (a verb, as in "cannot *read*").
     #[must_use]
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), action, source }
     }
 
-    /// Whether more memory or disk would have helped (exit code 3).
+    /// Whether more memory or disk would help (exit code 3).
     #[must_use]
     pub fn is_resource(&self) -> bool {
         match self {
@@ -125,13 +125,13 @@ impl StageError {
         }
     }
 
-    /// One line of what to do.
+    /// Advice in one line.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
             Self::Input(error) => error.hint.to_owned(),
             Self::Budget { limit, free, wanted, .. } => {
-                // What the user gives is this budget and the fixed buffers outside it.
+                // The user's limit covers this budget and the fixed buffers outside it.
                 let needed = (limit - free).saturating_add(*wanted).saturating_add(FIXED_OVERHEAD);
                 format!("raise --memory to at least {}", mebibytes(needed))
             }

@@ -1,5 +1,5 @@
-//! Hints to the machine, for what is read at random all over: large pages, so that the processor's address cache misses
-//! far less, and elements fetched ahead of their use. Hints change how fast something is done, never what is done.
+//! Performance hints for random access: large pages, which reduce TLB misses, and prefetches. Hints affect only the
+//! speed, never the result.
 
 use rustix::mm::{Advice, madvise};
 use std::mem::MaybeUninit;
@@ -7,20 +7,20 @@ use std::mem::MaybeUninit;
 /// Size and alignment of a large page, bytes.
 const PAGE: usize = 2 << 20;
 
-/// Asks for large pages for memory that nothing has touched yet. Whole pages inside it only, so no more memory is taken
-/// than without. Where the system has none, nothing changes.
+/// Requests large pages for memory that has not been touched yet. Applies only to whole large pages inside the range,
+/// so no more memory is used. No effect where the system has no large pages.
 pub(crate) fn large_pages<T>(memory: &mut [MaybeUninit<T>]) {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(PAGE);
     let bytes = size_of_val(memory).saturating_sub(skipped) / PAGE * PAGE;
     if bytes > 0 {
-        // SAFETY: the range lies inside `memory`, which this function borrows for itself, and the advice changes no byte.
-        // The result does not matter: without large pages the array is only slower.
+        // SAFETY: the range lies inside `memory`, which this function borrows for itself, and the advice changes no
+        // byte. The result is ignored: without large pages the array is only slower.
         let _ = unsafe { madvise(start.add(skipped).cast(), bytes, Advice::LinuxHugepage) };
     }
 }
 
-/// Has the processor fetch element `i` into its caches, if there is one.
+/// Prefetches element `i` into the caches, if it exists.
 #[inline]
 pub(crate) fn prefetch<T>(items: &[T], i: usize) {
     #[cfg(target_arch = "x86_64")]

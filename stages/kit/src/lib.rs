@@ -1,12 +1,12 @@
-//! How heaplake keeps bytes.
+//! The storage toolkit of the stages.
 //!
-//! Every stage is built from these: a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of
-//! typed [`mod@column`] files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that page where they
-//! do not fit, a [`Stack`] that goes on on disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that brings pairs
-//! into order without holding them in memory, [`dedup`] that finds nodes with one value, [`strings`] tables, a [`OrderedPool`] of threads that keeps order, a [`Context`]
-//! with progress and cancellation, and one [`StageError`].
+//! It contains a [`Budget`] that bounds what the process allocates, a [`Scratch`] folder of typed [`mod@column`]
+//! files, memory-mapped columns for random access ([`ColumnMap`]), [`mod@array`]s that are paged if they do not fit,
+//! a [`Stack`] that spills to disk, [`Offsets`] for grouped columns, a [`spill::PairSpill`] that groups pairs out of
+//! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
+//! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`, each use with its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};

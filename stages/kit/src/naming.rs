@@ -1,34 +1,35 @@
-//! Names for signatures: a table from hashes to the first node with a signature.
+//! The hash-cons table: maps a signature to the first node that has it.
 
 use crate::StageError;
 use crate::array::{Fault, WriteAt};
 
-/// Open addressing over an array that may be paged. An entry is the upper half of the hash, the node, and whether it
-/// stands for a cycle.
+/// A hash table with open addressing over an array that may be paged. An entry is the upper half of the hash, the
+/// node, and a bit that says whether the node is part of a cycle.
 pub struct Names<T> {
     table: T,
     mask: usize,
 }
 
-/// Bits of an entry that are not the hash's.
+/// Bits of an entry that do not belong to the hash.
 const OWN: u64 = (1 << 33) - 1;
 
 impl<T: WriteAt<u64>> Names<T> {
-    /// Elements of a table for so many names, a power of two; the array of them is zeros.
+    /// Number of elements of a table for `names` signatures, a power of two. The caller allocates the array, filled
+    /// with zeros.
     #[must_use]
     pub fn capacity(names: u64) -> usize {
         (names + names / 2 + 2).next_power_of_two() as usize
     }
 
-    /// Over an array of [`Self::capacity`] zeros.
+    /// A table over an array of [`Self::capacity`] zeros.
     #[must_use]
     pub fn new(table: T) -> Self {
         let mask = table.count() - 1;
         Self { table, mask }
     }
 
-    /// The node that has the name already, if `same` says so of it; otherwise `node` has it from now on. Nodes in and
-    /// outside cycles never have the same name.
+    /// Returns the first node with the same signature, where `same` compares; inserts `node` if there is none. A node
+    /// in a cycle and one outside never have the same signature.
     ///
     /// # Errors
     /// Those of `same`; [`StageError::Io`] where the table is paged.
@@ -64,7 +65,7 @@ impl<T: WriteAt<u64>> Names<T> {
     }
 }
 
-/// Mixes a number into a hash. Not the strongest, but quick; nothing is concluded from equal hashes alone.
+/// Mixes a number into a hash. Fast and not strong: equal hashes alone prove nothing.
 #[inline]
 #[must_use]
 pub fn mix(hash: u64, number: u64) -> u64 {
@@ -82,7 +83,7 @@ mod tests {
         let budget = Budget::new(1 << 20);
         let capacity = Names::<crate::BudgetVec<u64>>::capacity(200);
         let mut names = Names::new(budget.zeroed("names", capacity).unwrap());
-        // All hashes are equal; values are what counts.
+        // All hashes are equal; only the values differ.
         for node in 0..200u32 {
             let found = names.find(7, node, false, |other| Ok(other % 100 == node % 100)).unwrap();
             assert_eq!(found, node % 100);

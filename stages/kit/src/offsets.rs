@@ -1,4 +1,4 @@
-//! Where each group of a grouped column begins, in four bytes per group.
+//! The start of each group of a grouped column, in four bytes per group.
 
 use crate::array::{Fault, ReadAt, Residency, WriteAt};
 use crate::{Array, Budget, BudgetVec, ColumnReader, Scratch, StageError};
@@ -18,7 +18,7 @@ pub struct Offsets<A = Array<u32>, B = BudgetVec<u64>> {
 }
 
 impl Offsets {
-    /// Sums up `sizes`, into an array of one element more. One sequential read.
+    /// Computes the offsets from `sizes`, into an array with one more element. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
@@ -67,7 +67,7 @@ impl Residency for Offsets {
 }
 
 impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
-    /// Position of the first element of `group`; for the number of groups itself, the number of elements.
+    /// Position of the first element of `group`; for `group` equal to the number of groups, the number of elements.
     ///
     /// # Errors
     /// [`StageError::Io`] when the array is paged and cannot be read.

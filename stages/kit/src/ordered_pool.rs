@@ -1,8 +1,9 @@
-//! Threads that share a stage's work, and give it back in order.
+//! An ordered pool: threads whose jobs finish in the order in which they were submitted.
 //!
-//! A [`OrderedPool`] sends a fixed number of jobs round: the calling thread fills each, some thread works on it, and the calling
-//! thread finishes it, strictly in the order of filling. So neither results nor errors depend on the number of threads,
-//! and after each job's first turn nothing new is allocated. Where nothing is ready the calling thread works too.
+//! An [`OrderedPool`] reuses a fixed number of jobs: the calling thread fills a job, any thread processes it, and the
+//! calling thread finishes it, strictly in the order of submission. So neither results nor errors depend on the
+//! number of threads, and nothing is allocated once each job has been used. When no job is ready, the calling thread
+//! processes one, too.
 
 use crate::{Context, Reservation, StageError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -11,7 +12,7 @@ use std::panic;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How long the calling thread waits before it looks whether the run was asked to stop.
+/// Interval at which the calling thread checks for cancellation while it waits.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// See the module.
@@ -21,11 +22,11 @@ pub struct OrderedPool {
 }
 
 impl OrderedPool {
-    /// As many threads as the context has, but at most `most`, and fewer where the budget has no room for their jobs of
+    /// Uses as many threads as the context allows, at most `most`, and fewer if the budget cannot hold their jobs of
     /// `job_bytes` each.
     ///
     /// # Errors
-    /// [`StageError::Budget`] when there is not even room for one job.
+    /// [`StageError::Budget`] when not even one job fits.
     pub fn plan(context: &Context<'_>, who: &'static str, most: usize, job_bytes: u64) -> Result<Self, StageError> {
         let mut threads = context.threads.clamp(1, most);
         loop {
@@ -37,17 +38,18 @@ impl OrderedPool {
         }
     }
 
-    /// Jobs that so many threads send round: one in work and one at hand for each, and one that is being filled.
+    /// Number of jobs for this many threads: one in work and one queued for each thread, and one that is being
+    /// filled.
     #[must_use]
     pub const fn jobs(threads: usize) -> usize {
         if threads > 1 { 2 * threads + 1 } else { 1 }
     }
 
-    /// Sends jobs round until `fill` has no more work. `worker` makes what a thread does with a job; `finish` gets the
-    /// jobs in order.
+    /// Processes jobs until `fill` has no more input. `worker` makes the function with which a thread processes a
+    /// job; `finish` receives the jobs in order.
     ///
     /// # Errors
-    /// The first one of `fill` and `finish` in the order of the jobs, or [`StageError::Cancelled`].
+    /// The first error of `fill` or `finish` in the order of the jobs, or [`StageError::Cancelled`].
     pub fn run<J, E, W>(
         &self,
         context: &Context<'_>,
@@ -73,7 +75,7 @@ impl OrderedPool {
         thread::scope(|scope| {
             let (to_do, waiting) = bounded(jobs);
             let (ready, done) = bounded(jobs);
-            // A thread that cannot be had is done without.
+            // A thread that cannot be started is left out.
             let others = (1..self.threads)
                 .map_while(|_| {
                     let (waiting, ready, worker) = (waiting.clone(), ready.clone(), &worker);
@@ -88,21 +90,21 @@ impl OrderedPool {
     }
 }
 
-/// A job and its place in the order.
+/// A job and its number in the order of submission.
 type Numbered<J> = (u64, J);
 
-/// What a thread does until nothing comes any more.
+/// The loop of a thread: processes jobs until the channel closes.
 fn serve<J>(waiting: &Receiver<Numbered<J>>, ready: &Sender<Numbered<J>>, mut work: impl FnMut(&mut J)) {
     for (number, mut job) in waiting {
         work(&mut job);
         if ready.send((number, job)).is_err() {
-            // An error ended it all.
+            // The calling thread ended with an error.
             return;
         }
     }
 }
 
-/// The calling thread's view.
+/// The state of the calling thread.
 struct Round<'a, 'scope, J> {
     context: &'a Context<'a>,
     to_do: Sender<Numbered<J>>,
@@ -110,7 +112,7 @@ struct Round<'a, 'scope, J> {
     done: Receiver<Numbered<J>>,
     others: Vec<ScopedJoinHandle<'scope, ()>>,
     free: Vec<J>,
-    /// Done before their turn: the first is the next to be finished.
+    /// Jobs that are done but not yet due; the first entry is the next one to finish.
     early: VecDeque<Option<J>>,
     sent: u64,
     finished: u64,
@@ -135,21 +137,21 @@ impl<J> Round<'_, '_, J> {
             };
             match fill(&mut job) {
                 Ok(true) => {
-                    // There is room for all jobs, and this end holds a receiver.
+                    // The channel has capacity for all jobs, and this end holds a receiver.
                     let _ = self.to_do.send((self.sent, job));
                     self.sent += 1;
                 }
                 end => break end,
             }
         };
-        // What was filled before comes first, and so do its errors.
+        // Jobs that were submitted earlier finish first, and so do their errors.
         while self.finished < self.sent {
             self.wait(work, finish)?;
         }
         filled.map(drop)
     }
 
-    /// Takes a job that is done and finishes those whose turn it is.
+    /// Takes a job that is done, and finishes all jobs that are due.
     fn accept<E>(
         &mut self,
         (number, job): Numbered<J>,
@@ -169,7 +171,7 @@ impl<J> Round<'_, '_, J> {
         Ok(())
     }
 
-    /// Accepts the next job that is done, whichever it is. Where there is work that nobody has begun, does it.
+    /// Accepts the next job that is done. If a job is queued that no thread has begun, processes it here.
     fn wait<E: From<StageError>>(
         &mut self,
         work: &mut impl FnMut(&mut J),
@@ -185,7 +187,7 @@ impl<J> Round<'_, '_, J> {
                 Err(RecvTimeoutError::Timeout) => self.context.check()?,
                 Err(RecvTimeoutError::Disconnected) => {}
             }
-            // As long as there is work, a thread ends only by a panic, and then its job never comes.
+            // A thread ends before the work does only by a panic; its job would never arrive.
             if let Some(dead) = self.others.iter().position(ScopedJoinHandle::is_finished)
                 && let Err(cause) = self.others.swap_remove(dead).join()
             {
@@ -208,7 +210,7 @@ mod tests {
         is: u64,
     }
 
-    /// Squares of the numbers below `count` in the order in which they were finished, with an error where one is asked.
+    /// Squares of the numbers below `count` in the order in which they finished; can inject errors.
     fn squares(threads: usize, count: u64, fill_fails: u64, finish_fails: u64) -> (Vec<u64>, Result<(), StageError>) {
         let cancel = AtomicBool::new(false);
         let context = Context { budget: Budget::new(1 << 10), threads, progress: &Silent, cancel: &cancel };

@@ -1,4 +1,4 @@
-//! What a run takes beside its [`Budget`](crate::Budget).
+//! Memory that a run uses outside its [`Budget`](crate::Budget).
 
-/// Fixed buffers of one run outside the budget, bytes, at most.
+/// Upper bound of the fixed buffers of one run outside the budget, bytes.
 pub const FIXED_OVERHEAD: u64 = 24 << 20;

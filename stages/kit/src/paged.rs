@@ -1,8 +1,8 @@
-//! An array in a file, of which a fixed number of pages is resident.
+//! An array in a file behind a fixed number of page frames.
 //!
-//! Pages are replaced by the clock rule (second chance): one bit per frame, no lists. A changed page is written back
-//! when its frame is needed. The file of a paged array is allocated in full before the first access, so that a full disk
-//! shows at once and not in the middle.
+//! The clock algorithm (second chance) selects the frame to reuse: one bit per frame, no lists. A changed page is
+//! written back when its frame is reused. The file is allocated in full before the first access, so a full disk is
+//! detected at once.
 
 use crate::error::Fault;
 use crate::{Budget, Reservation, Scratch, StageError};
@@ -12,14 +12,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// Bytes of a page: that of the system. Searches touch many places at once, each for a while; small pages hold more of
-/// them in the same memory.
+/// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
+/// pages, more of these places are resident in the same memory.
 const PAGE: usize = 4 << 10;
 
 /// No frame, or no page.
 const NONE: u32 = u32::MAX;
 
-/// What a paged array may take: the budget, on whose account, and bytes of page frames.
+/// Memory for a paged array: the budget, the name of its reservation, and the bytes of page frames.
 #[derive(Clone, Copy)]
 pub(crate) struct Frames<'a> {
     pub budget: &'a Budget,
@@ -27,25 +27,25 @@ pub(crate) struct Frames<'a> {
     pub bytes: u64,
 }
 
-/// An array in a file, behind frames.
+/// An array in a file behind page frames.
 pub struct Paged<T> {
     path: PathBuf,
     file: File,
     len: usize,
-    /// What a page holds that was never written, for arrays of their own.
+    /// The initial value of all elements of an array with a file of its own.
     fill: T,
     /// Frame of each page.
     frame_of: Vec<u32>,
-    /// Whether each page was ever written to the file.
+    /// Whether each page has been written to the file.
     stored: Vec<bool>,
     frames: Vec<T>,
-    /// Page in each frame.
+    /// The page in each frame.
     page_in: Vec<u32>,
     used: Vec<bool>,
     changed: Vec<bool>,
     hand: usize,
     _reservation: Reservation,
-    /// Removes a file of its own with the array.
+    /// The array's own temporary file, removed on drop.
     _own: Option<TempPath>,
 }
 
@@ -54,7 +54,7 @@ impl<T: Pod> Paged<T> {
     const SHIFT: u32 = Self::ELEMENTS.trailing_zeros();
     const WHOLE: () = assert!(Self::ELEMENTS.is_power_of_two(), "elements must divide a page");
 
-    /// An array of `len` copies of `fill`, in a file of its own.
+    /// An array of `len` copies of `fill`, in a temporary file.
     pub(crate) fn create(scratch: &Scratch, len: usize, fill: T, frames: Frames<'_>) -> Result<Self, StageError> {
         let made = tempfile::Builder::new().prefix("paged.").tempfile_in(scratch.folder());
         let (file, path) =
@@ -64,7 +64,7 @@ impl<T: Pod> Paged<T> {
         Ok(Self { _own: Some(path), ..array })
     }
 
-    /// An existing file, for reading only.
+    /// An existing file, read-only.
     pub(crate) fn open(path: &Path, frames: Frames<'_>) -> Result<Self, StageError> {
         let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
         let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
@@ -80,7 +80,7 @@ impl<T: Pod> Paged<T> {
     ) -> Result<Self, StageError> {
         let () = Self::WHOLE;
         let pages = len.div_ceil(Self::ELEMENTS);
-        // The tables count too: five bytes a page, six a frame.
+        // The tables count too: five bytes per page, six per frame.
         let count = ((frames.bytes as usize).saturating_sub(pages * 5) / (PAGE + 6)).clamp(1, pages.max(1));
         let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + pages * 5) as u64)?;
         Ok(Self {
@@ -105,8 +105,8 @@ impl<T: Pod> Paged<T> {
         self.len
     }
 
-    /// Place of element `i` among the frames. Never inlined: so the test whether an array is paged at all stays small where
-    /// it is not.
+    /// Position of element `i` among the frames. Never inlined, so that the check whether an array is paged stays
+    /// small for resident arrays.
     #[inline(never)]
     fn place(&mut self, i: usize) -> Result<usize, Fault> {
         let page = i >> Self::SHIFT;
@@ -139,7 +139,7 @@ impl<T: Pod> Paged<T> {
         Ok(change(&mut self.frames[place]))
     }
 
-    /// Brings a page into a frame.
+    /// Reads a page into a frame.
     #[cold]
     fn bring(&mut self, page: usize) -> Result<u32, Fault> {
         let frame = self.free_frame()?;
@@ -157,7 +157,7 @@ impl<T: Pod> Paged<T> {
         Ok(frame as u32)
     }
 
-    /// The next frame that nobody touched since the hand last passed; its page is written back if it changed.
+    /// The next frame that was not accessed since the clock hand last passed it; writes its page back if changed.
     fn free_frame(&mut self) -> Result<usize, Fault> {
         loop {
             let frame = self.hand;
@@ -182,12 +182,12 @@ impl<T: Pod> Paged<T> {
     }
 }
 
-/// Takes the space for a file at once.
+/// Allocates the whole file.
 fn allocate(path: &Path, file: &File, bytes: u64) -> Result<(), StageError> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        // Where the file system cannot do that, space is taken as pages are written.
+        // Where the file system does not support this, space is allocated as pages are written.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(error) => Err(StageError::io(path, "allocate", error.into())),
     }

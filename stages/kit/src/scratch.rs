@@ -1,4 +1,4 @@
-//! The folder in which the stages of one run meet.
+//! The scratch folder, through which the stages of one run exchange data.
 
 use crate::StageError;
 use heaplake_schemas::scratch::Column;
@@ -13,26 +13,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
 ///
-/// A stage gets a view of it ([`Self::view`]) that refuses what the stage does not declare.
+/// A stage gets a view of the folder ([`Self::view`]) that refuses access to files that the stage does not declare.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     folder: PathBuf,
-    /// The folder around those within.
+    /// The outermost scratch folder; differs from `folder` for a subfolder.
     whole: PathBuf,
     peak: Arc<AtomicU64>,
     refused: Option<Arc<Refused>>,
-    /// What is added to the name of a column.
+    /// A suffix for the file names of columns.
     suffix: &'static str,
 }
 
-/// Files of other stages.
+/// Files that the view refuses.
 #[derive(Debug)]
 struct Refused {
     stage: String,
     files: BTreeSet<&'static str>,
 }
 
-/// Name of a column that is being written anew, until it is.
+/// Suffix of the original of a column while a stage rewrites it.
 const ORIGINAL: &str = ".original";
 
 impl Scratch {
@@ -46,7 +46,7 @@ impl Scratch {
         }
     }
 
-    /// Makes the folder, empty: what an earlier run left there is removed.
+    /// Creates the folder, empty: files of an earlier run are removed.
     ///
     /// # Errors
     /// [`StageError::Io`] when the folder cannot be made.
@@ -59,7 +59,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// A folder inside this one, with columns of its own: it refuses none.
+    /// A subfolder with columns of its own. It refuses no file.
     ///
     /// # Errors
     /// [`StageError::Io`] when the folder cannot be made.
@@ -69,20 +69,21 @@ impl Scratch {
         Ok(Self { folder, refused: None, ..self.clone() })
     }
 
-    /// The folder as a stage may use it: without these files, which other stages declare and this one does not.
+    /// A view for a stage: it refuses these files, which other stages declare and this one does not.
     #[must_use]
     pub fn view(&self, stage: &str, refused: BTreeSet<&'static str>) -> Self {
         let refused = Refused { stage: stage.to_owned(), files: refused };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
     }
 
-    /// The columns that a stage writes anew, as they were before it.
+    /// The columns that a stage rewrites, in their original state.
     #[must_use]
     pub fn originals(&self) -> Self {
         Self { suffix: ORIGINAL, ..self.clone() }
     }
 
-    /// Sets a file aside that is to be written anew, unless that has been done; see [`Self::originals`].
+    /// Renames a file that a stage rewrites to its original's name, unless that has been done; see
+    /// [`Self::originals`].
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -94,12 +95,12 @@ impl Scratch {
         fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))
     }
 
-    /// Removes what was set aside.
+    /// Removes the original.
     pub fn forget_aside(&self, name: &str) {
         self.discard_file(&format!("{name}{ORIGINAL}"));
     }
 
-    /// Takes back what was set aside: the stage has nothing to change.
+    /// Restores the original: the stage has nothing to change.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -108,23 +109,23 @@ impl Scratch {
         fs::rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))
     }
 
-    /// Where the columns lie.
+    /// Path of the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// File of a column.
+    /// Path of a column's file.
     #[must_use]
     pub fn path<T>(&self, column: Column<T>) -> PathBuf {
         self.file(&format!("{}{}", column.name, self.suffix))
     }
 
-    /// File of a name that is no column of [`heaplake_schemas::scratch`].
+    /// Path of a file that is no column of [`heaplake_schemas::scratch`].
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         match &self.refused {
-            // A file that cannot be: whoever opens it gets an error that says all.
+            // A path that cannot exist: opening it fails with an error that names the undeclared file.
             Some(refused) if refused.files.contains(name) => {
                 self.folder.join(format!("{name} is not declared by stage {}", refused.stage)).join(name)
             }
@@ -132,35 +133,35 @@ impl Scratch {
         }
     }
 
-    /// Whether a column has been written.
+    /// Whether a column exists.
     #[must_use]
     pub fn has<T>(&self, column: Column<T>) -> bool {
         self.path(column).exists()
     }
 
-    /// Removes a column that no later stage reads; one that does not exist is fine.
+    /// Removes a column that no later stage reads. It need not exist.
     pub fn discard<T>(&self, column: Column<T>) {
         self.discard_file(column.name);
     }
 
-    /// The same by name.
+    /// The same, by name.
     pub fn discard_file(&self, name: &str) {
-        // A file that stays is only space; the whole folder goes at the end.
+        // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
         let _ = fs::remove_file(self.file(name));
     }
 
-    /// Looks how much disk the folder takes. Called after each stage, and by what takes space for a part of one.
+    /// Measures the disk space of the folder. Called after each stage, and by code that uses disk space temporarily.
     pub fn measure(&self) {
         self.peak.fetch_max(taken(&self.whole), Ordering::Relaxed);
     }
 
-    /// The most disk that [`Self::measure`] found taken, bytes.
+    /// The largest disk space that [`Self::measure`] found, bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Opens the folder as an earlier run left it.
+    /// Opens the folder that an earlier run left.
     ///
     /// # Errors
     /// [`StageError::Io`] when there is none.
@@ -169,7 +170,7 @@ impl Scratch {
         Ok(Self::at(folder))
     }
 
-    /// Gives a column a second name, so that it is two columns of the same elements, unless there is one of that name.
+    /// Gives a column a second name (a hard link, or a copy), unless that name exists already.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -179,7 +180,7 @@ impl Scratch {
             return Ok(());
         }
         if fs::hard_link(&from, &to).is_err() {
-            // Not every file system has links.
+            // Not every file system supports hard links.
             let new = self.file("shared.new");
             fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
             fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
@@ -187,7 +188,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Puts a column in the place of another one, in one step.
+    /// Replaces a column by another one, in one step.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -196,7 +197,7 @@ impl Scratch {
         fs::rename(self.path(by), &path).map_err(|error| StageError::io(&path, "replace", error))
     }
 
-    /// Writes a small document that is no column, replacing an older one in one step.
+    /// Writes a small document, atomically replacing an older one.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -209,7 +210,7 @@ impl Scratch {
         fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))
     }
 
-    /// Reads it back.
+    /// Reads a document.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file is damaged.
@@ -232,7 +233,7 @@ impl Scratch {
     }
 }
 
-/// Bytes of disk that a folder takes.
+/// Disk space of a folder, bytes.
 fn taken(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.filter_map(|entry| {
@@ -266,7 +267,7 @@ mod tests {
         let Err(error) = ColumnReader::open(&view, THEIRS) else { panic!("it was opened") };
         assert!(error.to_string().contains("theirs is not declared by stage mine"), "{error}");
         assert!(write(&view, THEIRS, 3).is_err());
-        // A folder inside has other columns, whatever they are called.
+        // A subfolder has its own columns, whatever their names.
         assert!(write(&view.within("inner").unwrap(), THEIRS, 4).is_ok());
     }
 
@@ -278,7 +279,7 @@ mod tests {
         write(&scratch, MINE, 1).unwrap();
         scratch.set_aside(MINE.name).unwrap();
         write(&scratch, MINE, 2).unwrap();
-        // The stage is killed and begins again.
+        // The stage is killed and starts again.
         scratch.set_aside(MINE.name).unwrap();
         assert_eq!((read(&scratch.originals()), read(&scratch)), (1, 2));
         scratch.take_back(MINE).unwrap();

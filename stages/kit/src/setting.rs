@@ -1,66 +1,66 @@
-//! What kind of run it is, for what stages say of when they are wanted.
+//! The options of a run, as the conditions in stage declarations see them.
 
 use heaplake_schemas::options::{AnalysisOptions, Options, ReplayOptions, TableName, TraceTable};
 
-/// What kind of run it is: all that decides which stages it has and which columns they use.
+/// The kind of a run: everything that decides which stages it has and which columns they use.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// What the user asks for.
+    /// The options of the user.
     pub options: &'a Options,
-    /// Whether distances go along essential edges alone, so that nobody needs columns of all edges for them.
+    /// Whether distances follow essential edges only, so that no stage needs columns of all edges for them.
     pub follows_essential: bool,
 }
 
 impl Setting<'_> {
-    /// Whether a table of an analysis is wanted.
+    /// Whether the user wants this table of an analysis.
     #[must_use]
     pub fn has(&self, table: TableName) -> bool {
         self.analysis(|options| options.tables.has(table))
     }
 
-    /// Whether a table of a replay is wanted.
+    /// Whether the user wants this table of a replay.
     #[must_use]
     pub fn traces(&self, table: TraceTable) -> bool {
         self.options.replay().is_some_and(|options| options.recording.tables.contains(&table))
     }
 
-    /// Whether it is an analysis with such options.
+    /// Whether the run is an analysis whose options satisfy `such`.
     #[must_use]
     pub fn analysis(&self, such: impl FnOnce(&AnalysisOptions) -> bool) -> bool {
         self.options.analysis().is_some_and(such)
     }
 
-    /// Whether it is a replay with such options.
+    /// Whether the run is a replay whose options satisfy `such`.
     #[must_use]
     pub fn replay(&self, such: impl FnOnce(&ReplayOptions) -> bool) -> bool {
         self.options.replay().is_some_and(such)
     }
 
-    /// Whether chains are wanted, in their table or in findings.
+    /// Whether chains are needed, for their table or for findings.
     #[must_use]
     pub fn chains(&self) -> bool {
         self.has(TableName::Chains) || self.findings()
     }
 
-    /// Whether findings are wanted.
+    /// Whether findings are needed.
     #[must_use]
     pub fn findings(&self) -> bool {
         self.has(TableName::Findings)
     }
 
-    /// Whether somebody looks at the numbers of edges and the names of all nodes: their table, and rules of findings.
+    /// Whether the run needs the names of all edges and nodes: for the table of edges, or for rules of findings.
     #[must_use]
     pub fn node_details(&self) -> bool {
         self.has(TableName::Nodes) || self.findings()
     }
 
-    /// Whether duplicates are looked for.
+    /// Whether the run looks for duplicates.
     #[must_use]
     pub fn duplicates(&self) -> bool {
         self.analysis(AnalysisOptions::finds_duplicates)
     }
 
-    /// Whether references are looked into for that.
+    /// Whether the search for duplicates compares references.
     #[must_use]
     pub fn looks_into_references(&self) -> bool {
         self.analysis(AnalysisOptions::looks_into_references)

@@ -1,4 +1,4 @@
-//! A stack that goes to disk when it gets long.
+//! A stack that spills to disk.
 
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
@@ -6,15 +6,16 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Bytes that are held in memory, in two halves: a full stack writes its lower half away, an empty one reads it back.
+/// Bytes held in memory, in two halves: a full stack writes its lower half to the file, an empty one reads a half
+/// back.
 const HELD: usize = 1 << 20;
 
-/// Last in, first out, of any length, in a fixed amount of memory. Graph searches go along lists of 10^8 nodes.
+/// A stack of any length in a fixed amount of memory. Graph searches may follow lists of 10^8 nodes.
 pub struct Stack<T> {
     path: PathBuf,
     file: Option<File>,
     items: Vec<T>,
-    /// Halves in the file.
+    /// Number of halves in the file.
     stored: u64,
     _reservation: Reservation,
 }
@@ -22,10 +23,10 @@ pub struct Stack<T> {
 impl<T: Pod> Stack<T> {
     const HALF: usize = HELD / size_of::<T>() / 2;
 
-    /// Bytes of budget that a stack takes.
+    /// Bytes of budget that a stack uses.
     pub const BYTES: u64 = HELD as u64;
 
-    /// An empty stack. The file `name` appears in the scratch folder only if the stack gets long.
+    /// An empty stack. The file `name` is created in the scratch folder only if the stack spills.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -34,7 +35,7 @@ impl<T: Pod> Stack<T> {
         Ok(Self { path: scratch.file(name), file: None, items: Vec::new(), stored: 0, _reservation: reservation })
     }
 
-    /// Puts an item on top.
+    /// Pushes an item.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -47,7 +48,7 @@ impl<T: Pod> Stack<T> {
         Ok(())
     }
 
-    /// Takes the item from the top.
+    /// Pops the item on top.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -59,7 +60,7 @@ impl<T: Pod> Stack<T> {
         Ok(self.items.pop())
     }
 
-    /// Whether nothing is on the stack.
+    /// Whether the stack is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.stored == 0
@@ -96,7 +97,7 @@ impl<T: Pod> Stack<T> {
 impl<T> Drop for Stack<T> {
     fn drop(&mut self) {
         if self.file.is_some() {
-            // A file that stays is only space; the whole folder goes at the end.
+            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
             let _ = fs::remove_file(&self.path);
         }
     }

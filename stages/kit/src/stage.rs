@@ -1,8 +1,8 @@
-//! What every stage declares about itself, is given, and gives back.
+//! The declaration of a stage, its input and its result.
 //!
-//! A stage is one file with one constant of type [`Stage`] and one entry function. The constant is all that is said about
-//! the stage: from the constants of all stages the engine derives what a run consists of, its order, what runs side by
-//! side, when a column can go, and whether the budget suffices.
+//! A stage is one file with one constant of type [`Stage`] and one entry function. From the constants of all stages
+//! the engine derives which stages a run has, their order, which of them run in parallel, when a column can be
+//! deleted, and whether the budget suffices.
 
 use crate::access::{Access, Size};
 use crate::setting::Setting;
@@ -14,46 +14,46 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a stage declares.
+/// The declaration of a stage.
 ///
-/// A stage is fast when its [`arrays`](Self::arrays) are resident; with less memory it pages them, and works as long as
-/// [`fixed`](Self::fixed) and [`least`](Self::least) fit.
+/// A stage is fast if its [`arrays`](Self::arrays) are resident. With less memory it pages them; it needs at least
+/// [`fixed`](Self::fixed) and [`least`](Self::least).
 pub struct Stage {
     /// Name in progress bars, logs, `heaplake plan` and the `snapshot` table.
     pub name: &'static str,
-    /// Raised whenever the stage's output changes, so that old scratch is not reused.
+    /// Incremented whenever the output of the stage changes, so that old scratch is not reused.
     pub version: u32,
-    /// Whether a run has it.
+    /// Whether a run includes the stage.
     pub when: fn(&Setting<'_>) -> bool,
-    /// What it reads.
+    /// Files that it reads.
     pub reads: &'static [Access],
-    /// What it writes, all of it.
+    /// All files that it writes.
     pub writes: &'static [Access],
-    /// What other stages wrote and this one adds to at the end. A killed run goes on with the length of before.
+    /// Files of other stages to which it appends. After a kill the run truncates them to their former length.
     pub appends: &'static [Access],
-    /// What other stages wrote and this one replaces in one step, such that doing it twice does no harm.
+    /// Files of other stages that it replaces in one step; replacing them twice does no harm.
     pub updates: &'static [Access],
-    /// What other stages wrote and this one writes anew from [`Scratch::originals`].
+    /// Files of other stages that it rewrites from [`Scratch::originals`].
     pub rewrites: &'static [Access],
-    /// The arrays that it likes to have resident, one list for each of its phases.
+    /// The arrays that are resident if they fit: one list for each group of arrays that exist at the same time.
     pub arrays: &'static [&'static [Size]],
-    /// What must be resident besides [`fixed`](Self::fixed).
+    /// Data that must be resident besides [`fixed`](Self::fixed) and grows with the input.
     pub least: &'static [Size],
-    /// Bytes that must be resident whatever the input.
+    /// Bytes that must be resident for any input.
     pub fixed: u64,
-    /// Scratch that it takes only while it works.
+    /// Scratch that it uses only while it runs.
     pub temporary: &'static [Size],
-    /// What it goes through, in words.
+    /// Its passes over disk, in words.
     pub passes: &'static str,
-    /// Does the work.
+    /// Runs the stage.
     ///
     /// # Errors
-    /// Says its header.
+    /// See the header of the stage.
     pub run: fn(&Job<'_>) -> Result<Stats, StageError>,
 }
 
 impl Stage {
-    /// A stage that does nothing in every run, to be filled in.
+    /// A stage that does nothing and is part of every run: the base for struct updates.
     pub const NEW: Self = Self {
         name: "",
         version: 1,
@@ -77,20 +77,20 @@ impl Stage {
         self.fixed.saturating_add(sum(self.least, nodes, edges))
     }
 
-    /// Bytes of budget from which on the stage pages nothing.
+    /// Bytes of budget with which the stage pages nothing.
     #[must_use]
     pub fn resident_bytes(&self, nodes: u64, edges: u64) -> u64 {
         let widest = self.arrays.iter().map(|phase| sum(phase, nodes, edges)).max().unwrap_or(0);
         self.least_bytes(nodes, edges).saturating_add(widest)
     }
 
-    /// Bytes of scratch that it takes only while it works.
+    /// Bytes of scratch that it uses only while it runs.
     #[must_use]
     pub fn temporary_bytes(&self, nodes: u64, edges: u64) -> u64 {
         sum(self.temporary, nodes, edges)
     }
 
-    /// Everything that it declares, whatever the run.
+    /// All its declared accesses, for any run.
     pub fn accesses(&self) -> impl Iterator<Item = &'static Access> + use<> {
         [self.reads, self.writes, self.appends, self.updates, self.rewrites].into_iter().flatten()
     }
@@ -100,32 +100,32 @@ fn sum(sizes: &[Size], nodes: u64, edges: u64) -> u64 {
     sizes.iter().fold(0, |sum, size| sum.saturating_add(size.bytes(nodes, edges)))
 }
 
-/// What a stage did.
+/// The result of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Rows of its main output.
     pub rows: u64,
-    /// Bytes that it wrote to scratch only because they did not fit the budget or had to be brought into order.
+    /// Bytes that it wrote to scratch because they did not fit the budget or had to be sorted.
     pub spilled_bytes: u64,
 }
 
-/// Something for one stage whose type only that stage and the caller know: the opened input, for a reader.
+/// A value for one stage whose type only that stage and the caller know: the opened input, for a reader.
 pub struct Handover(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Handover {
-    /// Nothing.
+    /// An empty handover.
     #[must_use]
     pub const fn nothing() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Something.
+    /// A handover with a value.
     #[must_use]
     pub fn of<T: Send + 'static>(thing: T) -> Self {
         Self(Mutex::new(Some(Box::new(thing))))
     }
 
-    /// Takes it, once.
+    /// Takes the value; the second call returns `None`.
     pub fn take<T: 'static>(&self) -> Option<T> {
         let thing = self.0.lock().ok()?.take()?;
         thing.downcast().ok().map(|thing| *thing)
@@ -135,31 +135,32 @@ impl Handover {
 /// Where the tables of a run are written.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
-    /// The hidden folder that becomes the run.
+    /// The hidden folder that becomes the run on commit.
     pub folder: PathBuf,
     /// Hash of the input, which each table carries.
     pub input_hash: String,
 }
 
-/// What a stage is given: the same for all of them.
+/// The argument of every stage.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The columns. A stage reaches those that it declares, and files of its own.
+    /// The scratch folder. A stage can open the files that it declares, and files of its own.
     pub scratch: &'a Scratch,
     /// Budget, threads, progress, cancellation.
     pub context: &'a Context<'a>,
-    /// What kind of run it belongs to.
+    /// The options of the run.
     pub setting: Setting<'a>,
     /// The opened input, for the stage that reads it.
     pub input: &'a Handover,
-    /// Asked by readers, once, before the bulk of the input is read: whether so many nodes may be taken on.
+    /// Asks whether the run may process this many nodes. Readers call it once, before they read the bulk of the
+    /// input.
     pub admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
-    /// Where tables go.
+    /// Where tables are written.
     pub output: &'a Output,
 }
 
 impl<'a> Job<'a> {
-    /// A job without input and tables, for stages that only turn columns into columns.
+    /// A job without input and tables, for stages that only transform columns.
     #[must_use]
     pub fn on(scratch: &'a Scratch, context: &'a Context<'a>, options: &'a Options) -> Self {
         static NO_INPUT: Handover = Handover::nothing();
@@ -176,7 +177,7 @@ impl<'a> Job<'a> {
         self.scratch.read_document(documents::FACTS)
     }
 
-    /// Number of classes: there is a name for each. For stages that declare to read the names.
+    /// Number of classes. For stages that declare that they read the names of classes.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -184,7 +185,7 @@ impl<'a> Job<'a> {
         Ok(ColumnReader::open(self.scratch, CLASS_NAME)?.remaining() as usize)
     }
 
-    /// The options of the analysis that it belongs to; the defaults for a replay.
+    /// The options of the analysis; the defaults for a replay.
     #[must_use]
     pub fn analysis(&self) -> &'a AnalysisOptions {
         match self.setting.options.analysis() {
@@ -200,17 +201,17 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Hears how far a stage has come.
+/// Receives the progress of a stage.
 pub trait Progress: Sync {
-    /// A stage begins; its work is `total` units (bytes, nodes or edges, as the stage sees fit), 0 when unknown.
+    /// A stage begins; its work is `total` units (bytes, nodes or edges, as the stage chooses), or 0 if unknown.
     fn begin(&self, stage: &'static str, total: u64);
-    /// So many units are done since the last call.
+    /// The number of units done since the last call.
     fn advance(&self, units: u64);
-    /// The stage is over.
+    /// The stage has ended.
     fn end(&self);
 }
 
-/// A sink for runs that nobody watches.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -220,20 +221,20 @@ impl Progress for Silent {
     fn end(&self) {}
 }
 
-/// What a stage is given besides its input and output.
+/// Budget, threads, progress and cancellation of a stage.
 pub struct Context<'a> {
-    /// Bounds what the stage allocates.
+    /// Bounds the allocations of the stage.
     pub budget: Budget,
     /// Threads that the stage may use, at least 1.
     pub threads: usize,
-    /// Hears of progress.
+    /// Receives progress.
     pub progress: &'a dyn Progress,
-    /// Set from outside when the run must stop.
+    /// Set from outside to cancel the run.
     pub cancel: &'a AtomicBool,
 }
 
 impl Context<'_> {
-    /// Returns an error once the run was asked to stop. Stages call it at least every few milliseconds.
+    /// Returns an error once the run is cancelled. Stages call it at least every few milliseconds.
     ///
     /// # Errors
     /// [`StageError::Cancelled`].
@@ -242,7 +243,7 @@ impl Context<'_> {
         if self.cancel.load(Ordering::Relaxed) { Err(StageError::Cancelled) } else { Ok(()) }
     }
 
-    /// Tells that `units` of work are done, and checks for a request to stop.
+    /// Reports that `units` of work are done, and checks for cancellation.
     ///
     /// # Errors
     /// [`StageError::Cancelled`].

@@ -1,17 +1,17 @@
-//! String tables: many byte strings in two columns, by position.
+//! String tables: byte strings stored in two columns and addressed by position.
 
 use crate::{ColumnMap, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::scratch::StringColumns;
 use std::borrow::Cow;
 
-/// Writes a string table front to back. A string may come in pieces, so its length is not bounded by memory.
+/// Writes a string table sequentially. A string may be written in pieces, so memory does not bound its length.
 pub struct StringWriter {
     bytes: ColumnWriter<u8>,
     start: ColumnWriter<u64>,
 }
 
 impl StringWriter {
-    /// Starts the table anew.
+    /// Creates the table, or truncates it.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -21,7 +21,7 @@ impl StringWriter {
         Ok(Self { bytes: ColumnWriter::create(scratch, columns.bytes)?, start })
     }
 
-    /// Goes on behind the last string of a finished table.
+    /// Appends to a finished table.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -32,13 +32,13 @@ impl StringWriter {
         })
     }
 
-    /// Number of finished strings, which is the position of the next one.
+    /// Number of finished strings: the position of the next one.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.start.len() - 1
     }
 
-    /// Adds a piece to the string that is being written.
+    /// Appends a piece to the current string.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -46,7 +46,7 @@ impl StringWriter {
         self.bytes.extend(piece)
     }
 
-    /// Ends the string that is being written.
+    /// Ends the current string.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -54,7 +54,7 @@ impl StringWriter {
         self.start.push(self.bytes.len())
     }
 
-    /// Adds a whole string.
+    /// Appends a whole string.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -63,7 +63,7 @@ impl StringWriter {
         self.end()
     }
 
-    /// Ends the table and gives the number of its strings.
+    /// Ends the table and returns the number of its strings.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -73,7 +73,7 @@ impl StringWriter {
     }
 }
 
-/// A finished string table, mapped for reading at random.
+/// A finished string table, mapped for random access.
 pub struct StringTable {
     bytes: ColumnMap<u8>,
     start: ColumnMap<u64>,
@@ -91,7 +91,7 @@ impl StringTable {
         })
     }
 
-    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    /// Drops the pages that were accessed so far, see [`ColumnMap::release`].
     pub fn release(&self) {
         self.bytes.release();
         self.start.release();
@@ -103,20 +103,20 @@ impl StringTable {
         self.start.len().saturating_sub(1)
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of a string; see [`StringColumns`] for what they may be.
+    /// The bytes of a string; [`StringColumns`] defines their encoding.
     #[inline]
     #[must_use]
     pub fn get(&self, position: usize) -> &[u8] {
         &self.bytes[self.start[position] as usize..self.start[position + 1] as usize]
     }
 
-    /// A string for people: a lone surrogate, and each run of bytes that is no Unicode text, is replaced by U+FFFD.
+    /// A string as Unicode text: each lone surrogate and each run of invalid bytes is replaced by U+FFFD.
     #[must_use]
     pub fn text(&self, position: usize) -> Cow<'_, str> {
         let bytes = self.get(position);
@@ -127,7 +127,7 @@ impl StringTable {
     }
 }
 
-/// Replaces the three-byte forms of lone surrogates by that of U+FFFD.
+/// Replaces the three-byte encodings of lone surrogates by that of U+FFFD.
 fn without_surrogates(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for at in 0..bytes.len().saturating_sub(2) {

@@ -1,4 +1,4 @@
-//! Numbers and names as people read them.
+//! Numbers and names formatted for people.
 
 /// Bytes in the largest unit of which there is at least one.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn size(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -27,7 +27,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// At most so many characters, on one line.
+/// At most `most` characters, on one line.
 #[must_use]
 pub fn shorten(text: &str, most: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });

@@ -1,8 +1,8 @@
-//! A run's folder: written beside its place, and put there in one step.
+//! The folder of a run: written beside its final place, then moved there in one step.
 //!
-//! Tables go to a hidden folder next to the run's place. [`NewRun::commit`] writes `run.json` last, brings everything
-//! to disk and renames the folder; where a run stands already, the two are exchanged in one step and the old one is
-//! removed. A crash at any moment leaves the old run, or the new one, or none, never a half.
+//! Tables are written to a hidden folder next to the run's place. [`NewRun::commit`] writes `run.json` last, syncs
+//! everything to disk and renames the folder; an existing run is exchanged in one step and then removed. A crash at
+//! any moment leaves the old run, the new run, or no run, never a partial one.
 
 use heaplake_kit::StageError;
 use heaplake_schemas::run::{self, Run};
@@ -11,13 +11,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a run stands inside a lake.
+/// Path of a run inside a lake.
 #[must_use]
 pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
 }
 
-/// Reads what a run is; nothing where no run stands.
+/// Reads the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
 /// [`StageError::Io`], or [`StageError::Scratch`] when `run.json` is damaged.
@@ -33,7 +33,7 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     serde_json::from_slice(&text).map(Some).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
 }
 
-/// A run that is being written. Removed when dropped before its commit.
+/// A run that is being written. Removed if dropped before its commit.
 #[derive(Debug)]
 pub struct NewRun {
     folder: PathBuf,
@@ -42,7 +42,7 @@ pub struct NewRun {
 }
 
 impl NewRun {
-    /// Makes the hidden folder for a run at `place`; what an earlier attempt left there is removed.
+    /// Creates the hidden folder for a run at `place`; removes what an earlier attempt left.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -50,22 +50,22 @@ impl NewRun {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         let folder = place.with_file_name(format!(".{name}.new"));
         remove(&folder)?;
-        // Before the folder is made: what of it and of those above could be made must go again when the rest could not.
+        // Constructed first: if the folder cannot be created, the drop removes the parents that were.
         let new = Self { folder, place: place.to_owned(), committed: false };
         fs::create_dir_all(&new.folder).map_err(|error| StageError::io(&new.folder, "create", error))?;
         Ok(new)
     }
 
-    /// Where the tables go.
+    /// The folder for the tables.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Puts the run in its place.
+    /// Moves the run to its place.
     ///
     /// # Errors
-    /// [`StageError::Io`]; then no run has changed.
+    /// [`StageError::Io`]; the existing run is then unchanged.
     pub fn commit(mut self, run: &Run) -> Result<(), StageError> {
         let path = self.folder.join(run::FILE);
         let io_at = |path: &Path, action: &'static str| {
@@ -78,9 +78,9 @@ impl NewRun {
         sync(&path)?;
         sync(&self.folder)?;
         if self.place.exists() {
-            // Exchanging is one step; where a file system cannot, the old run steps aside first.
+            // The exchange is atomic; if the file system does not support it, the old run is renamed first.
             match renameat_with(CWD, &self.folder, CWD, &self.place, RenameFlags::EXCHANGE) {
-                // From here on the run stands; an old one that cannot be removed is hidden, and only space.
+                // The new run is committed; an old one that cannot be removed is hidden and only takes disk space.
                 Ok(()) => drop(remove(&self.folder)),
                 Err(_) => {
                     let aside = self.folder.with_extension("old");
@@ -97,7 +97,7 @@ impl NewRun {
             fs::rename(&self.folder, &self.place).map_err(io_at(&self.folder, "rename"))?;
         }
         self.committed = true;
-        // The names of the run and of its release.
+        // Sync the directory entries of the run and of its parent.
         self.place.ancestors().skip(1).take(2).try_for_each(sync)
     }
 }
@@ -105,9 +105,9 @@ impl NewRun {
 impl Drop for NewRun {
     fn drop(&mut self) {
         if !self.committed {
-            // Nothing more can be done about a folder that cannot be removed; it is hidden and no run.
+            // A folder that cannot be removed is hidden and is not a run.
             let _ = remove(&self.folder);
-            // A release folder that was made for this run goes too, if nothing else is in it.
+            // Remove a parent folder that was created for this run, unless it has other content.
             let _ = self.place.parent().map(fs::remove_dir);
         }
     }

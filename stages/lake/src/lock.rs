@@ -1,4 +1,4 @@
-//! A lock that one process at a time holds.
+//! A lock that one process holds at a time.
 //!
 //! The lock is on a file, and the system releases it when its holder ends, however that happens. The file is removed
 //! when the lock is dropped.
@@ -15,7 +15,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which is made where there is none; nothing when another process holds the lock.
+    /// Locks the file at `path` and creates it if needed; returns `None` if another process holds the lock.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -27,7 +27,8 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(StageError::io(&path, "lock", error)),
             }
-            // Its last holder may have removed the file between the two steps; then somebody else may lock a new one.
+            // The last holder may have removed the file between the two steps; then another process may lock a new
+            // one.
             let same = |other: fs::Metadata| {
                 file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (other.dev(), other.ino()))
             };

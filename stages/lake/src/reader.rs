@@ -1,11 +1,11 @@
-//! Tables of runs, read back batch by batch.
+//! Reads tables of runs in batches.
 //!
-//! A [`Reader`] is a table that is open: it knows its rows and its columns. It can be narrowed to [`first`](Reader::first)
-//! or to [`only`](Reader::only) certain rows; [`columns`](Reader::columns) then starts to read. A [`Batch`] gives columns
-//! by name and type, and [`value`] an element that may be null.
+//! A [`Reader`] is an open table: it knows its number of rows and its columns. [`first`](Reader::first) and
+//! [`only`](Reader::only) restrict it to some rows; [`columns`](Reader::columns) starts to read. A [`Batch`] returns
+//! columns by name and type, and [`value`] returns an element that may be null.
 //!
-//! A table may be damaged, or not be one of heaplake's. Every error names the file, and the column or the row where it
-//! is known; nothing here panics on what is in a file.
+//! A table may be damaged, or may not come from heaplake. Every error names the file, and the column or the row if
+//! known; no content of a file causes a panic here.
 
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
@@ -28,10 +28,10 @@ use std::sync::Arc;
 
 /// Rows of a batch when a table is read from end to end.
 const BATCH: usize = 8 << 10;
-/// Rows of a batch when some rows are read: they are read with their texts, and a name may be a megabyte long.
+/// Rows of a batch when selected rows are read: they are read with their texts, and a name may be a megabyte long.
 const FEW: usize = 16;
 
-/// A table that is open.
+/// An open table.
 pub struct Reader {
     path: Arc<Path>,
     builder: ParquetRecordBatchReaderBuilder<File>,
@@ -44,14 +44,14 @@ impl Reader {
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
         let file = File::open(path).map_err(|error| StageError::io(path, "read", error))?;
-        // Where pages begin: certain rows are found without decoding those before them.
+        // Load the page index: selected rows are then found without decoding those before them.
         let options = ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
         let builder = builder.map_err(|error| damaged(path, error))?.with_batch_size(BATCH);
         Ok(Self { path: path.into(), builder })
     }
 
-    /// Opens a table that a run need not have; nothing where there is no such file.
+    /// Opens an optional table; returns `None` if the file does not exist.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -68,20 +68,20 @@ impl Reader {
         u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Whether there is such a column.
+    /// Whether the table has this column.
     #[must_use]
     pub fn has(&self, column: &str) -> bool {
         self.builder.schema().column_with_name(column).is_some()
     }
 
-    /// The first `most` rows.
+    /// Restricts the reader to the first `most` rows.
     #[must_use]
     pub fn first(self, most: u64) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Self { builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
     }
 
-    /// Certain rows, given in ascending order, each once.
+    /// Restricts the reader to these rows, given in ascending order, each once.
     ///
     /// # Errors
     /// [`StageError::Table`] when the table has fewer rows.
@@ -117,16 +117,16 @@ impl Reader {
     }
 }
 
-/// Some columns of a table, front to back.
+/// Reads some columns of a table sequentially.
 pub struct Batches {
     path: Arc<Path>,
     reader: ParquetRecordBatchReader,
-    /// Rows so far.
+    /// Rows read so far.
     read: u64,
 }
 
 impl Batches {
-    /// The next rows; nothing at the end.
+    /// The next rows; `None` at the end.
     ///
     /// # Errors
     /// [`StageError::Table`].
@@ -139,11 +139,10 @@ impl Batches {
     }
 }
 
-/// Some rows, with their columns by name. A column that is asked for by a name or type that it does not have is
-/// [`StageError::Table`].
+/// Some rows, with their columns by name. Access to a column by a wrong name or type returns [`StageError::Table`].
 pub struct Batch {
     path: Arc<Path>,
-    /// The column of which the rows are a list.
+    /// The list column whose elements are the rows.
     within: Option<String>,
     rows: RecordBatch,
     first_row: u64,
@@ -165,7 +164,7 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Rows that were read before these: the number of the first one where all rows are read.
+    /// Number of rows read before these: the number of the first row if all rows are read.
     #[must_use]
     pub fn first_row(&self) -> u64 {
         self.first_row
@@ -237,7 +236,7 @@ impl Batch {
         column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
     }
 
-    /// The elements of one row's list of structs, each a row, each field a column.
+    /// The elements of one row's list of structs, as a batch: each element is a row, each field a column.
     ///
     /// # Errors
     /// [`StageError::Table`].
@@ -268,7 +267,7 @@ impl Batch {
         damaged(&self.path, format!("column {name}: expected {wanted}, found {}", found.data_type()))
     }
 
-    /// The name of a column with that of the list around it.
+    /// The name of a column, prefixed by that of the enclosing list.
     fn full(&self, name: &str) -> String {
         self.within.as_ref().map_or_else(|| name.to_owned(), |within| format!("{within}.{name}"))
     }
@@ -282,7 +281,7 @@ where
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// A table that is not what it should be. The problem becomes one line.
+/// The error for a damaged table. The problem is reduced to one line.
 pub fn damaged(path: &Path, problem: impl Display) -> StageError {
     StageError::Table { path: path.to_owned(), problem: problem.to_string().replace(['\n', '\r'], " ") }
 }
@@ -301,7 +300,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    /// Row n: n, a text or none, and a list of n % 3 structs. Two row groups.
+    /// Row n: n, a text or null, and a list of n % 3 structs. Two row groups.
     fn table(folder: &Path, rows: u32) -> PathBuf {
         let fields = Fields::from(vec![Field::new("edge", DataType::Utf8, true)]);
         let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));

@@ -1,8 +1,8 @@
-//! One row group: columns that are written side by side, and end together.
+//! One row group: columns that are written in parallel and end together.
 //!
-//! Columns know nothing of each other while they are written, so threads may share them: each takes the next column that
-//! nobody has, reads its rows, encodes and compresses them. What a column becomes depends on its values alone, and where
-//! a row group ends on those of all its columns; so the file is the same with any number of threads.
+//! Columns are independent of each other while they are written, so several threads may write them: each takes the
+//! next free column, reads its rows, encodes and compresses them. The bytes of a column depend on its values alone,
+//! and the end of a row group on the values of all its columns; so the file is the same with any number of threads.
 
 use crate::source::{Next, Source};
 use crate::text::TextChunk;
@@ -28,19 +28,19 @@ pub struct Limits {
     pub rows: usize,
     /// Bytes of pages after which the batch is its last.
     pub bytes: usize,
-    /// Bytes of a dictionary of texts; one text that is longer has a row group to itself.
+    /// Bytes of a dictionary of texts; a longer text has a row group of its own.
     pub dictionary: usize,
 }
 
-/// Below so many rows a thread costs more than it saves.
+/// With fewer rows a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 4096;
 
-/// What goes wrong with a column: in reading it, or in writing it.
+/// The error of a column, from reading or from writing it.
 #[derive(Debug)]
 pub enum Failure {
-    /// What the source says.
+    /// An error of the source.
     Source(StageError),
-    /// What the writer says.
+    /// An error of the writer.
     Writer(ParquetError),
 }
 
@@ -75,13 +75,13 @@ enum Column<'s, 'a> {
     Closed(Closed),
 }
 
-/// A column that has ended.
+/// A finished column.
 pub enum Closed {
-    /// By the general encoder.
+    /// Encoded by the Parquet library.
     Values(Box<ArrowColumnChunk>),
-    /// By ours.
+    /// Encoded by our module for texts.
     Texts(Vec<u8>, Box<ColumnCloseResult>),
-    /// Taken.
+    /// Already taken.
     Nothing,
 }
 
@@ -227,7 +227,7 @@ impl<'s, 'a> RowGroup<'s, 'a> {
     }
 }
 
-/// Does `work` on each item, in no order. A thread that cannot be had is done without.
+/// Does `work` on each item, in any order. A thread that cannot be started is left out.
 fn in_parallel<T: Send>(
     threads: usize,
     items: &mut [T],

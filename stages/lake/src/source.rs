@@ -1,4 +1,4 @@
-//! Where the columns of a table come from, front to back.
+//! The sources of the columns of a table, read sequentially.
 
 use crate::text::Texts;
 use arrow::array::{ArrayRef, PrimitiveArray, new_null_array};
@@ -9,29 +9,29 @@ use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::sync::Arc;
 
-/// Gives the next rows of a column.
+/// Returns the next rows of a column.
 pub type Next<'a, T> = Box<dyn FnMut(usize) -> Result<T, StageError> + Send + 'a>;
 
 /// A column.
 pub enum Source<'a> {
-    /// Its values.
+    /// Values.
     Values(Next<'a, ArrayRef>),
-    /// Positions of its texts, [`NONE`](crate::text::NONE) where there is none.
+    /// Positions of texts, [`NONE`](crate::text::NONE) for null.
     Texts(Texts<'a>, Next<'a, Vec<u32>>),
 }
 
 impl<'a> Source<'a> {
-    /// Values that are made of numbers.
+    /// A source of numeric values.
     pub fn values(next: impl FnMut(usize) -> Result<ArrayRef, StageError> + Send + 'a) -> Self {
         Self::Values(Box::new(next))
     }
 
-    /// Texts by their positions.
+    /// A source of texts by position.
     pub fn texts(texts: Texts<'a>, next: impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + 'a) -> Self {
         Self::Texts(texts, Box::new(next))
     }
 
-    /// The elements of a scratch column as they are. Ids and the numbers inside them have the same layout.
+    /// A source that returns the elements of a scratch column. Ids have the layout of their numbers.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -49,7 +49,7 @@ impl<'a> Source<'a> {
         }))
     }
 
-    /// No value in any row.
+    /// A source of nulls.
     #[must_use]
     pub fn nothing(data_type: DataType) -> Self {
         Self::values(move |rows| Ok(new_null_array(&data_type, rows)))
@@ -62,7 +62,7 @@ pub fn array<P: ArrowPrimitiveType>(values: Vec<P::Native>) -> ArrayRef {
     Arc::new(PrimitiveArray::<P>::new(values.into(), None))
 }
 
-/// Numbers as an array; those of rows that are not `valid` count for nothing.
+/// Numbers as an array, null where not `valid`.
 #[must_use]
 pub fn nullable<P: ArrowPrimitiveType>(values: Vec<P::Native>, valid: BooleanBuffer) -> ArrayRef {
     let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);

@@ -1,9 +1,9 @@
 //! A Parquet file with heaplake's settings.
 //!
-//! zstd level 1, since level 3 gains next to nothing; statistics on; row groups of a million rows, less where texts are
-//! many and long. Nothing in a file depends on time, threads or paths.
+//! zstd level 1, since level 3 gains next to nothing; statistics on; row groups of a million rows, or fewer if texts
+//! are many and long. Nothing in a file depends on time, threads or paths.
 //!
-//! How a column is encoded was measured on 4.8 million nodes (compressed size of the whole column):
+//! The encodings were chosen by a measurement on 4.8 million nodes (compressed size of the whole column):
 //!
 //! | column | delta | dictionary | plain | byte stream split |
 //! |---|---|---|---|---|
@@ -15,10 +15,10 @@
 //! | `distance` | 453 KB | 416 KB | 742 KB | 432 KB |
 //! | `dominator` | 8.4 MB | 17.4 MB | 9.8 MB | 5.3 MB |
 //!
-//! Numbers take as long to look up in a dictionary as to pack by their differences; so those of which there are few get a
-//! dictionary (`REPETITIVE`), and the others are packed. Statistics by page cost nothing that could be measured.
-//! `BYTE_STREAM_SPLIT` would be the smallest for nearly all numbers, but DuckDB refused it for integers until July 2026
-//! (duckdb#24175), and Spark's vectorised reader was only then being taught it (SPARK-56894): too new for our readers.
+//! A dictionary lookup takes as long as delta encoding; so columns with few distinct numbers get a dictionary
+//! (`REPETITIVE`), and the others are delta encoded. Statistics per page cost nothing measurable. `BYTE_STREAM_SPLIT`
+//! would be the smallest for nearly all numbers, but DuckDB refused it for integers until July 2026 (duckdb#24175),
+//! and Spark's vectorised reader only then began to support it (SPARK-56894): too new for our readers.
 
 use crate::row_group::{Failure, Input, Limits, RowGroup};
 use crate::source::Source;
@@ -38,17 +38,17 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where row groups end: with long texts or numbers without order before they have their million rows.
+/// Limits of row groups: long texts or unordered numbers end a row group before a million rows.
 const LIMITS: Limits = Limits { batch: 1 << 16, rows: 1 << 20, bytes: 10 << 20, dictionary: 8 << 20 };
 
-/// Columns of numbers of which there are few different ones, mostly.
+/// Columns of numbers that mostly have few distinct values.
 const REPETITIVE: [&str; 6] =
     ["class_id", "self_bytes", "shallow_bytes", "retained_bytes", "edge_count", "retainer_count"];
 
-/// Bytes of a dictionary of numbers, after which a column goes on without: where they are not few after all.
+/// Bytes of a dictionary of numbers; a column with more distinct values continues without one.
 const DICTIONARY: usize = 128 << 10;
 
-/// Bytes of memory that a writer of any table needs, at most.
+/// Upper bound of the memory of a writer of any table, bytes.
 pub const WRITER_BYTES: u64 = 48 << 20;
 
 /// A table that is being written.
@@ -63,7 +63,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Starts a table in a folder.
+    /// Creates a table in a folder.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -76,7 +76,7 @@ impl Table {
         Ok(Self { path, file, schema, writer, columns, limits: LIMITS, rows: 0 })
     }
 
-    /// Appends `rows` rows of the sources; they are the columns of the schema, in order, and none is nested.
+    /// Appends `rows` rows of the sources: the columns of the schema in order, all flat.
     ///
     /// # Errors
     /// Those of the sources, [`StageError::Io`], [`StageError::Cancelled`].
@@ -104,7 +104,7 @@ impl Table {
         Ok(())
     }
 
-    /// Appends a few rows; the columns are those of the schema, in order.
+    /// Appends a few rows, given as the columns of the schema in order.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -127,7 +127,7 @@ impl Table {
         Ok(())
     }
 
-    /// Ends the file and brings it to disk.
+    /// Ends the file and syncs it to disk.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -168,7 +168,7 @@ fn is_integer(data_type: &DataType) -> bool {
 
 fn failed(path: &Path, error: ParquetError) -> StageError {
     let source = match error {
-        // The system's own answer is what tells a full disk.
+        // Unwrap the error of the system, which identifies a full disk.
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(error) => io::Error::other(error),
@@ -201,7 +201,7 @@ mod tests {
         ]))
     }
 
-    /// Rows that count up, each with a text (or none) and a kind; the path of their table.
+    /// Ascending rows, each with a text (or null) and a kind; returns the path of their table.
     fn written(
         folder: &Path,
         (texts, positions): (&[String], &[u32]),
@@ -233,7 +233,8 @@ mod tests {
         Ok(folder.join("table.parquet"))
     }
 
-    /// Writes with one thread and with several, compares the bytes, reads back; gives the rows of the row groups.
+    /// Writes with one thread and with several, compares the bytes, reads back; returns the number of rows of each
+    /// row group.
     fn check(texts: &[String], positions: &[u32], limits: Limits) -> Vec<i64> {
         let folder = tempfile::tempdir().unwrap();
         let file = written(folder.path(), (texts, positions), limits, 1).unwrap();
@@ -267,7 +268,7 @@ mod tests {
         let limits = Limits { batch: 5000, rows: 12_000, ..LIMITS };
         let positions: Vec<u32> = (0..30_000).map(|row: u32| row.wrapping_mul(2_654_435_761) % 300).collect();
         assert_eq!(check(&names(300), &positions, limits), [12_000, 12_000, 6000]);
-        // Pages of more than a byte are enough for a row group, which ends with the batch.
+        // One byte of pages ends a row group with the batch.
         assert_eq!(check(&names(300), &positions, Limits { bytes: 1, ..limits }), [5000; 6]);
     }
 
@@ -287,11 +288,11 @@ mod tests {
 
     #[test]
     fn full_dictionaries_end_row_groups() {
-        // Each text with what goes with it takes 30 bytes: three fit; the fourth different one begins a row group.
+        // Each text takes 30 bytes with its overhead: three fit; the fourth distinct one begins a row group.
         let texts: Vec<String> = (0..9).map(|at| format!("text {at:05}")).collect();
         let limits = Limits { dictionary: 100, ..LIMITS };
         assert_eq!(check(&texts, &[0, 1, NONE, 2, 1, 0, 3, 3, 4, 5, 6], limits), [6, 4, 1]);
-        // One that fits no dictionary has one to itself, with all rows that follow and need no other.
+        // A text that fits no dictionary has a row group of its own, with all following rows that use no other text.
         let long = ["x".repeat(5000), "y".repeat(5000), "z".to_owned()];
         assert_eq!(check(&long, &[0, 0, 1, NONE, 1, 2], limits), [2, 3, 1]);
     }

@@ -1,13 +1,13 @@
-//! One column of texts in a row group: a dictionary of the distinct ones, and a key for each row.
+//! A column of texts in a row group: a dictionary of the distinct texts, and a key for each row.
 //!
-//! Texts are known by their position in a string table, and equal positions mean equal texts. So a row costs a look into
-//! a small table of integers, where the general Parquet encoder copies, compares and hashes every text again; and a text
-//! is read once, when the row group ends, straight from the mapped file into the compressor. However long the name of
-//! however many rows, none of it is held.
+//! Texts are identified by their position in a string table, and equal positions mean equal texts. So a row costs one
+//! lookup in a small hash table of integers, whereas the general Parquet encoder copies, compares and hashes every
+//! text again. A text is read once, when the row group ends, directly from the mapped file into the compressor; it is
+//! never held in memory.
 //!
-//! Keys are four bits wide or whole bytes: what is packed tighter is no smaller once compressed, since the compressor finds
-//! fewer bytes in it that repeat. There are no least and greatest texts in the statistics: rows are in no order of their texts, so they
-//! would rule out nothing.
+//! Keys take four bits or whole bytes: tighter packing is no smaller after compression, since the compressor finds
+//! fewer repeated bytes. The statistics have no minimum and maximum: rows are not ordered by their texts, so these
+//! would exclude no row group.
 
 use heaplake_kit::StringTable;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
@@ -23,10 +23,10 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::io::{BufWriter, IntoInnerError, Write};
 
-/// The position of no text.
+/// The position that means null.
 pub const NONE: u32 = u32::MAX;
 
-/// Where texts are found by position.
+/// The texts by position.
 #[derive(Clone, Copy)]
 pub enum Texts<'a> {
     /// In a string table.
@@ -51,17 +51,17 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What a text takes in a dictionary besides its own bytes: its length, its position, and its entry in the table.
+/// Bytes of a text in a dictionary besides its content: its length, its position, and its entry in the hash table.
 const ENTRY: usize = 20;
 
-/// Of zstd: a higher one gains next to nothing.
+/// Compression level of zstd: a higher one gains next to nothing.
 const LEVEL: i32 = 1;
 
 /// A column of texts that is being written.
 pub struct TextChunk<'a> {
     texts: Texts<'a>,
     column: ColumnDescPtr,
-    /// Bytes that the dictionary may take.
+    /// Maximum number of bytes of the dictionary.
     most: usize,
     taken: usize,
     keys: FxHashMap<u32, u32>,
@@ -75,7 +75,7 @@ pub struct TextChunk<'a> {
 }
 
 impl<'a> TextChunk<'a> {
-    /// Starts the column. Its dictionary holds `most` bytes of texts and what goes with them, or one text.
+    /// Starts the column. Its dictionary holds `most` bytes of texts and overhead, or one text.
     #[must_use]
     pub fn new(texts: Texts<'a>, column: ColumnDescPtr, most: usize) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl<'a> TextChunk<'a> {
         self.pages.bytes_written()
     }
 
-    /// Appends the keys of texts, from the first on and as long as the dictionary has room.
+    /// Appends the keys of the first texts, as many as fit the dictionary.
     pub fn intern(&mut self, positions: &[u32], keys: &mut Vec<u32>) {
         keys.reserve(positions.len());
         let (mut last, mut last_key) = (NONE, NONE);
@@ -132,10 +132,10 @@ impl<'a> TextChunk<'a> {
         Some(key)
     }
 
-    /// Appends rows by their keys, as a page of their own.
+    /// Appends rows by their keys, as one page.
     ///
     /// # Errors
-    /// Those of compression and of pages beyond 2 GiB.
+    /// Errors of compression, or a page larger than 2 GiB.
     pub fn write(&mut self, keys: &[u32]) -> Result<()> {
         let nulls = keys.iter().filter(|&&key| key == NONE).count();
         let width = self.width();
@@ -171,7 +171,7 @@ impl<'a> TextChunk<'a> {
         Ok(())
     }
 
-    /// Bits of a key.
+    /// Bits per key.
     fn width(&self) -> usize {
         match self.dictionary.len() {
             0..=0x10 => 4,
@@ -182,7 +182,7 @@ impl<'a> TextChunk<'a> {
         }
     }
 
-    /// Ends the column: the bytes of its dictionary and pages, and what the file says of them.
+    /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -221,9 +221,9 @@ impl<'a> TextChunk<'a> {
         Ok((chunk, close.update_dictionary_location(dictionary)?))
     }
 
-    /// The dictionary, compressed, and its size before that.
+    /// The compressed dictionary, and its uncompressed size.
     fn dictionary_page(&self) -> Result<(Vec<u8>, usize)> {
-        // Most texts are shorter than a call of the compressor takes; one that is longer than the buffer goes past it.
+        // Most texts are shorter than a call of the compressor is worth; a text longer than the buffer bypasses it.
         let mut page = BufWriter::with_capacity(1 << 16, zstd::Encoder::new(Vec::new(), LEVEL)?);
         let mut size = 0;
         for &position in &self.dictionary {
@@ -237,7 +237,7 @@ impl<'a> TextChunk<'a> {
     }
 }
 
-/// Which rows have a value, as Parquet's definition levels: a run where all are alike, else a bit for each.
+/// Definition levels of Parquet: one run if all rows are alike, else one bit per row.
 fn levels(keys: &[u32], nulls: usize, page: &mut Vec<u8>) {
     let mut levels = Vec::with_capacity(keys.len() / 8 + 16);
     if nulls == 0 || nulls == keys.len() {
@@ -254,7 +254,7 @@ fn levels(keys: &[u32], nulls: usize, page: &mut Vec<u8>) {
     page.append(&mut levels);
 }
 
-/// Appends a number in seven bits a byte, the lowest first.
+/// Appends a number as LEB128.
 fn varint(mut number: usize, page: &mut Vec<u8>) {
     while number > 0x7f {
         page.push(number as u8 | 0x80);
@@ -263,7 +263,7 @@ fn varint(mut number: usize, page: &mut Vec<u8>) {
     page.push(number as u8);
 }
 
-/// Appends keys of `width` bits, and zeros up to a multiple of eight keys.
+/// Appends keys of `width` bits, padded with zeros to a multiple of eight keys.
 fn pack(keys: impl Iterator<Item = u32>, width: usize, page: &mut Vec<u8>) {
     let (start, mut count) = (page.len(), 0_usize);
     for key in keys {

@@ -1,4 +1,4 @@
-//! Stage `allocation_types`: the table of that name, from the rows that the replay made.
+//! Stage `allocation_types`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -17,7 +17,7 @@ use heaplake_schemas::allocation_types::{FILE, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{TYPE_NAMES, TYPES};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_types",
     when: |setting| setting.traces(TraceTable::AllocationTypes),

@@ -22,7 +22,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "chains table",
     when: |setting| setting.has(TableName::Chains),

@@ -21,7 +21,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, NO_DISTANCE, STRINGS, documents};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "classes table",
     version: 2,

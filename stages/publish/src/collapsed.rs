@@ -1,7 +1,7 @@
 //! Stage `collapsed`: allocations as collapsed stacks, which flame graph tools read.
 //!
-//! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the bytes that
-//!   it allocates itself.
+//! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the
+//!   bytes that it allocates itself.
 //! * Resident memory: 4 bytes per function, the longest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear in the stacks times their depth.
@@ -18,7 +18,7 @@ use std::io::{self, BufWriter, Write};
 /// File name inside a run.
 pub const FILE: &str = "allocations.collapsed";
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collapsed",
     when: |setting| setting.replay(|options| options.recording.collapsed),

@@ -1,4 +1,4 @@
-//! Stage `collections`: the table of that name, from the rows that the replay made.
+//! Stage `collections`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
@@ -20,7 +20,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{ABSENT, COLLECTIONS, FACTS, Facts};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collections",
     when: |setting| setting.traces(TraceTable::Collections),
@@ -31,10 +31,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Rows of a row group.
+/// Maximum number of rows of a row group.
 const ROWS: u64 = 1 << 14;
 
-/// Why profilers are told that a collection begins, by code.
+/// Reasons of garbage collections as the profiling interface reports them, by code.
 const PROFILER_REASONS: [&str; 2] = ["other", "induced"];
 
 /// The same for the runtime's events.
@@ -69,7 +69,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-/// The columns of the schema. What became of objects is known only where they were `tracked`.
+/// The columns of the schema. The fate of objects is known only if they were `tracked`.
 fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
     let number =
         |of: fn(&CollectionRow) -> u64| -> ArrayRef { Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) };

@@ -16,7 +16,7 @@ use heaplake_schemas::duplicate_members::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch as columns;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "members table",
     when: |setting| setting.has(TableName::DuplicateMembers) && setting.duplicates(),

@@ -1,8 +1,8 @@
 //! Stage `sets table`: the sets of duplicate instances as a table.
 //!
 //! * Computes: reasons and previews as texts.
-//! * Resident memory: one batch of rows; 8 bytes per node (classes 4, names 4) where the budget allows, paged where not.
-//!   Names are not needed where the reader of the format made previews.
+//! * Resident memory: one batch of rows; 8 bytes per node (classes 4, names 4) paged where the budget does not allow
+//!   it. Names are not needed where the reader of the format made previews.
 //! * Passes over disk: one over the sets; classes and names of nodes at random, one of each a set.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -23,7 +23,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "sets table",
     when: |setting| setting.has(TableName::DuplicateSets) && setting.duplicates(),

@@ -21,7 +21,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents, edge_flags};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "edges",
     when: |setting| setting.has(TableName::Edges),

@@ -18,7 +18,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::scratch::documents;
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings table",
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),

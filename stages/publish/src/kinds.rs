@@ -3,7 +3,7 @@
 //! * Resident memory: three numbers for each kind.
 //! * Passes over disk: one.
 //! * Worst case: linear.
-//! * Fails when: the disk is full, or a sum leaves 64 bits.
+//! * Fails when: the disk is full, or a sum exceeds 64 bits.
 //! * Determinism: sums of integers; a total order of rows.
 //! * Reference: the statistics view of Chrome DevTools, which adds up some kinds.
 
@@ -19,7 +19,7 @@ use heaplake_schemas::scratch::{self as columns, documents};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "kinds table",
     when: |setting| setting.has(TableName::Kinds),

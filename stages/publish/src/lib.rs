@@ -1,12 +1,13 @@
-//! Which table of a run is made from which columns: one stage a file, one line of [`TABLES`] a table.
+//! The tables of a run: each stage is one file, each table one line of [`TABLES`].
 //!
 //! A stage gives each column of its table a [`Source`](heaplake_lake::source::Source), and the
-//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. The tables of a replay have
-//! scratch rows whose fields are their columns. [`collapsed`] and [`pprof`] write the call trees of a replay for other
-//! programs.
+//! [`Table`](heaplake_lake::table::Table) of the lake writes them into the folder of the run. The tables of a replay
+//! have scratch rows whose fields are their columns. [`collapsed`] and [`pprof`] write the call trees of a replay for
+//! other programs.
 //!
-//! [`summary`] and [`replay_summary`] write no table: they make what `run.json` says of the run in brief. [`totals`] adds up
-//! over all nodes where no table of them is written. [`snapshot`] is no stage, since it says what all stages took.
+//! [`summary`] and [`replay_summary`] write no table: they write the summary of the run for `run.json`. [`totals`]
+//! computes sums over all nodes if no table of nodes is written. [`snapshot`] is not a stage, since it reports on all
+//! stages.
 //!
 //! ```
 //! let files: Vec<&str> = heaplake_publish::TABLES.iter().map(|table| table.file).collect();

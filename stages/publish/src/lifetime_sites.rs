@@ -1,4 +1,4 @@
-//! Stage `lifetime_sites`: the table of that name, from the rows that the replay made.
+//! Stage `lifetime_sites`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -17,7 +17,7 @@ use heaplake_schemas::object_lifetimes::GENERATIONS;
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{SITES, STRINGS, TYPE_NAMES};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "lifetime_sites",
     when: |setting| setting.traces(TraceTable::LifetimeSites),

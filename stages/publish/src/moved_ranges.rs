@@ -1,4 +1,4 @@
-//! Stage `moved_ranges`: the table of that name, from the rows that the replay made.
+//! Stage `moved_ranges`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -15,7 +15,7 @@ use heaplake_schemas::moved_ranges::{FILE, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::MOVES;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "moved_ranges",
     when: |setting| setting.traces(TraceTable::MovedRanges),

@@ -4,7 +4,7 @@
 //! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
-//! * Fails when: the disk is full, or a sum leaves 64 bits.
+//! * Fails when: the disk is full, or a sum exceeds 64 bits.
 //! * Determinism: input order.
 //! * Reference: the contract of [`heaplake_schemas::nodes`].
 
@@ -25,7 +25,7 @@ use heaplake_schemas::run::Totals;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS, documents};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "nodes",
     when: |setting| setting.has(TableName::Nodes),

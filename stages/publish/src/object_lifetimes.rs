@@ -1,4 +1,4 @@
-//! Stage `object_lifetimes`: the table of that name, from the rows that the replay made.
+//! Stage `object_lifetimes`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -16,7 +16,7 @@ use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{LIFETIMES, TYPE_NAMES};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "object_lifetimes",
     when: |setting| setting.traces(TraceTable::ObjectLifetimes),

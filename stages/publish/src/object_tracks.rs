@@ -1,4 +1,4 @@
-//! Stage `object_tracks`: the table of that name, from the rows that the replay made.
+//! Stage `object_tracks`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -17,7 +17,7 @@ use heaplake_schemas::object_tracks::{FILE, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::TRACKS;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "object_tracks",
     when: |setting| setting.traces(TraceTable::ObjectTracks),

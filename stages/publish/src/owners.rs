@@ -17,7 +17,7 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::owners::{FILE, schema};
 use heaplake_schemas::scratch::{OWNER_NAMES, OWNER_ROW};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "owners table",
     when: |setting| setting.has(TableName::Owners),

@@ -1,7 +1,7 @@
 //! Stage `pprof`: allocations as a profile that `pprof` and its relatives read.
 //!
-//! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a label. In
-//!   the reverse call graphs that is what a node has beyond its callers.
+//! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a
+//!   label. In the reverse call graphs that is the difference between a node and the sum of its callers.
 //! * Resident memory: 16 bytes per function, the longest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear in the samples times the depth of their stacks.
@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 /// File name inside a run.
 pub const FILE: &str = "allocations.pb.gz";
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "pprof",
     when: |setting| setting.replay(|options| options.recording.pprof),
@@ -70,8 +70,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// Kinds of values, functions, and a location for each of them. What has a number has one more than in the tables, since
-/// 0 stands for nothing.
+/// Value types, functions, and a location for each function. Ids are one more than in the tables, since 0 means none.
 fn head(out: &mut impl Write, functions: &[FunctionRow], name_at: u64) -> io::Result<()> {
     for (kind, unit) in [(1, 2), (3, 4)] {
         let mut value = Vec::new();
@@ -107,7 +106,7 @@ fn head(out: &mut impl Write, functions: &[FunctionRow], name_at: u64) -> io::Re
 /// A node whose callers have not all been seen.
 struct Open {
     row: CallerRow,
-    /// What it has beyond its callers so far.
+    /// Its values minus those of its callers so far.
     count: u64,
     bytes: u64,
 }

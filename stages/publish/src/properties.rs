@@ -1,5 +1,5 @@
-//! The stages on a heap of four nodes, on a trace of one type, and on nothing; each with the files that it declares and no
-//! others.
+//! Runs the stages on a heap of four nodes, on a trace of one type, and on empty input, each with its declared files
+//! only.
 
 use crate::{TABLES, duplicate_sets, nodes, replay_summary, summary, totals};
 use heaplake_kit::access::Access;

@@ -1,7 +1,7 @@
 //! Stage `replay summary`: a replayed trace in brief, as `heaplake show` prints it.
 //!
-//! * Computes: the types that were allocated most and the functions that allocate most, with their names. Times and memory,
-//!   which only the engine knows, are left at 0.
+//! * Computes: the types that were allocated most and the functions that allocate most, with their names. Times and
+//!   memory, which only the engine knows, are left at 0.
 //! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most.
 //! * Passes over disk: the first rows of types and functions.
 //! * Worst case: constant.
@@ -17,7 +17,7 @@ use heaplake_schemas::replay::{ABSENT, FACTS, FUNCTIONS, Facts, STRINGS, TYPE_NA
 use heaplake_schemas::run::{NamedAmount, Replay, Summary};
 use heaplake_schemas::scratch::documents;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "replay summary",
     when: |setting| setting.replay(|_| true),

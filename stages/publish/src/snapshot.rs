@@ -1,6 +1,6 @@
-//! The table `snapshot`: one row that says what the run is.
+//! The table `snapshot`: one row that describes the run.
 //!
-//! It holds what every stage took, so it is no stage: whoever commits the run writes it when everything else is written.
+//! It contains the cost of every stage, so it is not a stage itself: the code that commits the run writes it last.
 
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray,
@@ -17,7 +17,7 @@ use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a stage took.
+/// The cost of a stage.
 #[derive(Clone, Debug)]
 pub struct StageTime {
     /// The stage.

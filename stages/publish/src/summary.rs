@@ -1,7 +1,7 @@
 //! Stage `summary`: an analysis in brief, as `heaplake show` prints it.
 //!
-//! * Computes: the largest classes, owners and sets of duplicates with their names; sums over all sets. Times and memory,
-//!   which only the engine knows, are left at 0.
+//! * Computes: the largest classes, owners and sets of duplicates with their names; sums over all sets. Times and
+//!   memory, which only the engine knows, are left at 0.
 //! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most.
 //! * Passes over disk: one over the sets; of other columns the first rows.
 //! * Worst case: linear in the sets.
@@ -19,7 +19,7 @@ use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, Summary, Totals};
 use heaplake_schemas::scratch::{self as columns, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "summary",
     when: |setting| setting.analysis(|_| true),

@@ -20,7 +20,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS};
 use heaplake_schemas::threads::{FILE, frame, schema};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "threads",
     when: |setting| setting.has(TableName::Threads),

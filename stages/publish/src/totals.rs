@@ -1,10 +1,10 @@
-//! Stage `totals`: sums over all nodes, where no table of nodes is written.
+//! Stage `totals`: sums over all nodes, if no table of nodes is written.
 //!
 //! * Computes: numbers and sizes of all nodes, of reachable and of detached ones.
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one.
 //! * Worst case: linear.
-//! * Fails when: a sum leaves 64 bits.
+//! * Fails when: a sum exceeds 64 bits.
 //! * Determinism: sums of integers.
 //! * Reference: none needed.
 //!
@@ -21,7 +21,7 @@ use heaplake_schemas::run::Totals;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 use std::sync::Arc;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "totals",
     when: |setting| setting.analysis(|options| !options.tables.has(TableName::Nodes)),
@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
 /// Rows of a batch.
 const BATCH: u64 = 1 << 16;
 
-/// Writes the document. Where a format keeps no garbage, everything is reachable.
+/// Writes the document. If a format keeps no garbage, all nodes are reachable.
 ///
 /// # Errors
 /// [`StageError::Io`].

@@ -1,4 +1,4 @@
-//! Stage `walk_objects`: the table of that name, from the rows that the replay made.
+//! Stage `walk_objects`: writes the rows of the replay to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -15,7 +15,7 @@ use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::WALK_OBJECTS;
 use heaplake_schemas::walk_objects::{FILE, schema};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "walk_objects",
     when: |setting| setting.traces(TraceTable::WalkObjects),

@@ -1,4 +1,4 @@
-//! The run that is asked, and the object that is asked about.
+//! The run and the object of a question.
 
 use crate::error::QueryError;
 use heaplake_lake::commit;
@@ -77,7 +77,7 @@ impl Asked {
 
     /// The node that is meant.
     pub(crate) fn find(&self, subject: Subject) -> Result<u32, QueryError> {
-        // As many as the table has, whatever else is said of the run.
+        // The table decides how many nodes there are, not `run.json`.
         let table = Reader::open(&self.nodes())?;
         let nodes = table.rows();
         match subject {

@@ -1,9 +1,9 @@
 //! Questions about a run that is in the lake, answered from its tables.
 //!
-//! [`why`] says what holds one object, [`top`] which objects retain most, [`tree`] what an object holds, and [`track`] which
-//! object of a replayed trace was at an address. They read single
-//! columns of the table of nodes front to back, and the rows that they show by themselves. In memory is at most what a
-//! walk needs: 4 bytes per node for dominators, 9 more for a shortest path.
+//! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
+//! and [`track`] which object of a replayed trace was at an address. They read single columns of the table of nodes
+//! front to back, and the rows that they show by themselves. Resident memory is at most 4 bytes per node for
+//! dominators, and 9 more for a shortest path.
 
 mod asked;
 mod error;

@@ -1,4 +1,4 @@
-//! `heaplake top`: the objects that retain most, of all or of some classes, each with what holds it.
+//! `heaplake top`: the objects that retain most, of all or of some classes, each with its dominators.
 
 use crate::asked::Asked;
 use crate::error::QueryError;
@@ -20,7 +20,7 @@ pub struct Top {
     pub objects: Vec<Object>,
 }
 
-/// An object, and what holds it.
+/// An object and its dominators.
 #[derive(Debug, Serialize)]
 pub struct Object {
     /// The object.
@@ -71,7 +71,7 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
                 continue;
             }
             let fits = patterns.iter().any(|pattern| pattern.matches(classes.value(row)));
-            // What the runtime is made of is nobody's object, unless it is asked for.
+            // Nodes of the runtime itself are left out, unless a pattern asks for them.
             if fits || (patterns.is_empty() && !["synthetic", "root"].contains(&kinds.value(row))) {
                 let at = best.partition_point(|other| *other < entry);
                 best.insert(at, entry);

@@ -1,8 +1,8 @@
 //! `heaplake track`: which object was at an address at some moment, and what became of it.
 //!
 //! From the moment on, the address is followed through the ranges that later collections moved; from the moment back,
-//! through those that earlier ones moved. So for each collection it is known where the object would be after it, and the
-//! object is the one that was born at the right place before the moment and not dead by then.
+//! through those that earlier ones moved. So for each collection it is known where the object would be after it, and
+//! the object is the one that was born at the right place before the moment and not dead by then.
 
 use crate::error::QueryError;
 use heaplake_kit::StageError;
@@ -146,7 +146,7 @@ fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
     }
 }
 
-/// Where the object is after each number of collections, from 0 to all of them.
+/// The address of the object after each number of garbage collections, from 0 to all of them.
 fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec<u64>, StageError> {
     let mut moves: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); numbers.len()];
     let mut batches = Reader::open(&run.join(moved_ranges::FILE))?.columns(&["gc", "bytes", "from", "to"])?;
@@ -214,7 +214,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
             if inside >= bytes.max(1) || dead {
                 continue;
             }
-            // A later one at the same place took the place of an earlier one.
+            // A later object at the same address replaced an earlier one.
             found = Some((
                 value(types, row),
                 Found {

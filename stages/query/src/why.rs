@@ -1,9 +1,9 @@
-//! `heaplake why`: what holds one object.
+//! `heaplake why`: what keeps one object alive.
 //!
-//! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs the
-//! table of edges: going through it once gives every node a node before it, at a distance one less, and once more the
-//! names of the edges between them. Of several edges an essential one is taken, then that of the least kind in the order
-//! of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
+//! Its dominators, each of which alone keeps it alive, are in the table of nodes. A shortest path from a root needs
+//! the table of edges: one pass over it finds for every node a predecessor whose distance is one less, a second pass
+//! the names of the edges between them. Of several edges an essential one is taken, then that of the least kind in
+//! the order of the format, then that of the least node. As many as [`SHOWN`] steps of each path are shown.
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
@@ -19,7 +19,7 @@ use std::path::Path;
 /// Steps of a path that are shown, half of them at each end.
 const SHOWN: usize = 60;
 
-/// Kinds of edges that hold, in the order of their formats; others come last.
+/// Kinds of edges that keep their targets alive, in the order of their formats; others come last.
 const KINDS: [&str; 13] = [
     "context",
     "element",

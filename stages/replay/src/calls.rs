@@ -1,4 +1,4 @@
-//! Who allocates: sampled objects by stack and type, and the call trees that follow from them.
+//! Sampled objects by stack and type, and the call trees computed from them.
 
 use crate::index_table::{IndexTable, hash};
 use crate::sampling::scale;
@@ -30,8 +30,8 @@ pub type Deaths = [(u64, u64); GENERATIONS.len()];
 /// All cells.
 pub struct Cells {
     cells: BudgetVec<Cell>,
-    /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how many
-    /// follows from the others.
+    /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how
+    /// many follows from the others.
     deaths: BudgetVec<Deaths>,
     index: IndexTable,
 }
@@ -47,7 +47,7 @@ impl Cells {
         Ok(Self { cells, deaths, index: IndexTable::new(budget, who)? })
     }
 
-    /// Counts a sampled event that stands for `count` objects; the number of its cell.
+    /// Counts a sampled event that represents `count` objects; returns the number of its cell.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -101,7 +101,7 @@ impl Cells {
         }
     }
 
-    /// Counts objects of a cell that were lost: nobody knows what became of them.
+    /// Counts objects of a cell that were lost: whether they died is unknown.
     pub fn lost(&mut self, cell: u32, count: u64, bytes: u64) {
         self.gone(cell, 0, count, bytes);
     }
@@ -130,14 +130,14 @@ impl Cells {
     }
 }
 
-/// What sampled objects stand for.
+/// Sampled objects, and the estimate of all objects that they represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Sampled objects.
     pub samples: u64,
     /// Their sizes, bytes.
     pub sampled_bytes: u64,
-    /// All objects that they stand for.
+    /// All objects that they represent.
     pub count: u64,
     /// The sizes of these, bytes.
     pub bytes: u64,
@@ -212,7 +212,7 @@ impl Tree {
         let (exclusive, inclusive) = (Amount::default(), Amount::default());
         let root = Call { newest: EMPTY, exclusive, inclusive, ..self.calls[0] };
         self.calls.clear();
-        // There is room for one.
+        // The capacity suffices for one.
         let _ = self.calls.push(root);
     }
 
@@ -238,8 +238,8 @@ impl Tree {
         Ok(node)
     }
 
-    /// The same in a tree that is grown in order: functions below a node come one after the other, so that a function is
-    /// the newest one there or was not there before.
+    /// The same in a tree that is grown in order: functions below a node come one after the other, so that a function
+    /// is the newest one there or was not there before.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -284,8 +284,8 @@ impl Tree {
         &self.calls
     }
 
-    /// Visits all nodes with samples but the root in preorder, siblings by bytes descending, then by function: the visitor
-    /// gets each node with its place.
+    /// Visits all nodes with samples but the root in preorder, siblings by bytes descending, then by function: the
+    /// visitor gets each node with its place.
     ///
     /// # Errors
     /// Those of the visitor, [`StageError::Budget`].
@@ -294,8 +294,8 @@ impl Tree {
         budget: &Budget,
         mut visit: impl FnMut(&Call, Place) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
-        // Children of a node side by side, in reverse: what comes last is taken from the stack first. At first the places
-        // where they end, then, as they are filled from behind, those where they begin.
+        // Children of a node side by side, in reverse: what comes last is taken from the stack first. At first the
+        // places where they end, then, as they are filled from behind, those where they begin.
         let mut first = budget.filled("a call tree in order", self.calls.len() + 1, 0_u32)?;
         for call in &self.calls[1..] {
             first[call.parent as usize] += 1;
@@ -336,11 +336,11 @@ impl Tree {
     }
 }
 
-/// The order of a tree's nodes by their functions, read from the inside out: by the function of the node itself, then by
-/// that of its caller, and so on. In this order, nodes that begin alike from the inside are next to each other.
+/// The order of a tree's nodes by their functions, read from the inside out: by the function of the node itself, then
+/// by that of its caller, and so on. In this order, nodes that begin alike from the inside are next to each other.
 ///
-/// Ranks by the first function give those by the first two, these give those by the first four, and so on, so the depth of
-/// stacks counts by its logarithm.
+/// Ranks by the first function give those by the first two, these give those by the first four, and so on, so the
+/// depth of stacks counts by its logarithm.
 ///
 /// # Errors
 /// [`StageError::Budget`].
@@ -374,8 +374,8 @@ pub fn ranks(budget: &Budget, tree: &Tree) -> Result<BudgetVec<u32>, StageError>
     }
 }
 
-/// The tree of calls by function, from the tree of frames: `function` tells the function of each frame's node. Frames of
-/// no known function are left out. Gives the tree, and each stack's node in it.
+/// The tree of calls by function, from the tree of frames: `function` tells the function of each frame's node. Frames
+/// of no known function are left out. Gives the tree, and each stack's node in it.
 ///
 /// # Errors
 /// [`StageError::Budget`].

@@ -1,7 +1,7 @@
-//! A garbage collection while its events come in.
+//! The events of one garbage collection, recorded while it runs.
 //!
-//! What it condemned, what survived and what a walk of the heap found is counted from the first event until the collection
-//! has been replayed.
+//! The memory for condemned ranges, survivors and objects of a walk is counted from its first event until it has been
+//! replayed.
 
 use crate::events::{CollectionStart, Range, Reason, Root};
 use crate::track::{Condemned, Survival};
@@ -35,13 +35,13 @@ pub struct Open {
     charge: Charge,
 }
 
-/// What its events came to.
+/// The condemned ranges, the survivors and the walk, once all events have been read.
 pub struct Closed {
     /// Condemned ranges, in order, apart from each other.
     pub condemned: Vec<Condemned>,
     /// What survives, likewise.
     pub survivals: Vec<Survival>,
-    /// Ranges that lay over others; what came later counts there.
+    /// Ranges that overlap others; the later one counts there.
     pub overlaps: u64,
     /// Addresses of a walk of the heap.
     pub walked: Option<Vec<u64>>,
@@ -123,7 +123,7 @@ impl Open {
         Ok(())
     }
 
-    /// What it condemned and what survived; and its row, without what the collection did.
+    /// Ends the collection: what it condemned and what survived, and its row without what it did.
     ///
     /// # Errors
     /// [`StageError::Budget`].

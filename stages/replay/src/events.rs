@@ -23,7 +23,7 @@ pub struct Allocation {
     pub type_handle: u64,
     /// The reader's number of its stack; see [`Frames`](crate::stacks::Frames).
     pub stack: u32,
-    /// How many allocations it stands for; `bytes` are those of all of them.
+    /// How many allocations it represents; `bytes` is their total size.
     pub count: u64,
     /// When, in ticks of the trace.
     pub time: u64,

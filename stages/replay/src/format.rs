@@ -1,4 +1,4 @@
-//! The formats of traces, by how they begin.
+//! The formats of traces, recognised by their first bytes.
 
 use crate::heapprofile;
 use crate::log;

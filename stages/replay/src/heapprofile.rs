@@ -1,8 +1,8 @@
 //! `.heapprofile`: what V8's sampling heap profiler writes.
 //!
-//! One tree of calls, in JSON: each node has a function (`callFrame`), the bytes that it allocated itself and that are alive
-//! (`selfSize`), and its callees (`children`). There are no types, no objects and no deaths in it; the bytes stand for all
-//! that was allocated there, so a node counts as one tick.
+//! One tree of calls, in JSON: each node has a function (`callFrame`), the bytes that it allocated itself and that
+//! are alive (`selfSize`), and its callees (`children`). There are no types, no objects and no deaths in it; the
+//! bytes are an estimate of all that was allocated there, so a node counts as one tick.
 
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};

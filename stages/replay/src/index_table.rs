@@ -1,9 +1,9 @@
 //! Index tables: hash tables that hold indices into an array of their owner, for hash-consing.
 //!
-//! The table has no keys. Its owner compares: it says whether the item at an index is the one that is looked for. A look-up
-//! costs one place of the table and the item itself, which the owner reads anyway. Open addressing with linear probing, at
-//! most half full: 8 to 16 bytes per item. `hashbrown::HashTable` takes 6 to 11 and inserts as fast, but with ten million
-//! items it takes 1.1 to 1.5 times as long to find one: its control bytes are a second cache line.
+//! The table has no keys. Its owner compares: it decides whether the item at an index is the wanted one. A look-up
+//! costs one place of the table and the item itself, which the owner reads anyway. Open addressing with linear
+//! probing, at most half full: 8 to 16 bytes per item. `hashbrown::HashTable` takes 6 to 11 and inserts as fast, but
+//! with ten million items it takes 1.1 to 1.5 times as long to find one: its control bytes are a second cache line.
 
 use heaplake_kit::{Budget, BudgetVec, StageError};
 

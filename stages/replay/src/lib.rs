@@ -1,9 +1,10 @@
 //! Traces of allocations and garbage collections, replayed.
 //!
-//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to [`replay`], which
-//! keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample ([`sampling`], [`spread`]), follows
-//! objects through collections ([`track`], [`collection`], [`tracks`]) and counts their [`lifetimes`]. At the end [`calls`]
-//! makes call trees of the sampled stacks, and [`output`] writes rows. [`replay_trace`] is the stage of all this.
+//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to
+//! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
+//! ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts
+//! their [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows.
+//! [`replay_trace`] is the stage of all this.
 
 pub mod calls;
 pub mod collection;

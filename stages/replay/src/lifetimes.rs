@@ -24,7 +24,7 @@ pub struct Lifetimes {
 /// A moment in the trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
-    /// Collections up to now; at a collection, it included.
+    /// Garbage collections so far, including one that is in progress.
     pub gcs: u32,
     /// Ticks of the trace.
     pub time: u64,

@@ -1,7 +1,8 @@
 //! The profiler log: heaplake's own line format, which any agent can write.
 //!
-//! Text, one event per line, fields apart by one space, the first field a letter. Addresses, thread handles and lengths in
-//! bytes of ranges are hexadecimal without prefix; all other numbers are decimal. Names go to the end of the line.
+//! Text, one event per line, fields apart by one space, the first field a letter. Addresses, thread handles and
+//! lengths in bytes of ranges are hexadecimal without prefix; all other numbers are decimal. Names go to the end of
+//! the line.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -19,9 +20,9 @@
 //! | `E number` | the collection ends |
 //! | `Q`, `H`, `h` | finalizer queue, handles made and gone: passed over |
 //!
-//! Definitions precede use. Lines of other letters are refused, for what they mean is not known. The last line of a log
-//! that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is counted as an
-//! anomaly, but a last line without its end is refused: what is left of it may look like another one.
+//! Definitions precede use. Lines with other letters are refused, because their meaning is unknown. The last line of
+//! a log that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is
+//! counted as an anomaly, but a last line without its end is refused: what is left of it may look like another one.
 
 use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
 use crate::replay::Replay;

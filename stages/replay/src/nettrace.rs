@@ -109,7 +109,7 @@ impl Frames for Written<'_, '_> {
     }
 }
 
-/// All generations that a collection of the oldest one condemns, as bits.
+/// The generations that a garbage collection of the oldest one condemns, as bits.
 const FULL: u32 = 0b1_1111;
 
 /// Those of a collection that runs beside the program.

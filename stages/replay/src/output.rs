@@ -75,10 +75,10 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     Ok(totals)
 }
 
-/// What of a type was allocated and what of it sampled: by which a sample is scaled.
+/// How much of a type was allocated and how much sampled: the ratio by which a sample is scaled.
 fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     match replay.coverage {
-        // Nothing is known of how many there were: ticks stand for the bytes that they tell.
+        // The number of objects is unknown: ticks count as the bytes that they report.
         Coverage::Ticks => (1, 1),
         _ => (counts.allocated, counts.represented),
     }
@@ -128,7 +128,7 @@ fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), Stag
     writer.finish().map(drop)
 }
 
-/// What a sample of the runtime's own stands for: it says so itself, though not how sure that is.
+/// The estimate for a sample that the runtime took: the trace gives it, without its uncertainty.
 fn whole(sample: &Sample, (total, represented): (u64, u64)) -> Option<Estimate> {
     (represented > 0).then(|| Estimate { bytes: scale(sample.bytes, total, represented), interval: None })
 }
@@ -230,7 +230,7 @@ fn write_functions(
         })?;
     }
     strings.finish()?;
-    // What is only on stacks of other types' samples, or of none, has nothing to say.
+    // A function that is on no counted stack has no row.
     rows.retain_mut(|_, row| row.inclusive_samples > 0);
     rows.sort_unstable_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
     let mut writer = ColumnWriter::create(scratch, columns::FUNCTIONS)?;

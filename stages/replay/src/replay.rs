@@ -1,4 +1,4 @@
-//! The replay itself: events in, the state of the heap and of all counts kept up with them.
+//! The replay itself: applies each event to the state of the heap and to all counts.
 
 use crate::calls::{self, Cells};
 use crate::collection::Open;
@@ -34,7 +34,7 @@ pub struct Options {
     pub mode: Mode,
     /// Seed of sampling.
     pub seed: u64,
-    /// Whether each object's way is recorded.
+    /// Whether the addresses of each object are recorded.
     pub tracks: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct TypeCounts {
     pub ticks: Sample,
 }
 
-/// What did not fit together.
+/// Anomalies of a trace, counted by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anomalies {
     /// Ranges that lay over others.
@@ -71,13 +71,13 @@ pub struct Anomalies {
     pub unknown_stacks: u64,
     /// Traces that end before they say that they do.
     pub without_end: u64,
-    /// Events that the recorder had no room for.
+    /// Events that the recorder dropped because its buffers were full.
     pub lost_events: u64,
     /// Objects that walks of the heap show and the trace never allocated.
     pub unknown_objects: u64,
 }
 
-/// Most collections that may be under way at once.
+/// Most garbage collections that may be in progress at once.
 const MOST_OPEN: usize = 16;
 
 /// The state of a replay.
@@ -100,7 +100,7 @@ pub struct Replay {
     ticks: Cells,
     /// Ages of objects.
     pub lifetimes: Lifetimes,
-    /// What did not fit together.
+    /// Anomalies of the trace.
     pub anomalies: Anomalies,
     /// Which allocations there were.
     pub coverage: Coverage,
@@ -110,7 +110,7 @@ pub struct Replay {
     pub has_moves: bool,
     /// Objects alive.
     pub objects: Objects,
-    /// Each object's way, if it is to be recorded.
+    /// The addresses of each object, where they are recorded.
     pub tracks: Option<Tracks>,
     open: Vec<Open>,
     budget: Budget,
@@ -201,8 +201,8 @@ impl Replay {
         self.objects.allocate(object)
     }
 
-    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type. Counts
-    /// for nothing in a trace that has allocations one by one.
+    /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type.
+    /// Counts for nothing in a trace that has allocations one by one.
     ///
     /// # Errors
     /// As [`Self::allocation`].
@@ -224,7 +224,8 @@ impl Replay {
         Ok(())
     }
 
-    /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be sampled.
+    /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be
+    /// sampled.
     ///
     /// # Errors
     /// As [`Self::allocation`].

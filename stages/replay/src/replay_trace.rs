@@ -1,23 +1,23 @@
-//! Stage `replay`: a trace of allocations and collections to the rows of all its tables.
+//! Stage `replay`: from a trace of allocations and garbage collections to the rows of all its tables.
 //!
 //! * Computes: exact counts by type; sizes and stacks of a sample; call trees and reverse call graphs; what each
 //!   collection moved and reclaimed; how long objects live, by type and by allocating function.
-//! * Writes what came of tracked objects (lifetimes, sites, tracks, moves, walks) only where the trace tells of deaths, and
-//!   sites only where it has stacks.
-//! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and up to
-//!   three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32 to 64
-//!   bytes per distinct frame of a stack, 150 to 300 per distinct pair of stack and type, 2,000 to 4,000 per type, 200 and
-//!   its texts per function; at the end some 150 per node of the call tree; what a format holds back to bring events into
-//!   order. 32 bytes per object where tracks are wanted, paged where they do not fit. All of it depends on the trace and
-//!   nothing of it is known beforehand, so the constant says only the least.
+//! * Optional columns: those of tracked objects (lifetimes, sites, tracks, moves, walks) exist only where the trace
+//!   tells of deaths, and sites only where it has stacks.
+//! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
+//!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
+//!   to 64 bytes per distinct frame of a stack, 150 to 300 per distinct pair of stack and type, 2,000 to 4,000 per
+//!   type, 200 and its texts per function; at the end some 150 per node of the call tree; the events that a format
+//!   buffers to bring them into order. 32 bytes per object where tracks are wanted, paged where they do not fit. All
+//!   of it depends on the trace and is unknown beforehand, so `STAGE` declares only the fixed part.
 //! * Passes over disk: one read of the trace; births and deaths once each where tracks are wanted.
 //! * Worst case: linear in the events, times the logarithm of the pages of the heap for allocations, times the depth of
 //!   stacks at the end.
 //! * Fails when: the trace is not of its format, or what is alive at once does not fit the budget.
 //! * Determinism: rows are in an order of their own; sampling is seeded.
 //! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
-//!   collection in memory profiling"; inclusive and exclusive as in "Understand memory allocation and object lifetime data
-//!   values".
+//!   collection in memory profiling"; inclusive and exclusive as in "Understand memory allocation and object lifetime
+//!   data values".
 
 use crate::format::Format;
 use crate::heapprofile;
@@ -64,7 +64,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Whether each object's way is recorded.
+/// Whether the addresses of each object are recorded.
 fn tracks(setting: &Setting<'_>) -> bool {
     setting.replay(|options| options.recording.tracks())
 }

@@ -1,13 +1,13 @@
 //! Semi-statistical sampling: exact counts, and sizes and stacks of every tenth object or so.
 //!
-//! Each type has a counter that starts at the interval. An allocation decrements it; at zero the object's size and stack
-//! are taken, and the counter restarts at a value drawn uniformly from 0.7 to 1.3 of the interval, so that its mean is
-//! exactly the interval and no loop of the program stays in step with it. Draws are seeded by type: a run can be
-//! repeated, and types do not disturb each other. Interval 1 takes every object.
+//! Each type has a counter that starts at the interval. An allocation decrements it; at zero the object's size and
+//! stack are taken, and the counter restarts at a value drawn uniformly from 0.7 to 1.3 of the interval, so that its
+//! mean is exactly the interval and no loop of the program stays in step with it. Draws are seeded by type: a run can
+//! be repeated, and types do not disturb each other. Interval 1 takes every object.
 //!
-//! From the sizes of a sample, the bytes of all objects are estimated by the ratio of the exact count to the sampled one.
-//! The interval around it rests on the long-run variance of the sampled sizes ([`spread`](crate::spread)), less the part of
-//! them that was seen, and on Student's distribution.
+//! From the sizes of a sample, the bytes of all objects are estimated by the ratio of the exact count to the sampled
+//! one. The interval around it rests on the long-run variance of the sampled sizes ([`spread`](crate::spread)), less
+//! the part of them that was seen, and on Student's distribution.
 
 use crate::spread::Spread;
 
@@ -31,7 +31,7 @@ impl Sampler {
     #[must_use]
     pub fn new(interval: u32, seed: u64) -> Self {
         let interval = interval.max(1);
-        // At least one to either side, as soon as there is room for it.
+        // The draw spans at least one to either side, as soon as the interval allows.
         let spread = (u64::from(interval) * 3 / 10).max(u64::from(interval > 1)) as u32;
         Self { interval, spread, seed }
     }
@@ -116,7 +116,7 @@ impl Sample {
         self.spread.add(bytes);
     }
 
-    /// Adds an object where all are taken, so that nobody asks how they vary.
+    /// Adds an object where all are sampled, so that their variance is not needed.
     #[inline]
     pub fn add_one_of_all(&mut self, bytes: u64) {
         self.count += 1;
@@ -137,8 +137,9 @@ impl Sample {
             return Some(Estimate { bytes, interval: None });
         };
         let (n, all) = (self.count as f64, total as f64);
-        // Of what was seen nothing is uncertain, which takes its share of the variance, if the order is one of chance. In
-        // step with a loop, what was seen says less of what was not. Two standard deviations tell one from the other.
+        // Of what was seen nothing is uncertain, which takes its share of the variance, if the order is one of
+        // chance. In step with a loop, what was seen says less of what was not. Two standard deviations tell one from
+        // the other.
         let by_chance = variance.long_run <= variance.single * (1.0 + 2.0 * (2.0 / variance.freedom).sqrt());
         let seen = if by_chance { n / all } else { 0.0 };
         let variance_of_mean = (variance.long_run - variance.single * seen).max(variance.single / 8.0) / n;

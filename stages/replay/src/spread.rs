@@ -1,12 +1,13 @@
-//! How far a sample's mean may be from that of everything, for sizes taken one after the other.
+//! Variance of the mean of a systematic sample: how far it may be from the mean of all sizes.
 //!
-//! The sizes of successive objects are no independent draws: programs have loops and phases. A loop's period shines through
-//! the jittered interval, and makes neighbours in the sample alike (or unlike), which makes the mean less (or more) certain
-//! than the same sizes in random order would. Phases do the opposite: as the sample takes its share of each, differences
-//! between phases add nothing to the error. So sizes are taken in blocks of [`BLOCK`], and in each the long-run variance is
-//! estimated: the variance, and twice the covariances of sizes up to [`LAGS`] places apart, with weights that are one at
-//! first and then fall to nothing (Politis and Romano, "Bias-corrected nonparametric spectral estimation", 1995). Means of
-//! blocks take no part. That costs certainty of the estimate itself, which its degrees of freedom say.
+//! The sizes of successive objects are no independent draws: programs have loops and phases. A loop's period shines
+//! through the jittered interval, and makes neighbours in the sample alike (or unlike), which makes the mean less (or
+//! more) certain than the same sizes in random order would. Phases do the opposite: as the sample takes its share of
+//! each, differences between phases add nothing to the error. So sizes are taken in blocks of [`BLOCK`], and in each
+//! the long-run variance is estimated: the variance, and twice the covariances of sizes up to [`LAGS`] places apart,
+//! with weights that are one at first and then fall to nothing (Politis and Romano, "Bias-corrected nonparametric
+//! spectral estimation", 1995). Means of blocks do not enter. The estimate itself is therefore less certain, as its
+//! degrees of freedom show.
 
 /// Sizes of a block.
 const BLOCK: usize = 64;

@@ -1,8 +1,8 @@
 //! Stacks of a trace, kept as one tree: a stack is the node of its innermost frame.
 //!
-//! A frame is a number whose meaning the format knows (an address, or the number of a function). Stacks share the frames
-//! that they have in common from the outermost one on, so that the tree is as large as the program's calls are various,
-//! not as the trace is long.
+//! A frame is a number whose meaning the format knows (an address, or the number of a function). Stacks share the
+//! frames that they have in common from the outermost one on, so that the size of the tree depends on the number of
+//! different calls, not on the length of the trace.
 
 use crate::index_table::{IndexTable, hash};
 use heaplake_kit::{Budget, BudgetVec, StageError};
@@ -10,7 +10,7 @@ use heaplake_kit::{Budget, BudgetVec, StageError};
 /// The empty stack, and the parent of outermost frames.
 pub const EMPTY: u32 = 0;
 
-/// Who asks for memory.
+/// Name of this consumer in the memory budget.
 const WHO: &str = "the stacks of the trace";
 
 /// A frame in its place.
@@ -88,8 +88,8 @@ impl Stacks {
         Ok(node)
     }
 
-    /// A whole stack, from the outermost frame on. Traces write the same stacks again and again, so one that was here before
-    /// is compared, not looked up frame by frame.
+    /// A whole stack, from the outermost frame on. Traces write the same stacks again and again, so one that was here
+    /// before is compared, not looked up frame by frame.
     ///
     /// # Errors
     /// [`StageError::Budget`].

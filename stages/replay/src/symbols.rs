@@ -1,7 +1,7 @@
 //! Functions of a trace, and which of them a frame belongs to.
 //!
 //! Formats that name functions themselves define each by its number; formats with addresses report methods with the
-//! ranges of their code, often only at the end of the trace. Where code was thrown away and its addresses used again,
+//! ranges of their code, often only at the end of the trace. Where code was unloaded and its addresses were reused,
 //! the range that was reported last counts.
 
 use crate::index_table::IndexTable;
@@ -11,7 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
-/// Who asks for memory.
+/// Name of this consumer in the memory budget.
 const WHO: &str = "the functions of the trace";
 
 /// Bytes of an entry of a map, besides its text, also while the map grows.

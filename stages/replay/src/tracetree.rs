@@ -1,9 +1,9 @@
 //! The allocation tree of a V8 `.heapsnapshot` that was taken while allocations were tracked.
 //!
 //! `trace_tree` is a tree of calls: each node has a function, how many objects it allocated itself since the tracking
-//! began, and their bytes, whether or not they are still alive. So the numbers are of every allocation, but there are no
-//! types, no objects and no deaths in them. Functions stand before the tree, their names behind it, so functions are
-//! numbered first and named at the end. Nodes and edges of the snapshot are passed over.
+//! began, and their bytes, whether or not they are still alive. So the numbers are of every allocation, but there are
+//! no types, no objects and no deaths in them. Functions stand before the tree, their names behind it, so functions
+//! are numbered first and named at the end. Nodes and edges of the snapshot are passed over.
 
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
@@ -147,7 +147,8 @@ fn infos(json: &mut Scanner<'_>, fields: &Fields<4>, functions: &mut BudgetVec<I
     Ok(())
 }
 
-/// The tree, in a stack of four bytes a level: a node's list of children is what stands open. Gives the number of nodes.
+/// The tree, in a stack of four bytes a level: a node's list of children is what stands open. Gives the number of
+/// nodes.
 fn tree(
     json: &mut Scanner<'_>,
     fields: &Fields<3>,

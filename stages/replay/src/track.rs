@@ -1,14 +1,15 @@
-//! Objects by address, through collections that move whole ranges of them.
+//! The live objects by address, through garbage collections that move ranges of them.
 //!
 //! Objects lie in pages of 64 KiB of address space, each a list in order of address; pages are in an ordered map. New
-//! objects wait in a list of their own until it is full or a collection begins, and then go to their pages together, as
-//! what threads allocate lies together. A collection touches the pages of condemned ranges and no others: objects that
-//! stay are not copied, objects that move are taken out, and put in again, sorted, when all are out. So a collection costs
-//! what was condemned (and the sorting of what moved), whatever the size of the heap.
+//! objects are buffered in a list until it is full or a garbage collection begins, and are then inserted into their
+//! pages together, because objects that a thread allocates lie side by side. A collection touches only the pages of
+//! condemned ranges: objects that stay are not copied; objects that move are all removed first, then sorted and
+//! inserted again. So a collection costs time in the objects condemned (and in sorting those moved), whatever the
+//! size of the heap.
 //!
-//! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists have
-//! just grown, and as much again for the objects that one collection moves, and half of that where these must be sorted.
-//! All of it is counted before it is allocated.
+//! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists
+//! have just grown, and as much again for the objects that one collection moves, and half of that where these must be
+//! sorted. All of it is counted before it is allocated.
 
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
@@ -20,7 +21,7 @@ use std::mem;
 /// Bits of an address inside a page.
 const PAGE: u32 = 16;
 
-/// Objects that wait for their pages.
+/// Objects in the list of new ones, at most.
 const WAITING: usize = 1 << 15;
 
 /// Pages that were emptied and are kept for new objects.
@@ -206,9 +207,9 @@ impl Objects {
         Ok(objects)
     }
 
-    /// Runs a garbage collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each object
-    /// that dies, with its generation. Objects whose number is `before` or greater are left alone: they are younger than a
-    /// collection that runs beside the program.
+    /// Runs a garbage collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each
+    /// object that dies, with its generation. Objects whose number is `before` or greater are left alone: they are
+    /// younger than a collection that runs beside the program.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -266,7 +267,7 @@ impl Objects {
     }
 }
 
-/// Objects that others took the place of.
+/// Objects that others replaced at their address.
 struct Lost<'a> {
     by_cell: &'a mut FxHashMap<u32, (u64, u64)>,
     objects: u64,
@@ -283,7 +284,7 @@ impl Lost<'_> {
     }
 }
 
-/// A garbage collection on its way through the pages, in order of address.
+/// The pass of a garbage collection over the pages, in order of address.
 struct Sweep<'a> {
     /// Ranges that do not end before the objects that come.
     condemned: &'a [Condemned],
@@ -301,7 +302,8 @@ enum Fate {
 }
 
 impl Sweep<'_> {
-    /// Takes out of a page what dies and what moves; the latter goes to `arrivals`, in which there is room.
+    /// Removes from a page the objects that die and those that move; the latter go to `arrivals`, which has the
+    /// capacity.
     fn page(
         &mut self,
         page: &mut Vec<Object>,

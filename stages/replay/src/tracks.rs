@@ -1,8 +1,8 @@
-//! Each object's way from its allocation to its death, and the ranges that were moved.
+//! The addresses of each object from its allocation to its death, and the ranges that were moved.
 //!
-//! Births are written as they come, deaths as they come, in two columns. At the end each birth is joined with its death,
-//! whose number is that of the birth: an array of deaths is filled in order of time and read in order of birth. It pages
-//! where it does not fit.
+//! Births are written as they come, deaths as they come, in two columns. At the end each birth is joined with its
+//! death, whose number is that of the birth: an array of deaths is filled in order of time and read in order of
+//! birth. It pages where it does not fit.
 
 use crate::track::{Object, Survival};
 use bytemuck::{Pod, Zeroable};
@@ -17,7 +17,7 @@ use heaplake_schemas::walk_objects::WalkRow;
 const BIRTHS: Column<Birth> = Column::new("replay.birth");
 const DEATHS: Column<Death> = Column::new("replay.death");
 
-/// What is not there.
+/// "None".
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Pod, Zeroable)]

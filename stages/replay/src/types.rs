@@ -15,7 +15,7 @@ pub struct Types {
     numbers: FxHashMap<u64, u32>,
     names: Vec<Option<Box<[u8]>>>,
     charge: Charge,
-    /// Handles that came again with another name: memory of an unloaded type that was used anew.
+    /// Handles that were defined again with another name: the memory of an unloaded type was reused.
     pub redefined: u64,
 }
 

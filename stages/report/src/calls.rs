@@ -1,8 +1,8 @@
 //! Call trees, folded to what a page can show.
 //!
-//! A node is shown when it is among those with the largest parts of all bytes or of all objects. What is above such a node
-//! has at least as much, so a shown node's caller is shown, too. The page knows what a node has in itself and below, so
-//! what was left out below it is what is missing there; nothing is lost.
+//! A node is shown if it is among those with the largest share of all bytes or of all objects. Its ancestors have at
+//! least the same share, so they are shown, too. The page knows the own and the total values of a node, so it can
+//! compute the sum of the omitted nodes below it.
 
 use crate::tables::Shown;
 use crate::texts::Texts;
@@ -108,7 +108,8 @@ impl Form {
         Ok(Some(Shown { of, rows: calls }))
     }
 
-    /// Nodes with the largest parts of the whole, in order; nothing where the table lacks a column, as an older one does.
+    /// Nodes with the largest parts of the whole, in order; nothing where the table lacks a column, as an older one
+    /// does.
     fn largest(&self, folder: &Path) -> Result<Option<Vec<u32>>, StageError> {
         let mut totals = [0_u64; 2];
         let columns = [self.inclusive[0], self.inclusive[1], "depth"];

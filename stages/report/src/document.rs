@@ -1,4 +1,4 @@
-//! What the page shows, as the data that its script reads.
+//! The data of the page, as its script reads it.
 
 use crate::allocations::{self, Allocations};
 use crate::tables::{self, Chain, Class, Finding, Node, Owner, Set, Shown, Stage};

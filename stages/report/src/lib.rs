@@ -1,12 +1,12 @@
 //! A run as one HTML page: what an engineer looks at first, in a file that opens offline.
 //!
-//! No stage of the graph, but a command on a run that is finished: [`make`] reads the Parquet tables of a run alone, so the
-//! page can be made at any time and anywhere. What a run does not have (a table that was not chosen, duplicates that were
-//! not looked for) the page says in words.
+//! This is a command on a finished run, not a stage: [`make`] reads the Parquet tables of a run only, so the page can
+//! be made at any time and anywhere. If the run lacks data (a table that was not chosen, duplicates that were not
+//! looked for), the page says so.
 //!
-//! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`tables`] and [`allocations`] read
-//! the first rows of the other tables, and the document puts all of it together. [`texts`] makes names from the snapshot
-//! harmless and keeps them within a number of bytes; [`page`] puts the document into HTML.
+//! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`tables`] and
+//! [`allocations`] read the first rows of the other tables, and the document puts all of it together. [`texts`] makes
+//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML.
 
 pub mod allocations;
 pub mod calls;

@@ -1,8 +1,9 @@
 //! The page: styles, script and data in one file that loads nothing.
 //!
-//! Data is JSON in an element that browsers do not run. The script of the page puts it into the document as text, never
-//! as markup. A content security policy lets nothing run but the two scripts that are part of heaplake, which it knows by
-//! their hashes, and forbids every request: should a name from a snapshot ever get out of its place, it can do nothing.
+//! Data is JSON in an element that browsers do not run. The script of the page puts it into the document as text,
+//! never as markup. A content security policy lets nothing run but the two scripts that are part of heaplake, which
+//! it knows by their hashes, and forbids every request: should a name from a snapshot ever get out of its place, it
+//! can do nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -2,10 +2,11 @@
 //!
 //! * Computes: the dominator tree folded into groups ([`crate::tree`]), call trees folded to their largest nodes
 //!   ([`crate::calls`]); all else is in the tables.
-//! * Resident memory: 12 bytes per node, which page where they do not fit; groups, 64 B each, at most 2^18 and as many
-//!   of others; the rows that are shown.
+//! * Resident memory: 12 bytes per node, paged where they do not fit; groups of 64 bytes each, at most 2^18 and as
+//!   many groups of others; the rows that are shown.
 //! * Scratch: 8 bytes per node, in a hidden folder beside the page.
-//! * Passes over disk: numeric columns of the nodes three times, those of call trees twice; of other tables the first rows.
+//! * Passes over disk: numeric columns of the nodes three times, those of call trees twice; of other tables the first
+//!   rows.
 //! * Worst case: linear.
 //! * Fails when: a table is damaged, the disk is full.
 //! * Determinism: same run, same bytes.
@@ -30,8 +31,8 @@ pub const FILE: &str = "report.html";
 /// Bytes of memory with which the page of any run can be made.
 pub const LEAST_MEMORY: u64 = (56 << 20) + FIXED_OVERHEAD;
 
-/// Makes the page of the run in the folder `place`, with so many bytes of memory. What it needs is `run.json` and the tables
-/// that the run has.
+/// Makes the page of the run in the folder `place`, with so many bytes of memory. What it needs is `run.json` and the
+/// tables that the run has.
 ///
 /// # Errors
 /// [`StageError::Plan`] when the memory is below [`LEAST_MEMORY`], [`StageError::Io`], [`StageError::Table`],

@@ -1,15 +1,16 @@
 //! Texts of the page: each once, readable, and all of them together within a number of bytes.
 //!
 //! Names come from the snapshot, so from anybody. Characters that are not seen or that change how others are shown
-//! (controls, marks of writing direction, line separators) are written as escapes; what is too long is cut, and says so.
+//! (controls, marks of writing direction, line separators) are written as escapes; what is too long is cut, and says
+//! so.
 
 use rustc_hash::FxHashMap;
 
-/// Bytes of a text that are kept while there is room.
+/// Maximum number of bytes of a text while [`ROOM`] is not used up.
 const LONG: usize = 160;
-/// Bytes of a text that are kept when [`ROOM`] is used up.
+/// Maximum number of bytes of a text once [`ROOM`] is used up.
 const SHORT: usize = 24;
-/// Bytes of texts, as they are written into the page, up to which they may be long.
+/// Total bytes of texts, as written into the page, after which texts are cut short.
 const ROOM: usize = 640 << 10;
 
 /// The distinct texts of the page; others refer to them by position.
@@ -51,7 +52,8 @@ fn written(text: &str) -> usize {
     text.bytes().map(|byte| if matches!(byte, b'<' | b'>' | b'&') { 6 } else { 1 }).sum()
 }
 
-/// A text on one line, without characters that hide or change others, of at most `most` bytes and a mark of what was cut.
+/// A text on one line, without characters that hide or change others, of at most `most` bytes and a mark of what was
+/// cut.
 #[must_use]
 pub fn readable(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len().min(most));

@@ -1,11 +1,11 @@
 //! The dominator tree, folded into groups.
 //!
-//! A group is all objects of one class with the same classes above them in the dominator tree, recursion folded: a list of
-//! ten million elements is one group. Its bytes are the shallow bytes of its objects, and its total theirs and those of
-//! the groups below it, so totals never count a byte twice and that of the root is the heap.
+//! A group is all objects of one class with the same classes above them in the dominator tree, recursion folded: a
+//! list of ten million elements is one group. Its bytes are the shallow bytes of its objects, and its total theirs
+//! and those of the groups below it, so totals never count a byte twice and that of the root is the heap.
 //!
-//! Groups are opened by the objects that retain much first, as long as there is room for more; what comes later goes to a
-//! group of others beside them. Nothing is lost, but a group of others says only how much it is.
+//! Objects that retain much open groups first, until the limit is reached; later objects go to a group of others
+//! beside them. No bytes are lost, but a group of others shows only its size.
 
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{Array, ArrayPlan, ColumnWriter, Context, Lookup, ReadAt, Scratch, Stack, StageError, WriteAt};
@@ -149,7 +149,7 @@ struct Fold<'a> {
     group_of: Array<u32>,
     dominator: Lookup<u32>,
     class: Lookup<u32>,
-    /// Nodes whose groups are not known, each dominated by the next.
+    /// Nodes whose groups are unknown, each dominated by the next.
     path: Stack<u32>,
 }
 
@@ -162,7 +162,7 @@ impl Fold<'_> {
         while group == NONE {
             steps += 1;
             if steps > self.group_of.count() {
-                // Only a table that heaplake did not write has such.
+                // Occurs only in a table that heaplake did not write.
                 return Err(damaged(
                     self.folder,
                     format!("expected a way from node {node} to the root, found a ring of dominators"),
@@ -250,8 +250,8 @@ impl Groups {
     }
 }
 
-/// The `most` largest groups, each with the new position of the one above it; what is left out of a group is one group of
-/// others below it.
+/// The `most` largest groups, each with the new position of the one above it; what is left out of a group is one
+/// group of others below it.
 #[must_use]
 pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();

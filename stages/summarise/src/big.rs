@@ -1,9 +1,9 @@
 //! Stage `big classes`: which classes are worth a closer look.
 //!
-//! * Computes: for every class whether it is big: it reaches the threshold of retained bytes or that of instances, has at
-//!   least one instance of a kind that is no part of the runtime, and, where the user gave patterns of names, fits one
-//!   of them. By default the thresholds are 1 % of the heap and of its nodes, as the class rows count them, but at least
-//!   [`LEAST_RETAINED`] and [`LEAST_COUNT`].
+//! * Computes: for every class whether it is big: it reaches the threshold of retained bytes or that of instances,
+//!   has at least one instance of a kind that is no part of the runtime, and, where the user gave patterns of names,
+//!   fits one of them. By default the thresholds are 1 % of the heap and of its nodes, as the class rows count them,
+//!   but at least [`LEAST_RETAINED`] and [`LEAST_COUNT`].
 //! * Resident memory: a byte per class.
 //! * Passes over disk: one over the nodes.
 //! * Worst case: linear.
@@ -20,7 +20,7 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::options::{AnalysisOptions, LEAST_COUNT, LEAST_RETAINED};
 use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "big classes",
     reads: &[
@@ -64,7 +64,7 @@ fn candidates(options: &AnalysisOptions, big: &mut [u8], scratch: &Scratch) -> R
     let least = &options.big;
     let min_retained = least.min_retained.unwrap_or_else(|| (all(|row| row.shallow_bytes) / 100).max(LEAST_RETAINED));
     let min_count = least.min_count.unwrap_or_else(|| (all(|row| row.count) / 100).max(LEAST_COUNT));
-    // A pattern that is none fits nothing; the command line refuses it.
+    // An invalid pattern matches nothing; the command line rejects it.
     let patterns: Vec<Pattern> = least.classes.iter().filter_map(|text| Pattern::new(text).ok()).collect();
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let strings = StringTable::open(scratch, STRINGS)?;

@@ -1,11 +1,12 @@
-//! Stage `chains`: through which classes the instances of big classes are held.
+//! Stage `chains`: the paths of classes that hold the instances of big classes.
 //!
-//! * Computes: for both trees, that of shortest paths and that of dominators, the path of classes from the root to every
-//!   instance of a big class, interned and folded as [`trie`](crate::trie) and [`fold`](crate::fold) say; for each of those paths the number of
-//!   instances, their shallow size, their retained size with nothing counted twice (as in the class rows), and the
-//!   instance that retains most, the first of equals. So the chains of a class sum to its row.
-//! * Resident memory: 16 bytes per node (element, parent, class, label) where the budget allows, paged where not; 1 MiB of
-//!   stack; some 200 bytes per element of paths, of which there are not many more than 2^17.
+//! * Computes: for both trees, that of shortest paths and that of dominators, the path of classes from the root to
+//!   every instance of a big class, interned and folded as [`trie`](crate::trie) and [`fold`](crate::fold) say; for
+//!   each of those paths the number of instances, their shallow size, their retained size with nothing counted twice
+//!   (as in the class rows), and the instance that retains most, the first of equals. So the chains of a class sum to
+//!   its row.
+//! * Resident memory: 16 bytes per node (element, parent, class, label) paged where the budget does not allow it; 1
+//!   MiB of stack; some 200 bytes per element of paths, of which there are not many more than 2^17.
 //! * Passes over disk: for each tree one over the node columns in order, and their ancestors at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -26,7 +27,7 @@ use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 use std::cmp::Reverse;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "chains",
     when: |setting| setting.chains(),
@@ -51,7 +52,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// One part in so many of the heap is light: names of edges do not matter where no chain of such a size is behind them.
+/// A chain is light if it weighs less than one in this many parts of the heap; light chains keep no edge labels.
 const LIGHT: u64 = 1000;
 
 /// What the instances at one element sum to.
@@ -100,7 +101,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut elements = ColumnWriter::create(scratch, columns::CHAIN_ELEMENT)?;
     let mut rows = context.budget.growing("chains: rows");
     let mut spilled_bytes = 0;
-    // Chains that weigh less keep no names of edges.
+    // Lighter chains keep no edge labels.
     let least = heap_bytes(scratch)? / LIGHT;
     for (kind, parents) in [columns::PATH_PARENT, columns::NODE_DOMINATOR].into_iter().enumerate() {
         let (trie, tallies, spilled) = walk(facts, parents, job)?;
@@ -145,7 +146,7 @@ fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, 
     // Elements come as the nodes are looked at; what they need at most is kept free of the arrays.
     let kept = budget.reserve("chains: elements", 32 << 20)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    // Dominators hold through no edge in particular.
+    // The dominator tree has no edge labels.
     let named = parents.name == columns::PATH_PARENT.name;
     let (mut element, mut parent, mut class, label) = plan.make((
         filled(facts.node_count as usize, NONE),

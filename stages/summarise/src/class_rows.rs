@@ -1,17 +1,18 @@
-//! Stage `class rows`: what each class weighs, nothing counted twice.
+//! Stage `class rows`: counts and sizes per class, without double counting.
 //!
-//! * Computes: per class, over its nodes of non-zero shallow size (of any size where the format wants that; garbage left
-//!   out where the input has some): count, sums of sizes, least distance, largest
-//!   retained size, and the sum of retained sizes over those nodes that no other one of them dominates.
-//! * Resident memory: 16 bytes per node (subtree sizes, free places, and by place the nodes and their sizes), then 20
-//!   (class, shallow and retained size), where the budget allows, paged where not; a bit; some 150 bytes per class.
+//! * Computes: per class, over its nodes of non-zero shallow size (of any size if the format requires it; without
+//!   garbage): count, sums of sizes, least distance, largest retained size, and the sum of retained sizes over those
+//!   nodes that no other node of the class dominates.
+//! * Resident memory: 16 bytes per node (subtree sizes, free positions, and by position the nodes and their sizes),
+//!   then 20 (class, shallow and retained size), paged where the budget does not allow it; a bit; some 150 bytes per
+//!   class.
 //! * Passes over disk: two over the tree, one over the node columns in order, one at random.
 //! * Worst case: linear.
-//! * Fails when: the budget is too small, or a sum leaves 64 bits.
+//! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread.
-//! * Reference: Chrome DevTools, aggregates and their retained sizes. There a walk over the tree keeps a set of the
-//!   classes on the path; here every subtree is an interval of the tree's preorder, so one number per class, the end of
-//!   its outermost open interval, says the same without a stack.
+//! * Reference: Chrome DevTools, aggregates and their retained sizes. DevTools walks the tree with a set of the
+//!   classes on the path. Here every subtree is an interval of the tree's preorder, so one number per class, the end
+//!   of its outermost open interval, replaces that set.
 
 use bytemuck::Zeroable;
 use heaplake_kit::access::{bits_per_node, column, document, per_node};
@@ -24,7 +25,7 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "class rows",
     version: 2,
@@ -59,11 +60,11 @@ const NODE_BY_PLACE: Column<NodeId> = Column::new("tree.node");
 /// Sizes of their subtrees, in nodes.
 const SIZE_BY_PLACE: Column<u32> = Column::new("tree.size");
 
-/// A class on the way to its row.
+/// The accumulated row of a class.
 #[derive(Clone)]
 struct Tally {
     row: ClassRow,
-    /// End, in the tree's preorder, of the subtree of a member that is counted already.
+    /// End, in the tree's preorder, of the subtree of a member that is already counted.
     covered: u32,
 }
 
@@ -116,7 +117,7 @@ fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
     Ok(())
 }
 
-/// Nodes that are looked at in one go, and how many ahead of its turn a node's columns are fetched.
+/// Nodes per batch. The columns of a batch are prefetched before they are used.
 const BATCH: u64 = 1 << 14;
 const AHEAD: usize = 16;
 
@@ -192,7 +193,7 @@ pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
     size > 0 || (facts.counts_empty && node != facts.root.0)
 }
 
-/// Retained sizes of members that no other member dominates, and which these are. Gives the bytes that were spilled.
+/// Retained sizes of members that no other member dominates, and the set of these members. Returns the spilled bytes.
 fn retained(facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
@@ -245,7 +246,7 @@ impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> 
             }
             job.context.step(nodes.len() as u64)?;
         }
-        // Nodes out of reach are leaves under the root, each for itself, or garbage.
+        // Unreached nodes are leaves under the root, or garbage.
         if reached < self.facts.node_count && !self.facts.keeps_garbage {
             self.find_unreached(reached as u32, job)?;
         }

@@ -1,17 +1,17 @@
-//! Names of edges that say little, folded.
+//! Folds edge labels that carry little information.
 //!
-//! An object that is used as a dictionary leads to its values by as many names as it has entries; a global object, a
-//! module's context and a function do so too, on a smaller scale. Paths that differ only in such names tell nobody
-//! anything. So of the elements of one class behind the same element, those names stay that lead to the heaviest chains,
-//! [`NAMES`] at most, and only where such a chain weighs something; the others become one element with any name, and what
-//! is behind them is merged likewise. Sums stay what they are.
+//! An object that is used as a dictionary has as many edge labels as entries; a global object, the context of a
+//! module and a function have many, too. Paths that differ only in such labels are not worth separate rows. So among
+//! the elements of one class behind the same element, only the labels of the heaviest chains are kept, at most
+//! [`NAMES`], and only if such a chain has a minimum weight. The other elements are merged into one with any label,
+//! and so is what follows them. Sums are unchanged.
 
 use crate::trie::NONE;
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use heaplake_schemas::chains::{Element, label};
 use std::cmp::Reverse;
 
-/// Names that stay of those that lead from one element to the same class.
+/// Maximum number of labels kept from one element to the same class.
 pub const NAMES: usize = 16;
 
 /// What can be summed up over merged elements.

@@ -2,7 +2,7 @@
 //!
 //! * Computes: the [`COUNT`] nodes of largest retained size, the runtime's own synthetic nodes left out, each with its
 //!   dominators from the root down.
-//! * Resident memory: 4 bytes per node (dominators) where the budget allows, paged where not.
+//! * Resident memory: 4 bytes per node (dominators) paged where the budget does not allow it.
 //! * Passes over disk: one over the retained sizes.
 //! * Worst case: linear; a path through a long list is walked node by node.
 //! * Fails when: scratch cannot be read or written.
@@ -19,7 +19,7 @@ use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "largest",
     reads: &[

@@ -1,5 +1,5 @@
-//! From numbers per node to what people look at first: classes, the chains that lead to the big ones, and the largest
-//! objects; of replayed traces, what is worth a look.
+//! Summaries of the numbers per node: classes, the chains to the big ones, the largest objects, and findings; of
+//! replayed traces, findings.
 
 /// Declares the modules of rules and lists their constants `RULE`: one line for each rule.
 macro_rules! rules {

@@ -10,8 +10,8 @@ const MOST_NAME: usize = 80;
 /// Characters of a name beside a class.
 const MOST_LABEL: usize = 40;
 
-/// Columns of nodes that are asked for a few of them; their pages are not counted. Whoever asks for many takes a lookup of
-/// an array plan.
+/// Columns of nodes that are asked for a few of them; their pages are not counted. Whoever asks for many takes a
+/// lookup of an array plan.
 pub struct Nodes {
     /// The format's own id.
     pub id: ColumnMap<u64>,

@@ -1,9 +1,9 @@
-//! Paths of classes, interned: paths that begin alike share their elements.
+//! Interned paths of classes: paths with a common prefix share its elements.
 //!
-//! What would make as many paths as there are objects is folded, so that the trie stays small whatever the heap:
+//! Patterns that would make as many paths as there are objects are folded, so that the trie stays small for any heap:
 //!
-//! - Recursion. An element that is the same (label and class) as one of the last [`NEAR`] elements is that element, which
-//!   then repeats. So a linked list is one element, and a tree a few.
+//! - Recursion. An element that is the same (label and class) as one of the last [`NEAR`] elements is that element,
+//!   which then repeats. So a linked list is one element, and a tree a few.
 //! - Depth. Behind [`DEEPEST`] elements the last one is replaced, with a mark that some are left out.
 //! - Labels. When there are [`LABELLED`] elements, new ones no longer have labels.
 //! - Number. When there are [`MOST`], what would be a new element begins a path that says that it is cut.
@@ -27,7 +27,7 @@ const MOST: usize = 1 << 17;
 /// No element: the root of the trie, or a free place in the table.
 pub const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// See the module documentation.
 pub struct Trie {
     elements: BudgetVec<Element>,
     depths: BudgetVec<u16>,

@@ -1,4 +1,4 @@
-//! The additional bytes of sets whose certificates do not tell them.
+//! The additional bytes of sets whose members have several certificates.
 
 use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked, TOO_LARGE};
 use crate::lockstep::{Graph, Lockstep, Verdict};
@@ -10,7 +10,7 @@ use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Finds them out by comparing members again, those of the largest sets first, as far as the allowed work goes.
+/// Computes them by comparing members again, the largest sets first, within the allowed work.
 pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut wanted = wanted(groups, job)?;
     if wanted.count() == 0 {
@@ -47,7 +47,7 @@ pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
     Ok(())
 }
 
-/// The sets to be compared again, the largest first.
+/// The sets to compare again, the largest first.
 fn wanted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, StageError> {
     let mut sorter = group::sorter(groups.count(), job)?;
     for number in 0..groups.count() {
@@ -65,13 +65,13 @@ struct Comparison {
     /// Members of all sets.
     members: Lookup<u32>,
     lockstep: Lockstep,
-    /// Nodes that a set may add, as far as memory goes.
+    /// Maximum number of nodes that a set may add, as memory allows.
     most: usize,
     work: u64,
 }
 
 impl Comparison {
-    /// Size of all that the members of a set reach beside what the first one reaches; none where that was given up.
+    /// Size of all that the members of a set reach and the first one does not; `None` if the work did not suffice.
     fn additional(&mut self, set: Range<usize>) -> Result<Option<u64>, StageError> {
         let first = self.members.get(set.start)?;
         let component = self.graph.components.get(first as usize)?;
@@ -80,7 +80,7 @@ impl Comparison {
         for position in set.skip(1) {
             let other = self.members.get(position)?;
             if self.graph.components.get(other as usize)? == component {
-                // They reach the same.
+                // They reach the same nodes.
                 continue;
             }
             self.work = self.work.saturating_sub(1);

@@ -4,7 +4,7 @@ use super::group::{Groups, NONE, NUMBER, TOO_LARGE};
 use heaplake_kit::{ColumnReader, ColumnWriter, Job, ReadAt, StageError};
 use heaplake_schemas::scratch as columns;
 
-/// Counts the members of sets by class. Undecided sets count for nothing.
+/// Counts the members of sets by class. Members of undecided sets are not counted.
 pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let class_count = job.class_count()?;
     let mut counts = job.context.budget.zeroed::<u64>("duplicates of classes", class_count)?;

@@ -1,4 +1,4 @@
-//! What is known of each set before the sets are sorted.
+//! The data of a set before the sets are sorted.
 
 use crate::sorter::Sorter;
 use bytemuck::{Pod, Zeroable};
@@ -7,65 +7,65 @@ use heaplake_kit::{Array, ColumnReader, Job, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::{Column, Per, limits};
 use std::ops::Range;
 
-/// Sets by number of their group: members of each, the last set first.
+/// Number of members of each set, by number of its group, the last set first.
 pub const GROUP_SIZES: Column<u32> = Column::new("set.group_sizes");
 pub const GROUP_MEMBERS: Column<u32> = Column::new("set.group_members");
 
-/// Number of each node's group among those of several nodes, [`NONE`] for others.
+/// Number of each node's group; [`NONE`] for a group of one node.
 pub const NUMBER: Column<u32> = Column::of("equal.number", Per::Node);
 
 /// No group, or no component.
 pub const NONE: u32 = u32::MAX;
 
-/// A sum of sizes left 64 bits.
+/// The error for a sum that exceeds 64 bits.
 pub const TOO_LARGE: StageError = StageError::Overflow("the size of duplicates");
 
-/// Reasons why nobody knows whether the members of a set are duplicates.
+/// Reasons why it is undecided whether the members of a set are duplicates.
 pub const UNDECIDED: u8 = limits::MODE | limits::WORK;
 
 pub type Groups = Array<Group>;
 
-/// What is known of a set so far.
+/// The data of a set so far.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Group {
-    /// Private sizes of its components together, bytes.
+    /// Sum of the private sizes of its components, bytes.
     pub sum: u64,
-    /// The least of them.
+    /// The least of these sizes.
     pub least: u64,
-    /// The exact additional bytes, where they had to be found out.
+    /// The exact additional bytes, if they were computed by comparison.
     pub additional: u64,
     /// Size of a member, bytes.
     pub bytes: u64,
-    /// Where its members begin.
+    /// Position of its first member.
     pub start: u64,
     pub example: u32,
     pub members: u32,
     /// The certificate of the first member.
     pub certificate: u32,
-    /// The component met last.
+    /// The component of the last added member.
     pub component: u32,
     pub reasons: u8,
     pub trivial: u8,
-    /// 1 where all members have one certificate, 2 where the additional bytes were found out.
+    /// 1 if all members have one certificate, 2 if the additional bytes were computed by comparison.
     pub exact: u8,
     pub unused: u8,
-    /// Where it comes in the order of sets.
+    /// Its position in the order of sets.
     pub rank: u32,
 }
 
 impl Group {
-    /// One without members.
+    /// A set without members.
     pub fn empty() -> Self {
         Self { least: u64::MAX, component: NONE, ..Self::zeroed() }
     }
 
-    /// Whether nobody knows if its members are duplicates.
+    /// Whether it is undecided that its members are duplicates.
     pub fn is_undecided(&self) -> bool {
         self.reasons & UNDECIDED != 0
     }
 
-    /// Takes in a member's component, the size of what belongs to it alone, and what the input does not tell of it.
+    /// Adds a member: its component, the private size of the component, and what the input does not show of it.
     pub fn add(&mut self, component: u32, bytes: u64, flags: u8) -> Result<(), StageError> {
         self.reasons |= flags;
         if self.component != component {
@@ -91,7 +91,7 @@ impl Group {
     }
 }
 
-/// Brings the members of each set together.
+/// Groups the members of each set.
 pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut pairs = 0;
     // The last key comes first.
@@ -112,7 +112,8 @@ pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
     spill.write_groups(job.scratch, job.context, 0, GROUP_SIZES, GROUP_MEMBERS)
 }
 
-/// A set with a number of bytes. Sorted by bytes, the most first, then by number, which is the order of first members.
+/// A set with a number of bytes. Sorted by bytes in descending order, then by number, which is the order of first
+/// members.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 pub struct Ranked {
@@ -129,7 +130,7 @@ impl Ranked {
 
 const RANKED: [Column<Ranked>; 2] = [Column::new("set.ranked"), Column::new("set.ranked_merged")];
 
-/// Sorts at most so many sets.
+/// A sorter for at most `most` sets.
 pub fn sorter<'a>(most: usize, job: &Job<'a>) -> Result<Sorter<'a, Ranked>, StageError> {
     Sorter::new("order of sets", most, RANKED, &job.context.budget, job.scratch)
 }

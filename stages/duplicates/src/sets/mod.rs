@@ -1,14 +1,15 @@
 //! Stage `duplicate sets`: members, sizes and additional bytes of the sets.
 //!
-//! * Computes: a set of each group of two nodes or more; of each set the additional bytes, that is the size of all that its
-//!   members reach less that of what one of them reaches. What only one component leads to cannot be reached from another
-//!   one. So for sets whose members have one certificate it is the size of that, times one less than they have components;
-//!   for others it is at least that, and found out exactly by comparing again where the allowed work suffices.
-//! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, where the budget allows, paged where
-//!   not; for comparing again as `undecided pairs`. The sets are sorted on disk.
+//! * Computes: a set for each group of two or more nodes, and its additional bytes: the size of all that its members
+//!   reach, minus the size of what one of them reaches. The private part of a component cannot be reached from
+//!   another component. So if all members have one certificate, the additional bytes are the private size of a
+//!   component, times the number of components minus one. For other sets that is a lower bound, and a second
+//!   comparison computes the exact value if the allowed work suffices.
+//! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, paged where the budget does
+//!   not allow it; for the second comparison as `undecided pairs`. The sets are sorted on disk.
 //! * Passes over disk: groups twice, components and their slots once.
 //! * Worst case: linear, sorting of the sets, and the allowed work.
-//! * Fails when: the budget is too small, or a sum leaves 64 bits.
+//! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: by additional bytes, then first member.
 //! * Reference: none needed.
 
@@ -27,7 +28,7 @@ use heaplake_kit::{ColumnReader, Job, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
     version: 2,
@@ -84,14 +85,14 @@ pub const STAGE: Stage = Stage {
     ],
     least: &[bits_per_node(2)],
     fixed: PairSpill::MOST_BYTES + (12 << 20),
-    // Numbers, members twice while they are brought together, sizes, and the order of the sets while it is merged.
+    // Numbers, members twice while they are grouped, sizes, and the order of the sets while it is merged.
     temporary: &[per_node::<u32>(), per_node::<[u32; 2]>(), per_node::<u32>(), per_node::<u64>()],
     passes: "groups twice, components once",
     run,
     ..Stage::NEW
 };
 
-/// The groups, if there is one for eight nodes; in most heaps there are fewer, and what does not fit is paged.
+/// The groups, estimated as one per eight nodes. Most heaps have fewer; what does not fit is paged.
 const GROUPS: Size = bits_per_node(8 * size_of::<Group>() as u64 / 8);
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

@@ -1,15 +1,15 @@
-//! Numbers of the groups of several nodes, by their first members.
+//! Numbers the groups of two or more nodes, in the order of their first members.
 
 use super::group::{Group, Groups, NONE, NUMBER};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
 
-/// Numbers the groups, and writes the number of each node's.
+/// Numbers the groups, and writes the number of each node's group.
 pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = {
-        // The groups stay until the end; other arrays come and go beside them.
+        // The groups exist until the end; other arrays are allocated and released beside them.
         let budget = &job.context.budget;
         let _later = budget.reserve("arrays to come", budget.free() / 2)?;
         ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
@@ -20,7 +20,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     Ok(groups)
 }
 
-/// Groups of several nodes, and how many they are.
+/// The representatives of groups of two or more nodes, and their number.
 fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     let mut one = Bitset::new(&job.context.budget, "groups", nodes)?;
     let mut several = Bitset::new(&job.context.budget, "groups of several nodes", nodes)?;
@@ -35,7 +35,7 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     Ok((several, count))
 }
 
-/// Numbers the groups and counts their members. `numbers` is by the node that stands for a group.
+/// Numbers the groups and counts their members. `numbers` is indexed by the representative of a group.
 fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
     let mut met = 0;
     let mut group_of = ColumnReader::open(scratch, columns::EQUAL_GROUP)?;
@@ -70,7 +70,7 @@ fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch
     writer.finish().map(drop)
 }
 
-/// Notes which groups are undecided, and why.
+/// Records which groups are undecided, and why.
 fn note_undecided(numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
     let mut undecided = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED)?;
     let mut reasons = ColumnReader::open(scratch, columns::EQUAL_UNDECIDED_REASON)?;

@@ -1,4 +1,4 @@
-//! What belongs to each component alone, and what the input does not tell of all that a node reaches.
+//! The private size of each component, and what the input does not show of all that a node reaches.
 
 use super::group::{Groups, NONE, NUMBER, TOO_LARGE};
 use crate::marks;
@@ -28,9 +28,9 @@ pub fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), S
 }
 
 struct Sums<'a, P, S, C, N> {
-    /// Size of each node; after its component's turn, of all that belongs to its component alone.
+    /// Size of each node; once its component is done, the private size of the component.
     private: P,
-    /// What the input does not tell of each node; after its component's turn, of all that it reaches.
+    /// What the input does not show of each node; once its component is done, of all that it reaches.
     missing: Option<Array<u8>>,
     slots: S,
     components: C,
@@ -41,7 +41,7 @@ struct Sums<'a, P, S, C, N> {
 
 impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C, N> {
     fn add_all(mut self, job: &Job<'_>) -> Result<(), StageError> {
-        // The members of a component are gone through three times.
+        // The members of a component are read three times.
         let order = || ColumnReader::open(job.scratch, columns::EQUAL_ORDER);
         let (mut first, mut second, mut third) = (order()?, order()?, order()?);
         let mut sizes = ColumnReader::open(job.scratch, columns::EQUAL_COMPONENT_SIZE)?;
@@ -67,7 +67,7 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
         Ok(())
     }
 
-    /// Adds a member, which still has its own size: what the others reach of it is inside.
+    /// Adds a member, which still has its own size.
     #[inline]
     fn add_node(&mut self, node: NodeId, (sum, flags): &mut (u64, u8)) -> Result<(), StageError> {
         *sum = sum.checked_add(self.private.get(node.index())?).ok_or(TOO_LARGE)?;
@@ -92,7 +92,7 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
         Ok(())
     }
 
-    /// Gives a member what was found out of its component, and adds it to the member's group.
+    /// Assigns the result of its component to a member, and adds it to the member's group.
     #[inline]
     fn set(&mut self, node: NodeId, component: u32, (sum, flags): (u64, u8)) -> Result<(), StageError> {
         self.private.set(node.index(), sum)?;
@@ -111,7 +111,7 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
     }
 }
 
-/// The same where no references were looked into.
+/// The same if references are not compared.
 pub fn add_trivial(groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
     for number in 0..groups.count() {
         groups.change(number, |group| {

@@ -5,7 +5,7 @@ use heaplake_kit::access::{Access, document};
 use heaplake_kit::{InputError, Scratch, StageError};
 use serde::{Deserialize, Serialize};
 
-/// The root, which no object of a walk in a trace stands for.
+/// The root, which is not an object of a walk in a trace.
 pub const ROOT: u32 = 0;
 /// The first object of a walk in a trace; the others follow in the order of the walk.
 pub const FIRST: u32 = 1;
@@ -18,7 +18,7 @@ pub const TRACE: &str = "dotnet-nettrace";
 /// Name of the format of dumps, in facts.
 pub const DUMP: &str = "dotnet-gcdump";
 
-/// What the stages know of a walk.
+/// What one stage of this folder learns of a walk and the next one needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Walk {
     /// How messages call the input.

@@ -1,9 +1,9 @@
 //! Walks of the heap among the events of a trace.
 //!
 //! The runtime walks the heap at the end of a full garbage collection. Between its beginning and end come its roots,
-//! objects and references, each kind in events of many entries, which are numbered from 0 so that a lost one shows. The
-//! references of all objects are one sequence: an object says how many are its own. Types may be defined before, between
-//! and after, modules even at the end of the trace.
+//! objects and references, each kind in events of many entries, which are numbered from 0 so that a lost one shows.
+//! The references of all objects are one sequence: an object says how many are its own. Types may be defined before,
+//! between and after, modules even at the end of the trace.
 
 use super::document::{FIRST, ROOT, TRACE, Walk};
 use super::recorder::{Dependent, Recorder, Root, root_kind};
@@ -37,7 +37,7 @@ pub enum Kind {
     Numbered(Series),
 }
 
-/// The kinds of events of a walk that are numbered, each for itself.
+/// The kinds of events of a walk; each kind is numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
     /// Roots.
@@ -143,7 +143,7 @@ impl<'a> Walker<'a> {
         self.current.as_mut().ok_or(StageError::Cancelled)
     }
 
-    /// Ends the walk in progress; one that has come to no object was none.
+    /// Ends the walk in progress; a walk without objects is discarded.
     fn end(&mut self) -> Result<(), StageError> {
         let Some(current) = self.current.take() else { return Ok(()) };
         if !current.has_objects() {
@@ -167,7 +167,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// What the trace came to: the walk that is wanted, names and keys of classes.
+    /// Ends the trace: the wanted walk, and names and keys of classes.
     ///
     /// # Errors
     /// [`StageError::Input`] where that walk is not there or not whole; [`StageError::Io`], [`StageError::Budget`].
@@ -205,7 +205,7 @@ impl<'a> Walker<'a> {
         Ok((Walk { name: self.name, offset, unit, by_address: true, class_count, remarks }, facts))
     }
 
-    /// That the walk which is wanted is not there, in a trace that ends here.
+    /// The error for a trace without the wanted walk, which ends here.
     fn missing(&self, end: u64) -> StageError {
         let (expected, found, hint) = match (self.walks, self.wanted) {
             (0, _) => ("a walk of the heap in the trace".to_owned(), "none".to_owned(), RECORD),

@@ -1,13 +1,13 @@
 //! `.gcdump`: a heap as `dotnet-gcdump` and PerfView write it.
 //!
-//! The file is one object, `GCHeapDump`, and begins with another one inside it, the graph: types, then for each node where
-//! its description lies in the block of bytes that follows, then the addresses of the nodes. Nodes are described in the
-//! order in which they were walked and numbered in the order in which they were first heard of, so that the block is read
-//! at random; it is mapped where it fits into memory, and paged where not. What keeps objects alive are nodes, too, with
-//! types in square brackets.
+//! The file is one object, `GCHeapDump`, and begins with another one inside it, the graph: types, then for each node
+//! where its description lies in the block of bytes that follows, then the addresses of the nodes. Nodes are
+//! described in the order in which they were walked and numbered in the order in which they were first heard of, so
+//! that the block is read at random; it is mapped where it fits into memory, and paged where not. What keeps objects
+//! alive are nodes, too, with types in square brackets.
 //!
-//! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes that says nothing of
-//! it; their numbers do not fit together, and are refused.
+//! The layout is that of versions 9 and later. Larger graphs have a variant with counts of eight bytes and no mark of
+//! it; such a file is refused, because its counts contradict each other.
 
 use super::document::{DUMP, Walk};
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
@@ -257,7 +257,7 @@ impl Reader<'_, '_> {
         Ok(start)
     }
 
-    /// What follows the graph, as far as it says something of it: when the dump was made.
+    /// Reads what follows the graph, of which only the time of the dump is used.
     fn rest(&mut self, remarks: &mut Vec<String>) -> Result<Option<i64>, StageError> {
         let at = self.bytes.offset();
         let tail: [u8; 3] = self.bytes.array("the end of the graph")?;
@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Kind of the nodes of a type. Those that stand for roots have names in brackets, those of objects of COM too.
+/// Kind of the nodes of a type. Types of roots have names in brackets, and so do those of COM objects.
 fn kind_of(name: &str) -> u8 {
     let wrapped = name.starts_with("[RCW ") || name.starts_with("[CCW ");
     if name.starts_with('[') && !wrapped {

@@ -1,15 +1,16 @@
 //! Stage `join walk`: addresses become nodes.
 //!
-//! * Computes: class, kind and size of every object, its edges, which all are essential, in-degrees, objects that no root
-//!   and no other object refers to (orphans), where distances start.
+//! * Computes: class, kind and size of every object, its edges, which all are essential, in-degrees, objects that no
+//!   root and no other object refers to (orphans), where distances start.
 //! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node, where the budget allows, paged where
 //!   not; a bit per node; 8 bytes per root and per dependent handle, which are sorted.
 //! * Passes over disk: all of what it reads once, addresses twice.
 //! * Worst case: linear.
 //! * Fails when: two objects have one address; the budget is too small.
 //! * Determinism: one thread, order of the walk.
-//! * Reference: the runtime itself says what is alive. An object that it walked is, whether or not a root that it reported
-//!   leads there (literals in frozen segments are not): such ones count as referred to by the root, without an edge.
+//! * Reference: the runtime itself says what is alive. An object that it walked is, whether or not a root that it
+//!   reported leads there (literals in frozen segments are not): such ones count as referred to by the root, without
+//!   an edge.
 
 use super::document::{FIRST, Walk};
 use super::outside::Outside;
@@ -93,7 +94,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-/// The index of all objects.
+/// Builds the index of all objects.
 fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     match Index::build(FIRST, walk.unit, nodes + nodes / 8, job)? {
         Ok(index) => Ok(index),
@@ -104,7 +105,7 @@ fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     }
 }
 
-/// Objects that are called by the numbers of their nodes, of which there are so many.
+/// Finds nodes in a dump, whose references are numbers of nodes; the field is the number of nodes.
 #[derive(Clone, Copy)]
 struct Numbers(u64);
 

@@ -1,4 +1,5 @@
-//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), or as a tool has put them down (`.gcdump`).
+//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), or as a tool has put them down
+//! (`.gcdump`).
 //!
 //! The stages of this folder, in this order:
 //!

@@ -18,7 +18,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Loads the roots and handles of a walk in a trace; there are none in a dump, where nodes stand for them.
+    /// Loads the roots and handles of a walk in a trace; a dump has none, because its roots and handles are nodes.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].

@@ -1,8 +1,8 @@
 //! Types of a .NET heap: which there are, and what their classes are called.
 //!
-//! A type is known by the address of its description in the process, which other runs do not share. A class key is the
-//! name of the type; where several types have it, module and token of the type follow, which stay what they are as long as
-//! the module is the same.
+//! A type is identified by the address of its description, which differs between processes. A class key is the name
+//! of the type; where several types have the same name, module and token of the type follow, which do not change as
+//! long as the module does not.
 
 use crate::names::Names;
 use heaplake_input::nettrace::payload::Type;
@@ -42,10 +42,10 @@ const PLATFORM: [&str; 4] = ["System", "mscorlib", "netstandard", "WindowsBase"]
 /// What others begin with.
 const PLATFORM_FAMILIES: [&str; 2] = ["System.", "Microsoft."];
 
-/// Bytes of an entry of the hash tables, with the room that they keep free.
+/// Bytes per entry of the hash tables, free slots included.
 const ENTRY: u64 = 64;
 
-/// Arrays of arrays whose types have no names are looked into so deep.
+/// Most levels of nested arrays that are named by their element types.
 const DEEPEST: usize = 32;
 
 struct Known {
@@ -107,7 +107,7 @@ impl Types {
         Ok(position)
     }
 
-    /// Says what a type is. Addresses are used again when a module is unloaded, so the last word counts.
+    /// Defines a type. Addresses are reused when a module is unloaded, so the last definition counts.
     ///
     /// # Errors
     /// As [`Self::position`].
@@ -123,7 +123,7 @@ impl Types {
         Ok(())
     }
 
-    /// Says what a type is, and of what kind its nodes are.
+    /// Defines a type and the kind of its nodes.
     ///
     /// # Errors
     /// As [`Self::position`].
@@ -154,7 +154,7 @@ impl Types {
         self.modules.get(&module).map_or(UNKNOWN, String::as_str)
     }
 
-    /// What people call a type.
+    /// The name of a type for people.
     fn name(&self, of: &Known) -> String {
         let Some(mut definition) = of.definition.as_ref() else { return "(unknown type)".to_owned() };
         let mut dimensions = 0;
@@ -173,8 +173,8 @@ impl Types {
         name
     }
 
-    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the number
-    /// of types of which nothing but the id is known.
+    /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the
+    /// number of types of which nothing but the id is known.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
@@ -270,7 +270,7 @@ impl Origins {
         self.of_class.push(u32::MAX)?;
         self.of_class.finish()?;
         self.rows.finish()?;
-        // No single objects come from anywhere else than their classes.
+        // No object has an origin other than that of its class.
         ColumnWriter::create(scratch, columns::ORIGIN_NODE)?.finish()?;
         ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?.finish().map(drop)
     }

@@ -1,17 +1,18 @@
 //! Stage `walk`: one walk of a .NET heap out of the input.
 //!
-//! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by number
-//!   of node; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory are those of traces; a
-//!   dump has nodes for them.
-//! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each module;
-//!   the events between two sequence points of a trace; of a dump the descriptions of its nodes where the budget allows,
-//!   paged where not.
+//! * Computes: the objects of the walk with their sizes, types, references and roots, by address, or for a dump by
+//!   number of node; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory are those of
+//!   traces; a dump has nodes for them.
+//! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each
+//!   module; the events between two sequence points of a trace; of a dump the descriptions of its nodes where the
+//!   budget allows, paged where not.
 //! * Passes over disk: one read of the input. Of several walks, each is written over the one before.
 //!   The descriptions of a dump are written once and read at random.
 //! * Worst case: linear.
 //! * Fails when: the input is damaged, has no walk, not the one that is wanted, or not all of it.
 //! * Determinism: one thread; the order of the walk.
-//! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView makes heaps of the same.
+//! * Reference: the events as the runtime defines them in its manifest, `ClrEtwAll.man`; PerfView makes heaps of the
+//!   same.
 
 use super::document::Walk;
 use super::events::Walker;

@@ -1,10 +1,10 @@
 //! From an address to the ordinal of the object there.
 //!
 //! A bit for every place at which an object may begin, in words of 64, each with the ordinal of its first object: the
-//! others of the word follow by counting bits, since objects that lie next to each other in memory mostly do so in the
-//! dump. Words of which that is not true (a class among objects, heaps dumped by several threads at once) have a list of
-//! their ordinals. That is 16 bytes for every 512 of heap (with objects on multiples of 8), exact, and one access to
-//! memory for most look-ups. Only chunks of memory that hold an object have words; a table finds them.
+//! others of the word follow by counting bits, since objects that lie next to each other in memory mostly do so in
+//! the dump. Words of which that is not true (a class among objects, heaps dumped by several threads at once) have a
+//! list of their ordinals. That is 16 bytes for every 512 of heap (with objects on multiples of 8), exact, and one
+//! access to memory for most look-ups. Only chunks of memory that hold an object have words; a table finds them.
 
 mod chunks;
 mod places;
@@ -21,7 +21,7 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 use places::Places;
 
-/// Leads from what an input calls an object to its node.
+/// Maps the address or number of an object in the input to its node.
 pub trait Find {
     /// The node; nothing where there is no such object.
     ///
@@ -77,7 +77,7 @@ impl Index {
         Ok(Ok(Self { places, words, lists, spilled: plan.spilled_bytes() }))
     }
 
-    /// The same of a heap in which an earlier stage saw that addresses are unique.
+    /// The same for a heap in which an earlier stage checked that addresses are unique.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`]; [`StageError::Scratch`] where an address is not unique.

@@ -7,7 +7,7 @@ use heaplake_kit::{ColumnReader, Context, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
-/// Ordinals of which it is known together whether some need a list, as a power of two.
+/// Ordinals per bit of the set that marks which ordinals need a list, as a power of two.
 const STRIDE: u32 = 10;
 
 /// 64 places.

@@ -1,7 +1,7 @@
 //! Containers of the Java library: how many entries each has, and how much of its array they do not need.
 //!
-//! While objects are linked, the fields of containers are at hand ([`Containers`], [`ContainerWriter`]); the sizes of their arrays
-//! are known when all objects are ([`settle`]).
+//! While objects are linked, the fields of containers are at hand ([`Containers`], [`ContainerWriter`]); the sizes of
+//! their arrays are known when all objects are ([`settle`]).
 
 use super::big_endian::{id, u32_at};
 use super::layouts::{Position, Types};
@@ -15,11 +15,10 @@ use heaplake_schemas::containers::ContainerRow;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
 
-/// What [`settle`] likes to have resident: the columns that it looks up.
+/// The columns that [`settle`] reads at random, for the array plan.
 pub const ARRAYS: &[Size] = &[per_node::<u64>(), per_node::<u32>()];
 
-/// Containers whose arrays were not looked at yet: the spare bytes are those of none, the flags say what [`Kind::need`]
-/// is.
+/// Containers whose spare bytes [`settle`] has not computed yet; the flags encode [`Kind::need`].
 const FOUND: Column<ContainerRow> = Column::new("jvm.container");
 
 /// How many slots so many entries need.
@@ -122,7 +121,7 @@ impl Containers {
             let entries = match entries {
                 Some((name, kind)) => match field(name, kind) {
                     Some((at, kind)) => Some((at, value::width(kind, types.id_bytes()).unwrap_or(0))),
-                    // Another library than the one that is known here.
+                    // The fields differ from those of the known library.
                     None => continue,
                 },
                 None => None,
@@ -190,7 +189,7 @@ impl ContainerWriter {
             Some((at, _)) => u32_at(body, at as usize),
             None => 0,
         };
-        // Numbers below zero are what no container has.
+        // No container has a negative number of entries.
         let entries = if entries > i32::MAX as u32 { 0 } else { entries };
         let flags = NEEDS.iter().position(|&need| need == kind.need).unwrap_or(0) as u32;
         self.0.push(ContainerRow {
@@ -211,8 +210,8 @@ impl ContainerWriter {
     }
 }
 
-/// Computes how much of the array of each container is spare; gives the bytes that were spilled. Reads the arrays' sizes at
-/// random; most lie near.
+/// Computes how much of the array of each container is spare; gives the bytes that were spilled. Reads the arrays'
+/// sizes at random; most lie near.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].

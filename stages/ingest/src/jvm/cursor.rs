@@ -6,8 +6,8 @@ use heaplake_kit::{Context, InputError, StageError};
 /// Longest piece that can be had at once. What is longer is taken in parts.
 pub const MOST_PIECE: usize = 16 << 20;
 
-/// Reads the content of an input. Blocks come from the source's thread; a piece that lies in one block is a slice of it,
-/// one that does not is put together in a small buffer.
+/// Reads the content of an input. Blocks come from the source's thread; a piece that lies in one block is a slice of
+/// it, one that does not is put together in a small buffer.
 pub struct Cursor<'a> {
     source: Source,
     context: &'a Context<'a>,

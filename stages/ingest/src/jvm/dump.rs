@@ -11,16 +11,16 @@ use std::path::PathBuf;
 pub(crate) const HINT: &str =
     "the dump is damaged or incomplete: take it again, or give --salvage to analyse what can be read";
 
-/// Nodes that no record of the dump stands for: the root, then the boot loader.
+/// Nodes without a record in the dump: the root, then the boot loader.
 pub const ROOT: u32 = 0;
-/// MAT's stand-in for the loader of the classes that have none, at address 0.
+/// The boot loader, which loads the classes without a loader; at address 0, as in MAT.
 pub const BOOT_LOADER: u32 = 1;
-/// The first node that a record stands for; the others follow in the order of the dump.
+/// The first node with a record; the others follow in the order of the dump.
 pub const FIRST: u32 = 2;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
 pub const ROOT_ID: u64 = u64::MAX;
 
-/// The first node that a record stands for comes after the two that none does.
+/// Nodes with records come after the two without.
 const _: () = assert!(FIRST == BOOT_LOADER + 1);
 
 /// Content that was decompressed, or came from standard input. Other contents are read where they are.

@@ -1,16 +1,16 @@
 //! Stage `equality of objects`: the equality graph of a Java heap, by which duplicates are found.
 //!
-//! * Computes: for each object its value and the slots whose targets are looked into. The value is the class, every
-//!   primitive field bit by bit, the elements of an array of primitive values, the length of an array, and which references
-//!   are null. References to classes, class loaders and threads are compared by identity; so are addresses at which the
-//!   dump has no object. Those objects themselves, and what is not reachable, are no duplicates of anything. Weak
-//!   referents are ordinary fields here. Limits are written only where the dump leaves out elements.
-//! * Resident memory: the index as in `link`; a bit per node; numbers of 4 bytes per node and one record per repeated value
-//!   (its primitive values, and a word per reference), where the budget allows, paged where not; the classes.
+//! * Computes: for each object its value and the slots whose targets are compared by value. The value is the class,
+//!   every primitive field bit by bit, the elements of an array of primitive values, the length of an array, and
+//!   which references are null. References to classes, class loaders and threads are compared by identity; so are
+//!   addresses at which the dump has no object. Those objects themselves and unreachable ones are never duplicates.
+//!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements.
+//! * Resident memory: the index as in `link`; a bit per node; numbers of 4 bytes per node and one record per repeated
+//!   value (its primitive values, and a word per reference), where the budget allows, paged where not; the classes.
 //! * Passes over disk: the content twice, in order.
 //! * Worst case: linear.
 //! * Fails when: the content cannot be read any more; the budget is too small for the classes.
-//! * Determinism: order of the dump; hashes only propose, comparison decides.
+//! * Determinism: order of the dump; the hash pass only selects, the verify pass compares values.
 //! * Reference: none needed.
 
 use super::big_endian::id;
@@ -59,7 +59,7 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS).if_any(),
         column(RECORDS),
     ],
-    // Besides the index: numbers of proposed values, and of each repeated value its record.
+    // Besides the index: numbers of values whose hash is repeated, and a record for each repeated value.
     arrays: &[&[Index::SIZE, per_node::<u32>(), per_node::<[u64; 4]>()]],
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
@@ -118,7 +118,7 @@ fn survey(types: &Types, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageErr
     Ok(opaque)
 }
 
-/// What references are looked up in.
+/// What references are resolved with.
 struct Looks {
     types: Types,
     index: Index,
@@ -134,7 +134,7 @@ enum Meaning {
     Gone(u64),
     /// The target is compared by identity.
     Identity(NodeId),
-    /// The target is looked into.
+    /// The target is compared by value.
     Followed(NodeId),
 }
 
@@ -191,12 +191,12 @@ fn each<const ID: usize, V: Values, O: Outcome>(
 
 /// What a pass keeps of each object.
 trait Outcome {
-    /// Takes in the target of a slot that is looked into.
+    /// Adds the target of a slot that is compared by value.
     fn followed(&mut self, _to: NodeId) -> Result<(), StageError> {
         Ok(())
     }
 
-    /// Takes in an object at its end.
+    /// Ends an object.
     fn object(&mut self, object: &Object) -> Result<(), StageError>;
 }
 
@@ -204,7 +204,7 @@ trait Outcome {
 struct Object {
     /// The first with its value, as far as it is known in this pass.
     value: u32,
-    /// Slots that are looked into.
+    /// Slots whose targets are compared by value.
     degree: u32,
     /// What the dump does not tell.
     missing: u8,
@@ -212,7 +212,7 @@ struct Object {
     record: u64,
 }
 
-/// Of the first pass: all but the values.
+/// The first pass: everything but the values.
 struct Slots {
     degrees: ColumnWriter<u32>,
     to: Option<ColumnWriter<NodeId>>,
@@ -247,7 +247,7 @@ impl Outcome for Slots {
     }
 }
 
-/// Of the second pass: the values.
+/// The second pass: the values.
 impl Outcome for ColumnWriter<NodeId> {
     fn object(&mut self, object: &Object) -> Result<(), StageError> {
         self.push(NodeId(object.value))
@@ -262,7 +262,7 @@ struct Objects<'a, V, O> {
     /// The next one.
     node: u32,
     nodes: u32,
-    /// Slots of it so far that are looked into.
+    /// Its slots so far whose targets are compared by value.
     degree: u32,
 }
 
@@ -381,7 +381,7 @@ impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
         self.values.word(array.bytes)?;
         let mut left = array.bytes;
         while left > 0 {
-            // How the bytes come in pieces must not show in the words.
+            // The words must not depend on how the bytes are cut into pieces.
             let piece = records.cursor.take(left.min(PIECE) as usize)?;
             self.bytes(piece)?;
             left -= piece.len() as u64;

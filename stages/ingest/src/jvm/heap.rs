@@ -1,4 +1,4 @@
-//! What does not change while objects are linked.
+//! The constant inputs of the pass that links objects.
 
 use super::containers::Containers;
 use super::dump::Dump;

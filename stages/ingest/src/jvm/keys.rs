@@ -1,4 +1,4 @@
-//! What classes are called, and what tells those of one name apart.
+//! Names of classes, and keys that distinguish classes of the same name.
 
 use super::layouts::{Position, Types};
 use super::origins::Origins;
@@ -9,8 +9,8 @@ use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
 
-/// Names of what is no class of the dump, in the order of their ids, which come after those of the classes. The arrays of
-/// primitive values have the numbers of their types; they are used where the dump has no such class.
+/// Names of classes that the dump does not have, in the order of their ids, which come after those of its classes.
+/// The arrays of primitive values have the numbers of their types; they are used where the dump has no such class.
 const NAMES: [&str; 13] = [
     "(root)",
     "java.lang.ClassLoader",
@@ -27,7 +27,7 @@ const NAMES: [&str; 13] = [
     "java.lang.Class",
 ];
 
-/// How many classes there are that are none of the dump.
+/// Number of classes that the dump does not have.
 pub const MORE: usize = NAMES.len();
 
 /// Ids of classes of nodes.

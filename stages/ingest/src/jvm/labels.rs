@@ -7,8 +7,8 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, edge_label};
 
-/// Writes the labels of the edges of instances of each class, and of so many more classes that have none. `class` is the
-/// label of the edge to the class.
+/// Writes the labels of the edges of instances of each class, and of so many more classes that have none. `class` is
+/// the label of the edge to the class.
 ///
 /// # Errors
 /// [`StageError::Io`].
@@ -28,7 +28,7 @@ pub fn write(types: &Types, more: usize, class: StringId, scratch: &Scratch) -> 
     names.finish().map(drop)
 }
 
-/// Labels of static fields: class and name, since an object that stands for a class does not show which.
+/// Labels of static fields: class and name, because the class of a class object is always `java.lang.Class`.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`].

@@ -68,12 +68,12 @@ pub struct Types {
 /// Position of a class in the dump.
 pub type Position = usize;
 
-/// That of a class which is not laid out yet.
+/// The layout of a class that is not laid out yet.
 const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
 
 impl Types {
-    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing counts as one
-    /// without.
+    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing counts as
+    /// one without.
     ///
     /// # Errors
     /// [`StageError::Input`] where a class cannot be laid out; [`StageError::Io`], [`StageError::Budget`].

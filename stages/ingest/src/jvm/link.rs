@@ -2,16 +2,17 @@
 //!
 //! * Computes: class, kind and shallow size of every object, its edges, which of them are essential, in-degrees, where
 //!   distances start; threads; containers; strings and where their texts lie; names, keys and origins of classes.
-//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node where in-degrees are counted; after that 12
-//!   bytes per node where rules of findings look at containers; all where the budget allows, paged where not; the classes.
+//! * Resident memory: the index, 16 bytes per 512 of heap, and one byte per node where in-degrees are counted; after
+//!   that 12 bytes per node where rules of findings look at containers; all where the budget allows, paged where not;
+//!   the classes.
 //! * Passes over disk: the content once, addresses once or twice.
 //! * Worst case: linear.
-//! * Fails when: an object's class is missing or does not fit it, two objects have one address, superclasses form a ring
-//!   (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
+//! * Fails when: an object's class is missing or does not fit it, two objects have one address, superclasses form a
+//!   ring (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
 //! * Determinism: one thread, order of the dump.
-//! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of a
-//!   thread to what its stack refers to. An edge to a class to which the root has an edge is left out of `essential.*`: a
-//!   path from the root never needs it, so neither dominators nor distances change.
+//! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of
+//!   a thread to what its stack refers to. An edge to a class to which the root has an edge is left out of
+//!   `essential.*`: a path from the root never needs it, so neither dominators nor distances change.
 
 use super::containers::{self, Containers};
 use super::dump::{Dump, FIRST, ROOT};

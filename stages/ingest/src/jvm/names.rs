@@ -112,7 +112,8 @@ pub fn class_name(text: &[u8]) -> Vec<u8> {
     name
 }
 
-/// Java writes a zero as two bytes and what is beyond the basic plane as two surrogates of three bytes each.
+/// Decodes Java's modified UTF-8: a zero has two bytes, and a character beyond the basic plane is two surrogates of
+/// three bytes each.
 #[must_use]
 pub fn standard(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());

@@ -56,7 +56,7 @@ pub(super) struct Names {
     pub statics: BudgetVec<u32>,
 }
 
-/// What is left of it.
+/// The outcome of the pass.
 pub(super) struct Linked<I> {
     /// How many edges there are.
     pub edges: EdgeCounts,
@@ -141,7 +141,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         self.output.end(node_kind::ROOT, self.ids.root(), 0)
     }
 
-    /// What stands for the loader of classes that have none.
+    /// The boot loader, the loader of classes without one.
     fn boot_loader<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         let (class, size) = match self.heap.special.loader {
             Some(class) => (Ids::of(class), self.heap.types.layout(class).size),
@@ -353,7 +353,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         next.is_some_and(|thread| thread.node == self.output.node())
     }
 
-    /// What the stack of the thread at hand refers to. An object may stand for several threads.
+    /// The objects to which the stack of the current thread refers. One object may be the object of several threads.
     #[cold]
     fn thread<const EDGES: bool>(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
         let node = self.output.node();

@@ -1,8 +1,8 @@
 //! From which package and through which loader classes come, for the table of owners.
 //!
 //! The package is the whole one; that of an array is that of its elements, and arrays of primitive values have none.
-//! What the boot loader and the loader of the platform have loaded, and packages of the JDK's own name, are parts of the
-//! platform. Some 80 bytes per package and loader, and 8 per class, counted.
+//! What the boot loader and the loader of the platform have loaded, and packages of the JDK's own name, are parts of
+//! the platform. Some 80 bytes per package and loader, and 8 per class, counted.
 
 use crate::names::Names;
 use heaplake_kit::{BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable};

@@ -1,11 +1,11 @@
-//! Stage `previews of objects`: what the members of sets of duplicates look like, for people.
+//! Stage `previews of objects`: short texts that show people the members of sets of duplicates.
 //!
-//! * Computes: for the first member of each of the [`MOST`] sets that waste most a short text: that of a string, the first
-//!   fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), the text of an array of
-//!   bytes or characters that is one. Of the other sets only strings have one.
-//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; some of the columns of nodes are mapped
-//!   and not counted, and let go of now and then; the texts, some 100 bytes for each
-//!   of those sets; some pages of the content.
+//! * Computes: for the first member of each of the [`MOST`] sets that waste most a short text: that of a string, the
+//!   first fields of an object (`Point{x: 1, y: 2}`), the first elements of an array (`int[3]{1, 2, 3}`), the text of
+//!   an array of bytes or characters that is one. Of the other sets only strings have one.
+//! * Resident memory: the index as in `link`, paged where it does not fit; the classes; some of the columns of nodes
+//!   are mapped, not counted, and released now and then; the texts, some 100 bytes for each of those sets; some pages
+//!   of the content.
 //! * Passes over disk: one over the sets and addresses; the dump at random, in its order.
 //! * Worst case: linear in the sets.
 //! * Fails when: the content cannot be read any more; the budget is too small for the classes.
@@ -194,7 +194,7 @@ impl Viewer {
         })
     }
 
-    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    /// Releases the pages that were read so far, see [`ColumnMap::release`].
     fn release(&self) {
         self.names.release();
         self.class.release();

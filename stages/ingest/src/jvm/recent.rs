@@ -1,11 +1,11 @@
-//! The string table, to which a short text that came by lately is not added again.
+//! The string table with a cache of recent short texts, which are not added again.
 
 use heaplake_kit::{BudgetVec, Context, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::STRINGS;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Texts that came by last, as a power of two.
+/// Entries of the cache, as a power of two.
 const RECENT: u32 = 17;
 
 /// The longest of them, bytes.
@@ -16,7 +16,8 @@ pub(super) struct Recent {
     strings: StringWriter,
     /// By some bits of the hash.
     entries: BudgetVec<Entry>,
-    /// Other bits of the hash of each entry. They lie in the cache, and tell most texts that did not come by.
+    /// Other bits of the hash of each entry. They fit the processor's cache and reject most texts that are not in the
+    /// table.
     tags: BudgetVec<u16>,
 }
 
@@ -28,7 +29,7 @@ struct Entry {
 }
 
 impl Recent {
-    /// Goes on with the table, none of whose texts is remembered.
+    /// Appends to the table, with an empty cache.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].

@@ -12,8 +12,8 @@ use super::root_kinds::{JNI_GLOBAL, ROOT_KINDS, RootKind};
 use super::value;
 use heaplake_kit::StageError;
 
-/// Hears of the records of a dump, in order. What it is told of is a record's head; its body is next and must be taken
-/// from the cursor. Objects come as calls and not as values, since they come by the million.
+/// A visitor of the records of a dump, in order. It gets the head of a record and must take the body from the cursor.
+/// Objects are method calls, not values, because there are millions of them.
 pub trait Visitor<const W: usize> {
     /// An object with `length` bytes of fields.
     ///
@@ -45,7 +45,7 @@ pub trait Visitor<const W: usize> {
     /// Whatever ends the visit.
     fn other(&mut self, record: Record, records: &mut Records<'_, W>) -> Result<(), StageError>;
 
-    /// Whether no more is wanted.
+    /// Whether the visitor wants no more records.
     fn is_done(&self) -> bool {
         false
     }

@@ -25,7 +25,7 @@ pub const STICKY_CLASS: u8 = 0x05;
 pub const THREAD_OBJECT: u8 = 0x08;
 /// Tag of a reference from native code.
 pub(super) const JNI_GLOBAL: u8 = 0x01;
-/// What Android's runtime lists though nothing holds it.
+/// Objects that Android's runtime lists as roots though nothing keeps them alive.
 pub const UNREACHABLE: u8 = 0x90;
 
 /// All kinds of roots; those from 0x89 on are of Android's runtime.

@@ -18,7 +18,7 @@ const SAMPLE: u64 = 64 << 20;
 /// Longest chain of superclasses that is followed.
 const MOST_LEVELS: usize = 64;
 
-/// Looks at the first megabytes of a dump, and takes the rest to be like them.
+/// Reads the first megabytes of a dump and extrapolates.
 ///
 /// # Errors
 /// [`StageError::Input`] where the beginning is damaged, [`StageError::Io`].
@@ -68,7 +68,7 @@ impl Sample {
         let mut records = Records::<W>::new(cursor, u64::MAX);
         let exact = match records.visit(self) {
             Ok(()) => !self.done,
-            // What is damaged further on is for the analysis to say.
+            // The analysis reports damage further on.
             Err(StageError::Input(_)) if self.nodes > 0 => true,
             Err(other) => return Err(other),
         };

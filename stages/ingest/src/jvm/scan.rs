@@ -1,16 +1,15 @@
 //! Stage `scan`: the first pass over a dump of a Java heap.
 //!
-//! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the addresses,
-//!   what they are multiples of and how wide references are.
-//! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded class,
-//!   16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18 bytes per
-//!   32 KiB of heap.
+//! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the
+//!   addresses, what they are multiples of and how wide references are.
+//! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded
+//!   class, 16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18
+//!   bytes per 32 KiB of heap.
 //! * Passes over disk: one read of the input; compressed inputs and standard input are first written to scratch,
 //!   decompressed.
 //! * Worst case: linear.
-//! * Fails when: the input is no such dump, is damaged (unless what can be read of it is wanted), or has more objects than
-//!   ordinals.
-//! * Determinism: one thread understands, a second one reads ahead; everything is in the order of the dump.
+//! * Fails when: the input is no such dump, is damaged (without `--salvage`), or has more objects than ordinals.
+//! * Determinism: one thread parses, a second one reads ahead; everything is in the order of the dump.
 //! * Reference: the format as HotSpot writes it, `heapDumper.cpp`, and Android's `hprof.cc`; Eclipse MAT reads it.
 
 use super::big_endian::id;
@@ -209,7 +208,7 @@ impl<'a> Scan<'a> {
     fn all<const W: usize>(mut self, mut records: Records<'_, W>) -> Result<Scanned, StageError> {
         let partial = match self.records(&mut records) {
             Ok(()) => None,
-            // Where decompressing failed, that is the cause of everything else.
+            // If decompression failed, that caused all other errors.
             Err(StageError::Input(error)) => match self.damage.take() {
                 Some(StageError::Input(cause)) => Some(self.give_up(*cause)?),
                 _ => Some(self.give_up(*error)?),
@@ -357,7 +356,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
                     ..TypeDescriptor::zeroed()
                 };
                 self.observed.object(id);
-                // Of a damaged dump, a class that is no object must not stay among the descriptors.
+                // In a damaged dump, a class without an object must not remain among the descriptors.
                 self.object(id, offset)?;
                 self.types.class(class, mark)
             }

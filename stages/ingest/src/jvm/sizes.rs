@@ -1,7 +1,7 @@
 //! Shallow sizes, as Eclipse MAT computes them.
 //!
-//! The dump does not say how large objects are in memory. Three numbers say nearly all: the width of a pointer, that of a
-//! reference (4 bytes where pointers to objects are compressed), and what addresses are multiples of.
+//! The dump does not say how large objects are in memory. Three numbers say nearly all: the width of a pointer, that
+//! of a reference (4 bytes where pointers to objects are compressed), and what addresses are multiples of.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
@@ -49,8 +49,8 @@ impl Sizes {
         self.pointer + self.reference
     }
 
-    /// What an instance takes down to a class, before it is aligned: `above` down to the superclass, `own` for the fields
-    /// of the class itself.
+    /// What an instance takes down to a class, before it is aligned: `above` down to the superclass, `own` for the
+    /// fields of the class itself.
     #[must_use]
     pub fn level(&self, above: u64, own: u64) -> u64 {
         above.saturating_add(own).next_multiple_of(self.reference)
@@ -72,8 +72,8 @@ impl Sizes {
     }
 }
 
-/// What an array of references takes at least where references are not compressed. Where some object lies inside, they
-/// are.
+/// The least extent of an array of references without compressed references. If another object lies inside,
+/// references are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Extent {
@@ -96,8 +96,8 @@ impl Extent {
     }
 }
 
-/// Learns the layout from the addresses of a dump, as they come by. Objects mostly lie in memory as they follow each
-/// other in the dump, so that whether references are compressed mostly shows at once.
+/// Infers the layout from the addresses of a dump, one by one. Objects mostly lie in memory as they follow each other
+/// in the dump, so that whether references are compressed mostly shows at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observed {
     /// All bits that any address has.

@@ -1,4 +1,4 @@
-//! The content of an input that cannot be read twice as it is: decompressed into the scratch folder.
+//! Decompresses an input that cannot be read twice as it is into the scratch folder.
 
 use super::dump::CONTENT;
 use heaplake_input::source::{Identity, Source};

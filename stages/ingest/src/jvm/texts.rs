@@ -1,10 +1,10 @@
 //! Stage `texts`: names of nodes.
 //!
 //! * Computes: the text of every string, where there is a table of nodes; names of classes and threads.
-//! * Resident memory: two bits per node; the places, 8 bytes for each array of bytes or characters, where the budget allows,
-//!   paged where not; [`PAGES`](super::content::PAGES) pages of the content; the texts that came by last.
-//! * Passes over disk: one over the strings; the content at random, but mostly forwards, since the text of a string lies
-//!   near it.
+//! * Resident memory: two bits per node; the places, 8 bytes for each array of bytes or characters, where the budget
+//!   allows, paged where not; [`PAGES`](super::content::PAGES) pages of the content; the cache of recent texts.
+//! * Passes over disk: one over the strings; the content at random, but mostly forwards, since the text of a string
+//!   lies near it.
 //! * Worst case: linear in strings and the length of their texts that is kept.
 //! * Fails when: the content cannot be read any more.
 //! * Determinism: order of the dump.
@@ -208,7 +208,8 @@ impl Ranks {
     }
 }
 
-/// Puts the text in the array whose record begins at an offset into `out`, as UTF-8; false where that is no array of text.
+/// Puts the text in the array whose record begins at an offset into `out`, as UTF-8; false where that is no array of
+/// text.
 fn text(
     content: &mut Content,
     id_bytes: usize,

@@ -1,4 +1,4 @@
-//! The classes that were looked up last.
+//! A cache of the classes that were looked up last.
 
 use super::layouts::Position;
 

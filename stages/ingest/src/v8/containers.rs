@@ -1,10 +1,11 @@
 //! Stage `containers`: the containers of a V8 heap, and the entries of its weak maps.
 //!
-//! * Computes: for each `Map`, `Set` and array, and each object that is used as a dictionary or has elements, how many
-//!   entries it has and how much of its store they do not need. The file has no lengths, but it has the sizes of stores,
-//!   which V8 lays out in a known way, and for each object in a store the position where it lies. Small integers and
-//!   holes are not in the file, unless numbers were captured: a container of which nothing is seen is left out, and one
-//!   of objects and numbers counts as one of its objects. Also: table, key and value of each entry of a weak map.
+//! * Computes: for each `Map`, `Set` and array, and each object that is used as a dictionary or has elements, how
+//!   many entries it has and how many bytes of its backing store they do not need. The file has no lengths, but it
+//!   has the sizes of stores, which V8 lays out in a known way, and for each object in a store the position where it
+//!   lies. Small integers and holes are not in the file, unless numbers were captured: a container of which nothing
+//!   is seen is left out, and one of objects and numbers counts as one of its objects. Also: table, key and value of
+//!   each entry of a weak map.
 //! * Resident memory: 17 bytes per node (offsets, kinds, names, sizes) and 5 per edge (kinds, names), where the budget
 //!   allows, paged where not; so are 16 bytes per entry of a weak map ([`super::weak_entries`]).
 //! * Passes over disk: kinds and sizes of nodes twice, edges once; those of stores again, near the first time.
@@ -167,7 +168,7 @@ struct Edge {
     to: NodeId,
 }
 
-/// What is seen of an object on the way through its edges.
+/// What the pass over an object's edges collects.
 #[derive(Default)]
 struct Seen {
     store: Option<(Shape, NodeId)>,

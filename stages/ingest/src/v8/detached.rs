@@ -1,8 +1,9 @@
 //! Stage `detached`: which DOM nodes are attached to a document and which are not.
 //!
-//! * Computes: the state of every native node, spread from those whose state the file gives: attached ones first, then
-//!   detached ones; states that the file gives never change. Detached nodes are renamed `Detached <name>`. In files
-//!   without the field, native nodes named `Detached …` are detached, and nothing spreads. Names are written anew only where some state is known.
+//! * Computes: the state of every native node, spread from those whose state the file gives: attached ones first,
+//!   then detached ones; states that the file gives never change. Detached nodes are renamed `Detached <name>`. In
+//!   files without the field, native nodes named `Detached …` are detached, and nothing spreads. Names are written
+//!   anew only where some state is known.
 //! * Resident memory: where any state is known, 6 bytes per node and 5 per edge where the budget allows, paged where
 //!   not, 1 bit per node, and 1 MiB of stack; else none.
 //! * Passes over disk: one over the nodes; edges of native nodes at random.
@@ -146,8 +147,8 @@ where
     E: ReadAt<u8>,
     T: ReadAt<NodeId>,
 {
-    /// Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for anew,
-    /// because spreading adds to them only what is spread already.
+    /// Attached nodes first: what they reach can no longer become detached. The nodes of each state are looked for
+    /// anew, because spreading adds to them only what is spread already.
     fn spread_all(&mut self, renamed: &mut Bitset, open: &mut Stack<u32>, job: &Job<'_>) -> Result<(), StageError> {
         for state in [ATTACHED, DETACHED] {
             for start in 0..self.states.count() {

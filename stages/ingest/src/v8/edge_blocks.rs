@@ -13,7 +13,7 @@ const BLOCK_NODES: usize = 1 << 14;
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 22 * BLOCK_EDGES as u64 + (BLOCK_NODES * size_of::<Part>()) as u64;
 
-/// A node, or as many of its edges as a block has room for.
+/// A node with its edges, or with as many of them as fit the block.
 #[derive(Clone, Copy)]
 struct Part {
     source: Source,
@@ -77,7 +77,7 @@ pub struct Input {
     edge_name: ColumnReader<u32>,
     edge_to: ColumnReader<NodeId>,
     node: u32,
-    /// The node whose edges the last block had no room for, and how many are left.
+    /// The node whose edges did not all fit the last block, and how many are left.
     rest: Option<(Part, u32)>,
 }
 

@@ -8,7 +8,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{STRINGS, edge_flags};
 use rustc_hash::FxHashMap;
 
-/// What decides over edges.
+/// The rules, with the names and kinds that they compare.
 pub struct Rules {
     is_weak: [bool; 256],
     is_shortcut: [bool; 256],
@@ -122,7 +122,7 @@ impl Rules {
 /// Nodes with a rule of their own for distances.
 #[derive(Clone, Copy)]
 pub enum Special {
-    /// None.
+    /// No rule of its own.
     No,
     /// Native context of a page or a realm.
     NativeContext,
@@ -144,8 +144,8 @@ fn leading_integer(text: &[u8]) -> Option<i64> {
     (digits.count() > 0).then_some(sign * value)
 }
 
-/// Bytes that a name of a weak map's edge takes in the tables below while they grow: the one by name has a slot of 24 bytes
-/// and a mark, of which at least 7 in 16 are in use, the other one half as many entries.
+/// Bytes that a name of a weak map's edge takes in the tables below while they grow: the one by name has a slot of 24
+/// bytes and a mark, of which at least 7 in 16 are in use, the other one half as many entries.
 const BYTES_PER_NAME: u64 = 88;
 
 /// Names of weak-map edges: table and number of the pair, by string.

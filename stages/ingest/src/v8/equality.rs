@@ -1,20 +1,24 @@
 //! Stage `equality`: the equality graph of a V8 snapshot, by which duplicates are found.
 //!
-//! * Computes: for each node its value and the slots whose targets are looked into. If classes and prototypes were
-//!   looked into, every object would reach the global object and none had a duplicate. So the targets of `map`,
-//!   `__proto__` and `constructor`, and all targets of a kind that stands for the engine or for what cannot be seen (hidden,
-//!   code, object shape, native, symbol, closure, synthetic, `system / …`) are compared by identity: they belong to the
-//!   value, with kind, name, size and the labels of all slots. Nodes of those kinds are no duplicates of anything. `weak` and
-//!   `shortcut` edges do not count. The map of a string does not either: it says how V8 keeps the text, not what it is.
-//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); numbers and names 4 bytes each per node and one record per
-//!   repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
-//! * Passes over disk: nodes three times, edges twice (the second time those of nodes whose hash is repeated), in order.
-//! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are sorted
-//!   on disk where they do not fit.
+//! * Computes: for each node its value and the slots whose targets are compared by value. If classes and prototypes
+//!   were compared by value, every object would reach the global object and none would have a duplicate. So the
+//!   targets of `map`, `__proto__` and `constructor`, and all targets of kinds that belong to the engine or whose
+//!   content the file does not have (hidden, code, object shape, native, symbol, closure, synthetic, `system / …`)
+//!   are compared by identity: they belong to the value, with kind, name, size and the labels of all slots. Nodes of
+//!   those kinds are never duplicates. `weak` and `shortcut` edges do not count. The map of a string does not either:
+//!   it says how V8 keeps the text, not what it is.
+//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); numbers and names 4 bytes
+//!   each per node and one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged
+//!   where not.
+//! * Passes over disk: nodes three times, edges twice (the second time those of nodes whose hash is repeated), in
+//!   order.
+//! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
+//!   sorted on disk where they do not fit.
 //! * Fails when: the budget is too small.
-//! * Determinism: input order; hashes only propose, comparison decides.
-//! * Reference: what V8 leaves out is noted in `equal.limits`: small integers and the contents of heap numbers, unless they
-//!   were captured; the rest of strings of 1,024 characters; bigints, dates, and arrays of unboxed numbers or bytes.
+//! * Determinism: input order; the hash pass only selects, the verify pass compares values.
+//! * Reference: what V8 leaves out is noted in `equal.limits`: small integers and the contents of heap numbers,
+//!   unless they were captured; the rest of strings of 1,024 characters; bigints, dates, and arrays of unboxed
+//!   numbers or bytes.
 
 use super::names;
 use super::slots::{Meaning, Slot, Slots};
@@ -113,15 +117,15 @@ struct Found {
     node: Node,
 }
 
-/// The first pass: of each node what is looked into, and what the file does not tell.
+/// The first pass: for each node the slots whose targets are compared by value, and what the file leaves out.
 struct Shape<'a> {
     rules: &'a Rules,
     strings: &'a StringTable,
     degrees: ColumnWriter<u32>,
     missing: ColumnWriter<u8>,
-    /// Where references are looked into.
+    /// Only where references are followed.
     to: Option<ColumnWriter<NodeId>>,
-    /// Slots so far of the node at hand that are looked into.
+    /// Slots so far of the current node whose targets are compared by value.
     degree: u32,
     seen: Seen,
 }

@@ -1,9 +1,9 @@
 //! Stage `essential edges`: which edges keep their target alive, and what the graph stages need to know of the others.
 //!
-//! * Computes: the essential edges; for every edge whether distances follow it; in-degrees; the nodes that no essential edge
-//!   enters; where distances start.
+//! * Computes: the essential edges; for every edge whether distances follow it; in-degrees; the nodes that no
+//!   essential edge enters; where distances start.
 //! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
-//!   [`super::pages`] before that; some 88 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block under way.
+//!   [`super::pages`] before that; some 88 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block in flight.
 //! * Passes over disk: one over nodes and edges.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.

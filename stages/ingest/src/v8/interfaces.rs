@@ -97,8 +97,8 @@ struct Tally {
 }
 
 impl<'a> Census<'a> {
-    /// Bytes that its tables take at most: of each list its key, its properties and its tally, the heap's own of both, and
-    /// slots of the tables, which are half empty at worst and may be growing.
+    /// Bytes that its tables take at most: of each list its key, its properties and its tally, the heap's own of
+    /// both, and slots of the tables, which are half empty at worst and may be growing.
     pub const BYTES: u64 = {
         let list = 2 * (4 * MOST_LIST + 16) + 3 * (size_of::<(Box<[StringId]>, Tally)>() + 1);
         (CANDIDATES * list + 3 * MOST_UNITS * size_of::<(StringId, u32)>()) as u64
@@ -182,7 +182,7 @@ impl<'a> Census<'a> {
         first_time
     }
 
-    /// The interfaces, most popular first, equals in order of first occurrence: those that at least two objects and one
+    /// The interfaces, most popular first, ties in order of first occurrence: those that at least two objects and one
     /// in a thousand have.
     #[must_use]
     pub fn finish(self) -> Vec<Definition> {
@@ -274,7 +274,7 @@ impl Interfaces {
     }
 }
 
-/// Whether one sorted list holds every element of another, as often as that does.
+/// Whether one sorted list contains another, as a multiset.
 fn contains(all: &[StringId], some: &[StringId]) -> bool {
     let mut rest = all.iter();
     some.iter().all(|wanted| rest.any(|have| have == wanted))

@@ -1,12 +1,13 @@
 //! Stage `intern`: equal strings get equal ids.
 //!
-//! * Computes: for every string that occurs twice in the file's table, its first position; V8 itself writes each string
-//!   once, other writers need not. Where there are such strings, all columns of string ids become ones of first positions.
+//! * Computes: for every string that occurs twice in the file's table, its first position; V8 itself writes each
+//!   string once, other writers need not. Where there are such strings, all columns of string ids become ones of
+//!   first positions.
 //! * Resident memory: 16 bytes per string, or less in several passes.
 //! * Passes over disk: one over the hashes per slice of their range that fits the memory; one over the id columns.
 //! * Worst case: all strings equal: every one is compared with the first.
 //! * Fails when: scratch cannot be read or written.
-//! * Determinism: hashes only propose; content decides.
+//! * Determinism: hashes only select; the contents are compared.
 //! * Reference: none needed.
 
 use super::header::is_indexed;

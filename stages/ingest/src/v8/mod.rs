@@ -15,8 +15,8 @@
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
 //! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
 //!
-//! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table to
-//! [`strings`].
+//! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
+//! to [`strings`].
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 

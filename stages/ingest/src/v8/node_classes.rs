@@ -1,9 +1,9 @@
-//! Stage `node classes`: what every node is called, and which nodes belong together.
+//! Stage `node classes`: the class of every node.
 //!
-//! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first space;
-//!   plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class per place and
-//!   name, all other nodes one class per name. Unlike DevTools, whose table of classes loses rows when a node's own
-//!   name equals one that DevTools makes up, names are compared by content throughout.
+//! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first
+//!   space; plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class
+//!   per place and name, all other nodes one class per name. Unlike DevTools, whose table of classes loses rows when
+//!   a node's own name equals one that DevTools makes up, names are compared by content throughout.
 //! * Resident memory: some 60 bytes per class; fixed tables for interfaces.
 //! * Passes over disk: two over the nodes and the edges of plain objects (three where those have very many shapes).
 //! * Worst case: linear, times the number of interfaces that share their least property with an object's shape.
@@ -174,7 +174,7 @@ impl Namer {
     }
 }
 
-/// The class name that goes with a node type alone.
+/// The class name that follows from the node type alone.
 fn fixed_name(node_type: &str) -> String {
     match node_type {
         "hidden" => "(system)".to_owned(),

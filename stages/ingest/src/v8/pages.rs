@@ -1,5 +1,5 @@
-//! Which nodes a page owns: everything its windows and document trees reach. What a debugger holds of them does not
-//! count for dominators. Used by [`super::essential_edges`].
+//! Which nodes a page owns: everything its windows and document trees reach. References to them from outside, such as
+//! a debugger's, do not count for dominators. Used by [`super::essential_edges`].
 //!
 //! Resident memory: one bit per node for the answer; while it spreads, 4 bytes per node and 5 per edge where the budget
 //! allows, paged where not, and 1 MiB of stack.
@@ -66,8 +66,8 @@ fn seeds(
     Ok(owned)
 }
 
-/// Spreads ownership in one pass in order, which brings it nearly everywhere, because most edges lead forwards. Leaves in
-/// `open` what had its turn before it was owned.
+/// Spreads ownership in one pass in order, which brings it nearly everywhere, because most edges lead forwards.
+/// Leaves in `open` the nodes that the pass visited before they were owned.
 fn spread_forwards(
     weak: Option<u8>,
     owned: &mut Bitset,

@@ -1,8 +1,9 @@
-//! Stage `previews`: what the members of sets of duplicates look like, for people.
+//! Stage `previews`: short texts that show people the members of sets of duplicates.
 //!
-//! * Computes: for the first member of each set a short text: that of a string, the number that was captured of a number,
-//!   the first properties of an object. Without columns of edges only strings have one.
-//! * Resident memory: 9 bytes per node, and where edges are looked at, 9 per edge, where the budget allows, paged where not.
+//! * Computes: for the first member of each set a short text: that of a string, the number that was captured of a
+//!   number, the first properties of an object. Without columns of edges only strings have one.
+//! * Resident memory: 9 bytes per node, and where edges are looked at, 9 per edge, where the budget allows, paged
+//!   where not.
 //! * Passes over disk: one over the sets; their first members, edges of these and strings at random.
 //! * Worst case: linear; of a node with very many edges only the first are looked at.
 //! * Fails when: scratch cannot be read or written.
@@ -53,7 +54,7 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// Edges are looked at where they are kept for others that come late.
+/// Reads edges only where their columns are kept for later stages anyway.
 fn looks_at_edges(setting: &Setting<'_>) -> bool {
     setting.looks_into_references() || setting.has(TableName::Edges)
 }

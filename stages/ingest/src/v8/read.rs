@@ -1,15 +1,15 @@
 //! Stage `read`: the file into raw columns.
 //!
-//! * Computes: nothing; understands the file and checks all that can be checked of its numbers.
-//! * Resident memory: fixed buffers, with several threads 1.5 MiB for each of the chunks under way (twice as many as
-//!   threads and one, if the budget has room for them); 20 bytes per source location while they are sorted; 4 bytes per
-//!   level of the trace tree; 20 bytes per weak-map entry name.
+//! * Computes: nothing; parses the file and checks its numbers as far as possible.
+//! * Resident memory: fixed buffers, with several threads 1.5 MiB for each chunk in flight (twice the number of
+//!   threads, plus one, if the budget allows); 20 bytes per source location while they are sorted; 4 bytes per level
+//!   of the trace tree; 20 bytes per weak-map entry name.
 //! * Passes over disk: one read of the input, one write of the columns. A section that comes before the header is
 //!   copied to scratch and read from there.
 //! * Worst case: linear in the input.
-//! * Fails when: the input is no such file, promises other counts than it holds, or refers to what is not there.
-//! * Determinism: one thread understands, a second one reads ahead, more take chunks of rows apart whose columns are
-//!   written in the order of the input; output and errors depend on the input alone.
+//! * Fails when: the input is not such a file, its counts are wrong, or it refers to rows that do not exist.
+//! * Determinism: one thread parses, a second one reads ahead, others parse chunks of rows, whose columns are written
+//!   in the order of the input; output and errors depend on the input alone.
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
 use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
@@ -160,7 +160,7 @@ fn read_header(scanner: &mut Scanner<'_>) -> Result<Header, StageError> {
 struct Reader<'a> {
     scratch: &'a Scratch,
     context: &'a Context<'a>,
-    /// Asks whether so many nodes may be taken on.
+    /// Checks that the budget suffices for so many nodes.
     admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
     header: Option<Header>,
     /// Sections that came before the header, with the offset at which they began.

@@ -16,7 +16,8 @@ pub struct LargestName {
 }
 
 impl LargestName {
-    /// Sees the largest index of some rows of a section, if they have any: the first such row, counted from `first_row`.
+    /// Sees the largest index of some rows of a section, if they have any: the first such row, counted from
+    /// `first_row`.
     pub(super) fn see(&mut self, largest: Option<(u64, usize)>, section: &'static str, first_row: u64) {
         if let Some((index, row)) = largest
             && (index > self.index || self.section.is_empty())
@@ -112,8 +113,8 @@ pub(super) fn write_if<T: Pod>(column: &mut Option<ColumnWriter<T>>, part: &mut 
     column.as_mut().map_or(Ok(()), |column| write(column, part))
 }
 
-/// Divides offsets of nodes by the numbers in a node row. A multiplication does, where a division would take as long as
-/// all else that is done for an edge.
+/// Divides offsets of nodes by the numbers in a node row. It multiplies by the inverse: a division would take as long
+/// as everything else that is done for an edge.
 #[derive(Clone, Copy)]
 pub(super) struct NodeWidth {
     width: u64,

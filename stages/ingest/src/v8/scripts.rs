@@ -1,18 +1,18 @@
 //! Stage `scripts`: from which script objects and functions come, for the table of owners.
 //!
 //! * Computes: the scripts, and for each the package that its path is in: the innermost `node_modules/NAME`, or
-//!   [`owners::NODE`] for scripts of Node itself, or [`owners::APPLICATION`]. For each function, and what V8 keeps of it (shared
-//!   function info, scope info, contexts), the script that it is written in; for each object with a location the script
-//!   of its constructor.
+//!   [`owners::NODE`] for scripts of Node itself, or [`owners::APPLICATION`]. For each function, and what V8 keeps of
+//!   it (shared function info, scope info, contexts), the script that it is written in; for each object with a
+//!   location the script of its constructor.
 //! * Resident memory: 4 bytes per node where the budget allows, paged where not; some 100 bytes per script and its
 //!   path, 48 per number of a script.
 //! * Passes over disk: one over the nodes and the edges of functions; their targets at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread; the first script that an object is said to come from counts.
-//! * Reference: V8's `heap-snapshot-generator.cc`, for the names of edges, and for locations: that of an object is the
-//!   place of its constructor, and both that and a function's own bear the number of the script. Which number a script
-//!   has is nowhere but with the functions, so they are looked at first.
+//! * Reference: V8's `heap-snapshot-generator.cc`, for the names of edges, and for locations: that of an object is
+//!   the place of its constructor, and both that and a function's own bear the number of the script. Only functions
+//!   tell the number of a script, so they are read first.
 
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::{locations, names};
@@ -84,8 +84,8 @@ enum Link {
     Shared,
 }
 
-/// Such edges, source and target, between the two halves of this stage: from shared infos to scripts and to scopes, from
-/// contexts to scopes, from functions to shared infos.
+/// Such edges, source and target, between the two halves of this stage: from shared infos to scripts and to scopes,
+/// from contexts to scopes, from functions to shared infos.
 const PAIRS: [Column<[NodeId; 2]>; 4] = [
     Column::new("scripts.script"),
     Column::new("scripts.scope"),
@@ -324,8 +324,8 @@ impl Scripts {
     }
 }
 
-/// The path in the name of a script's node. What stands for parts of V8 is called `system / …`, and since 2025 scripts
-/// are so, too. A script without a path was made by `eval` and the like.
+/// The path in the name of a script's node. Parts of V8 are called `system / …`, and since 2025 scripts are, too. A
+/// script without a path was made by `eval` and the like.
 fn path(name: &str) -> &str {
     match name.strip_prefix("system / ") {
         None => name,

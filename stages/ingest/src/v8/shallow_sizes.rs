@@ -1,4 +1,4 @@
-//! Stage `shallow sizes`: shallow sizes, with the parts of an object counted where people look for them.
+//! Stage `shallow sizes`: shallow sizes, with the parts that an object owns counted for the object.
 //!
 //! * Computes: the backing stores, hidden parts and external string data that exactly one object owns, and hands their
 //!   size to it. Owners spread over all edges but weak ones, through owned nodes too; a node with two owners has none,
@@ -180,7 +180,7 @@ fn initial(snapshot: &Snapshot, owners: &mut impl WriteAt<u32>, scratch: &Scratc
     Ok(())
 }
 
-/// Tells `target` of an owner; says whether that was news to it.
+/// Adds an owner to `target`; returns whether that changed its state.
 #[inline]
 fn spread(owners: &mut impl WriteAt<u32>, owner: u32, target: u32) -> Result<bool, Fault> {
     let known = owners.get(target as usize)?;

@@ -1,7 +1,8 @@
 //! The slots of one node, brought into the order of their labels. Used by [`super::equality`].
 //!
-//! Resident memory: 2 MiB, and 3 MiB that are kept free for page frames. A node with more edges than [`HELD`] has its slots in an array of 16 bytes each, resident where
-//! the budget allows, paged where not, and where they are not in order, in two; they are sorted by merging.
+//! Resident memory: 2 MiB, and 3 MiB reserved for page frames. A node with more edges than [`HELD`] has its slots in
+//! an array of 16 bytes each, resident where the budget allows, paged where not, and where they are not in order, in
+//! two; they are sorted by merging.
 
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, loaded};
@@ -11,7 +12,7 @@ use heaplake_schemas::scratch::Column;
 /// Slots that are sorted in one piece.
 pub const HELD: usize = 1 << 16;
 
-/// Bytes that are kept free for the page frames of two arrays.
+/// Bytes reserved for the page frames of two arrays.
 const SPARE: u64 = 3 << 20;
 
 /// The slots of a node before they are merged.
@@ -26,11 +27,11 @@ pub enum Meaning {
     Identity(u32),
     /// Its target is a text, which counts by its content.
     Text(u32),
-    /// Its target is looked into.
+    /// Its target is compared by value.
     Followed(u32),
 }
 
-/// An edge that counts.
+/// A slot: an edge that counts for equality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Slot {
@@ -128,7 +129,7 @@ impl<'a> Slots<'a> {
     pub fn begin(&mut self, edges: u32) -> Result<(), StageError> {
         self.held.clear();
         if self.many.take().is_some() {
-            // What was free before is so again, unless somebody needed it more.
+            // Reserves that memory again, unless another stage took it meanwhile.
             let _ = self.spare.grow(SPARE);
         }
         if edges as usize > HELD {

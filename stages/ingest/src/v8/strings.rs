@@ -8,7 +8,7 @@ use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Writes the string table with hashes, and notes the names that later stages look for.
+/// Writes the string table with hashes, and collects the names that later stages need.
 pub struct Strings {
     table: StringWriter,
     hash: ColumnWriter<u64>,

@@ -26,7 +26,7 @@ struct Pair {
     differ: u16,
 }
 
-/// More than make an entry.
+/// More edges than an entry has.
 const MANY: u8 = 2;
 
 impl Pair {
@@ -45,7 +45,7 @@ impl Pair {
     }
 }
 
-/// Meets the edges to values of weak maps, of which two make an entry, in the order of the file.
+/// Pairs the edges to values of weak maps, two for each entry, in the order of the file.
 pub struct WeakEntries {
     positions: ColumnReader<u64>,
     numbers: ColumnReader<u32>,

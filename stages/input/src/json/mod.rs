@@ -1,7 +1,7 @@
 //! A streaming JSON lexer over blocks: no tree, no recursion, bounded buffers, every error with its offset.
 //!
-//! The caller drives it: it asks for what its format puts next. Values it does not care for are passed over or copied
-//! raw without being understood further than their brackets and quotes.
+//! A pull parser: the caller asks for the value that its format has next. Other values are skipped or copied raw; of
+//! these only brackets and quotes are parsed.
 
 mod scanner;
 mod strings;

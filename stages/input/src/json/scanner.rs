@@ -42,8 +42,8 @@ impl<'a> Scanner<'a> {
         self.position += bytes;
     }
 
-    /// Gives the current block away, in exchange for one that is used up, and consumes it whole. Gives where in the block
-    /// [`Self::rest`] began.
+    /// Gives the current block away, in exchange for one that is used up, and consumes it whole. Gives where in the
+    /// block [`Self::rest`] began.
     pub(crate) fn exchange(&mut self, block: &mut Vec<u8>) -> Result<usize, StageError> {
         self.source.recycle(mem::replace(block, mem::take(&mut self.block)));
         self.base += block.len() as u64;

@@ -4,7 +4,7 @@ use super::scanner::Scanner;
 use heaplake_kit::StageError;
 use std::mem;
 
-/// Pieces in which a string that straddles blocks or holds escapes is handed on, bytes.
+/// Bytes of the pieces in which a string that straddles blocks or has escapes is handed on.
 const PIECE: usize = 64 << 10;
 
 /// Takes the strings of an array, each in one or more pieces.
@@ -59,8 +59,8 @@ impl Scanner<'_> {
         self.short_string(most).map(|bytes| readable(&bytes))
     }
 
-    /// The next key of an object whose `{` was consumed, with the colon behind it; nothing at the object's end, which is
-    /// consumed. `first` says that no key came before.
+    /// The next key of an object whose `{` was consumed, with the colon behind it; nothing at the object's end, which
+    /// is consumed. `first` says that no key came before.
     ///
     /// # Errors
     /// [`StageError::Input`] when something else comes, or a key longer than `most` bytes.

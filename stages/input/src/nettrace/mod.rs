@@ -1,9 +1,8 @@
-//! `.nettrace`, as .NET's EventPipe writes it: what is needed to get at its events, whatever they mean to the one who
-//! reads them.
+//! `.nettrace`, as .NET's EventPipe writes it: the container, without the meaning of its events.
 //!
-//! Two stage crates read these files, one for allocations and collections, the other for walks of the heap. Each says
-//! which events it wants ([`Events`]); [`read`](mod@read) takes the container apart, [`span`] brings the events into order
-//! of time, [`cursor`] reads their fields, [`payload`] those that both understand.
+//! Two stage crates read these files, one for allocations and garbage collections, the other for walks of the heap.
+//! Each implements [`Events`] for the events that it wants; [`read`](mod@read) parses the container, [`span`] brings
+//! the events into order of time, [`cursor`] reads their fields, [`payload`] those that both understand.
 
 pub mod cursor;
 pub mod header;

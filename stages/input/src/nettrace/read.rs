@@ -1,9 +1,10 @@
 //! `.nettrace`, as .NET's EventPipe writes it: the container and its blocks.
 //!
 //! Versions 4 and 5: after the magic a sequence of objects, each with a name. `Trace` comes first and says how long
-//! pointers are and how to read times. `MetadataBlock` describes events, `StackBlock` has stacks, `EventBlock` events of
-//! one or several threads, and `SPBlock` is a sequence point: everything behind it is younger than everything before, and
-//! numbers of stacks begin anew. Other objects are passed over. Version 6 has another container, and is refused by name.
+//! pointers are and how to read times. `MetadataBlock` describes events, `StackBlock` has stacks, `EventBlock` events
+//! of one or several threads, and `SPBlock` is a sequence point: everything behind it is younger than everything
+//! before, and numbers of stacks begin anew. Other objects are passed over. Version 6 has another container, and is
+//! refused by name.
 
 use super::cursor::Cursor;
 use super::header::{Form, Header};
@@ -47,14 +48,14 @@ pub struct Trace {
     pub origin_us: i64,
 }
 
-/// What a trace came to, beside its events.
+/// What the reader learned of a trace besides its events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Version of the container; 0 where nothing says.
     pub version: u32,
     /// Stacks that events name and the trace has not written.
     pub unknown_stacks: u64,
-    /// Events that the recorder had no room for.
+    /// Events that the recorder dropped because its buffers were full.
     pub lost_events: u64,
 }
 

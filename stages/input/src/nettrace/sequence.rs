@@ -1,4 +1,4 @@
-//! Numbers of events by thread: gaps are events that the recorder had no room for.
+//! Sequence numbers of events by thread. A gap shows events that the recorder dropped.
 
 use super::cursor::Cursor;
 use heaplake_kit::charge::Charge;

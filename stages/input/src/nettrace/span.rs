@@ -1,9 +1,9 @@
-//! Events between two sequence points, held back until all threads' are there, and then handed on in order of time.
+//! Buffers the events between two sequence points and hands them on in order of time.
 //!
-//! Each thread's events are in order in the file, but threads are written one after the other, block by block. A sequence
-//! point says that everything before it is older than everything behind it, so that is how much must be held: blocks as
-//! they are, and 32 bytes per event that means something. Runtimes write a sequence point every few megabytes. All of it
-//! is counted before it is allocated, and kept for the next span.
+//! Each thread's events are in order in the file, but threads are written one after the other, block by block. A
+//! sequence point says that everything before it is older than everything behind it, so the events between two of
+//! them must be buffered: the blocks as they are, and 32 bytes per event that the reader wants. Runtimes write a
+//! sequence point every few megabytes. All of it is counted before it is allocated, and kept for the next span.
 
 use super::cursor::Cursor;
 use crate::bytes::Bytes;
@@ -27,10 +27,10 @@ pub struct Around {
 /// Bytes of a place in the table of stacks, also while it grows.
 const ENTRY: u64 = 48;
 
-/// Bytes of a block that are made room for at once: a size that is not true must not cost memory.
+/// Bytes of a block that are allocated at once: a wrong size must not cost memory.
 const STEP: usize = 1 << 20;
 
-/// An event that is held.
+/// A buffered event.
 #[derive(Clone, Copy, Debug)]
 struct Held<K> {
     time: u64,
@@ -51,7 +51,7 @@ struct Known {
     name: Option<u32>,
 }
 
-/// What is held.
+/// The buffered events.
 pub struct Span<K> {
     blocks: Vec<Vec<u8>>,
     spare: Vec<Vec<u8>>,
@@ -118,7 +118,7 @@ impl<K: Copy> Span<K> {
         self.offsets.push(offset);
     }
 
-    /// Holds an event whose payload is a part of a kept block.
+    /// Buffers an event whose payload is a part of a kept block.
     ///
     /// # Errors
     /// [`StageError::Budget`].
@@ -147,8 +147,8 @@ impl<K: Copy> Span<K> {
         Ok(())
     }
 
-    /// Hands all events to `event`, in order of time; of equal times, in order of the file. Then nothing is held any more.
-    /// The inner error is a payload that ends too early, of which `event` says false.
+    /// Hands all events to `event`, in order of time; of equal times, in order of the file. Then nothing is held any
+    /// more. The inner error is a payload that ends too early, of which `event` says false.
     ///
     /// # Errors
     /// Those of `event`.
@@ -238,7 +238,7 @@ mod tests {
     fn blocks_are_counted_before_they_are_read() {
         assert!(matches!(read(9 << 20, 9 << 20, 8 << 20), Err(StageError::Budget { .. })));
         assert_eq!(read(1000, 1000, 8 << 20).unwrap().len(), 1000);
-        // A size that is not true costs a step, not its size.
+        // A wrong size costs one step, not memory.
         assert_eq!(read(1000, 1 << 31, 8 << 20).unwrap().len(), 1000);
     }
 }

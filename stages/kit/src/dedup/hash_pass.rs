@@ -9,20 +9,20 @@ use crate::{
     Array, ArrayPlan, Budget, BudgetVec, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError, WriteAt,
 };
 
-/// Most partitions, each with a file.
+/// Maximum number of partitions; each has a file.
 const MOST_PARTITIONS: usize = 64;
-/// Nodes per partition at which its table still stays in the second-level cache.
+/// Nodes per partition such that its hash table fits the second-level cache.
 const NODES_PER_PARTITION: u64 = 1 << 16;
-/// Entries of a table at least.
+/// Minimum number of entries of the hash table.
 const LEAST_TABLE: usize = 1 << 10;
-/// Bytes of budget that are left to the verify pass, where there are so many.
+/// Bytes of budget reserved for the verify pass, if available.
 const LEAST_FOR_VERIFYING: u64 = 4 << 20;
 
 /// The hash pass: see the module.
 pub struct HashPass<'a> {
     scratch: &'a Scratch,
     partitions: Vec<Partition>,
-    /// How far to shift a hash for the number of its partition.
+    /// Shift that turns a hash into the number of its partition.
     shift: u32,
     lengths: ColumnWriter<u32>,
     nodes: u32,
@@ -33,7 +33,7 @@ pub struct HashPass<'a> {
 }
 
 impl<'a> HashPass<'a> {
-    /// Bytes of budget that both passes need for so many nodes, beside the records that are kept.
+    /// Bytes of budget that both passes need for `nodes` nodes, besides the kept records.
     #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
         nodes * 4 + Self::table_bytes(nodes) + (MOST_PARTITIONS * Partition::BUFFER_BYTES) as u64
@@ -48,7 +48,7 @@ impl<'a> HashPass<'a> {
         ((entries + entries / 2).next_power_of_two().max(LEAST_TABLE as u64)) * 8
     }
 
-    /// For nodes below `nodes`.
+    /// A pass over nodes below `nodes`.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
@@ -67,7 +67,7 @@ impl<'a> HashPass<'a> {
         })
     }
 
-    /// Ends the pass. Leaves `for_others` bytes of the budget where it can.
+    /// Ends the pass. Leaves `for_others` bytes of the budget free if possible.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
@@ -118,7 +118,7 @@ impl Records for HashPass<'_> {
             self.lengths.push(0)?;
         }
         self.lengths.push(self.length)?;
-        // A single partition needs no bits, and so a shift by all of them.
+        // A single partition uses no bits of the hash; the shift is then the full width.
         let partition = self.hash.checked_shr(self.shift).unwrap_or(0) as usize;
         self.partitions[partition].push(Entry::new(self.hash, self.node))?;
         Ok(self.node)
@@ -135,11 +135,11 @@ struct Repeated {
 }
 
 impl Repeated {
-    /// Numbers the hashes of a partition, in as many rounds as the table needs for them.
+    /// Numbers the repeated hashes of a partition, in as many rounds as the hash table needs.
     fn take(&mut self, mut partition: Partition, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
         for round in 0.. {
             context.check()?;
-            // A round reads one file and writes another.
+            // A round reads one file and writes the other.
             let mut rest = Partition::new(scratch, MOST_PARTITIONS + round % 2);
             self.round(partition, &mut rest)?;
             if rest.is_empty() {
@@ -150,7 +150,7 @@ impl Repeated {
         Ok(())
     }
 
-    /// Fills the table once; `rest` gets the entries that it has no room for.
+    /// Fills the hash table once; entries that do not fit go to `rest`.
     fn round(&mut self, partition: Partition, rest: &mut Partition) -> Result<(), StageError> {
         let Self { table, numbers, count } = self;
         let (mask, most) = (table.len() - 1, table.len() / 4 * 3);

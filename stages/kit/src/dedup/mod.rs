@@ -1,21 +1,22 @@
 //! Deduplication of node values, out of core.
 //!
-//! The value of a node is a record: a sequence of 64-bit words of any length. Deduplication finds, for each node, the first
-//! node with the same record. The answer is exact and needs little memory. The caller feeds all records twice, in the order
-//! of nodes:
+//! The value of a node is a record: a sequence of 64-bit words of any length. Deduplication finds, for each node, the
+//! first node with the same record. The answer is exact and needs little memory. The caller feeds all records twice,
+//! in the order of nodes:
 //!
-//! 1. The **hash pass** ([`HashPass`]) hashes each record and writes the hash with its node to one of a few partitions. Then
-//!    it reads each partition back into a hash table. Nodes whose hashes are equal get a common number. A partition with more
-//!    distinct hashes than the table holds takes several rounds.
-//! 2. The **verify pass** ([`VerifyPass`]) takes the records of nodes with a number only. It keeps the first record of each
-//!    number and compares the later ones with it, word by word. Only these kept records are read at random.
+//! 1. The **hash pass** ([`HashPass`]) hashes each record and writes the hash with its node to one of a few
+//!    partitions. Then it reads each partition back into a hash table. Nodes whose hashes are equal get a common
+//!    number. A partition with more distinct hashes than the table holds takes several rounds.
+//! 2. The **verify pass** ([`VerifyPass`]) takes the records of nodes with a number only. It keeps the first record
+//!    of each number and compares the later ones with it, word by word. Only these kept records are read at random.
 //!
-//! A record whose hash is that of a kept one, but whose words are not, is a **collision**. Collisions are kept as well and
-//! compared one after the other. That is slow where there are many, but 64-bit hashes collide only where somebody makes them.
+//! A record whose hash equals that of a kept record but whose words differ is a **collision**. Collisions are kept as
+//! well and compared one after the other. That is slow if there are many, but 64-bit hashes collide only in
+//! constructed inputs.
 //!
-//! Memory: in the hash pass 48 KiB for each of at most 64 partitions; at its end 4 bytes per node and a table of 12 to 24
-//! bytes per hash of a partition, or what there is. In the verify pass 4 bytes per node, and per repeated value its record
-//! and 16 bytes. What does not fit the budget is paged. Disk: 16 bytes per node.
+//! Memory: the hash pass uses 48 KiB for each of at most 64 partitions, and at its end 4 bytes per node and a table
+//! of 12 to 24 bytes per hash of a partition, or less if the budget is small. The verify pass uses 4 bytes per node,
+//! and per repeated value 16 bytes and its record. What does not fit the budget is paged. Disk: 16 bytes per node.
 
 mod hash_pass;
 mod partition;

@@ -1,4 +1,4 @@
-//! Hashes with their nodes, in a buffer that overflows to a file.
+//! A partition of the hash pass: hashes with their nodes, in a buffer that overflows to a file.
 
 use crate::{Scratch, StageError};
 use bytemuck::{Pod, Zeroable};
@@ -27,7 +27,7 @@ impl Entry {
     }
 }
 
-/// Entries in the order in which they came.
+/// Entries in the order of insertion.
 pub struct Partition {
     path: PathBuf,
     file: Option<File>,
@@ -39,7 +39,7 @@ impl Partition {
     /// Bytes of the buffer.
     pub const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
 
-    /// An empty one; its number is in the name of its file.
+    /// An empty partition; its number is part of its file name.
     pub fn new(scratch: &Scratch, number: usize) -> Self {
         let path = scratch.file(&format!("values.{number}"));
         Self { path, file: None, written: 0, buffer: Vec::new() }
@@ -75,7 +75,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Hands all entries out and removes the file.
+    /// Passes all entries to `each` and removes the file.
     pub fn drain(mut self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
         if let Some(file) = &mut self.file {
             file.rewind().map_err(|error| StageError::io(&self.path, "read", error))?;
@@ -85,7 +85,7 @@ impl Partition {
                     .map_err(|error| StageError::io(&self.path, "read", error))?;
                 block.iter().try_for_each(|&entry| each(entry))?;
             }
-            // A file that stays is only space; the whole folder goes at the end.
+            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
             let _ = fs::remove_file(&self.path);
         }
         self.buffer.iter().try_for_each(|&entry| each(entry))

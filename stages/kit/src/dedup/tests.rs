@@ -1,4 +1,4 @@
-//! Both passes against a hash map of whole records.
+//! Compares both passes with a hash map of whole records.
 
 use super::{HashPass, Records};
 use crate::stage::Silent;
@@ -6,10 +6,10 @@ use crate::{Budget, Context, Scratch};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-/// Makes all that came before in a record disappear from its hash.
+/// A last word that makes the hash independent of all words before it.
 const BLIND: u64 = 0xd1b5_4a32_d192_ed03;
 
-/// The first node with each record, in two passes, and naively; nothing for nodes without one.
+/// The first node with each record, computed by both passes and naively; nodes without a record have none.
 fn compare(records: &[Option<Vec<u64>>], limit: u64) {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -38,7 +38,7 @@ fn through(records: &[Option<Vec<u64>>], pass: &mut impl Records, mut done: impl
     }
 }
 
-/// Records of up to `longest` words out of an alphabet, for two nodes of three.
+/// Records of up to `longest` words of an alphabet, for two of three nodes.
 fn random(nodes: usize, longest: u64, words: u64, seed: u64) -> Vec<Option<Vec<u64>>> {
     let mut state = seed;
     let mut next = |below: u64| {
@@ -55,7 +55,7 @@ fn equals_the_naive_answer() {
         compare(&random(300, 3, 4, seed), 1 << 22);
     }
     compare(&[], 1 << 22);
-    // Every record is the same, and of no length.
+    // All records are equal and empty.
     compare(&vec![Some(Vec::new()); 100], 1 << 22);
 }
 
@@ -63,7 +63,7 @@ fn equals_the_naive_answer() {
 fn collisions_are_told_apart() {
     for seed in 0..50 {
         let mut records = random(400, 3, 3, seed);
-        // All have one hash now, whatever came before, also at one length.
+        // Now all records have one hash, whatever their other words, even records of one length.
         records.iter_mut().flatten().for_each(|record| record.push(BLIND));
         compare(&records, 1 << 22);
     }

@@ -6,13 +6,13 @@ use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, ReadAt, Scratch, 
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
 
-/// Words of the record of each node, 0 where there is none. The hash pass writes it.
+/// Number of words of each node's record, 0 if it has none. The hash pass writes it.
 pub const LENGTHS: Column<u32> = Column::new("values.lengths");
 
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
-/// The first record with a repeated hash: its node, and where its words are kept.
+/// The first record with a repeated hash: its node, and where its words are stored.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Kept {
@@ -21,7 +21,7 @@ struct Kept {
     words: u32,
 }
 
-/// A record that has the hash of a kept one and differs from it.
+/// A record whose hash equals that of a kept record but whose words differ.
 struct Collision {
     number: u32,
     first: u32,
@@ -38,12 +38,12 @@ pub struct VerifyPass {
     words: Array<u64>,
     collisions: BudgetVec<Collision>,
     collision_words: BudgetVec<u64>,
-    /// The record at hand: its node, its number, and the record that it is compared with.
+    /// The current record: its node, its number, and the record that it is compared with.
     node: u32,
     number: u32,
     with: Kept,
     length: usize,
-    /// Whether it differs from that record; if so, `current` holds its words.
+    /// Whether the current record differs from that one; if so, `current` holds its words.
     differs: bool,
     current: BudgetVec<u64>,
     spilled: u64,
@@ -72,7 +72,7 @@ impl VerifyPass {
         Ok(Self {
             numbers,
             kept,
-            // How many words there are is known only now; they get what is left.
+            // The number of words is known only now; the array gets the rest of the budget.
             words: plan.one(filled(at as usize, 0))?,
             collisions: budget.growing("values whose hashes collide"),
             collision_words: budget.growing("values whose hashes collide"),
@@ -96,7 +96,7 @@ impl VerifyPass {
         self.spilled
     }
 
-    /// The record at hand turns out to differ: collects its words so far, which are those of the kept one.
+    /// The current record turns out to differ: copies its words so far, which equal those of the kept record.
     #[cold]
     fn diverge(&mut self) -> Result<(), StageError> {
         self.differs = true;
@@ -107,7 +107,7 @@ impl VerifyPass {
         Ok(())
     }
 
-    /// The first node with the record at hand, which is a collision.
+    /// The first node with the current record, which is a collision.
     #[cold]
     fn collide(&mut self) -> Result<u32, StageError> {
         let same = |collision: &&Collision| {
@@ -141,7 +141,7 @@ impl Records for VerifyPass {
         let at = self.with.at as usize + self.length;
         if !self.differs {
             let inside = self.length < self.with.words as usize;
-            // A first record that is longer than in the hash pass is not the one whose hash was compared.
+            // A record that is longer than in the hash pass is not the one whose hash was compared.
             if inside && self.with.first == self.node {
                 self.words.set(at, word)?;
             } else if !inside || self.words.get(at)? != word {

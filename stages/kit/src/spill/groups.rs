@@ -8,15 +8,15 @@ use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Pairs of a partition held at once, at least and at most.
+/// Minimum of pairs of a partition that are held at once.
 const LEAST_PAIRS: u64 = 1 << 16;
 const MOST_PAIRS: u64 = 1 << 20;
-/// Most threads that are of use in reading back: by then writing, on one thread, takes longer.
+/// More threads do not help in reading back: writing, on one thread, is then the bottleneck.
 const MOST_THREADS: usize = 8;
 
 impl PairSpill {
-    /// Writes the groups: to `sizes` the number of values of every key from the last key down to `first_key`, to
-    /// `values` the values in the same order. Removes the spill's files.
+    /// Writes the groups, from the last key down to `first_key`: the number of values of each key to `sizes`, the
+    /// values in the same order to `values`. Removes the files of the spill.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
@@ -51,7 +51,7 @@ impl PairSpill {
                 if !fits {
                     return self.write_parts(group, room, &context.budget, scratch, &mut values);
                 }
-                // What was read back is in memory now.
+                // The partition is in memory now.
                 self.release(group.index, scratch);
                 values.extend(&group.values)
             },
@@ -59,7 +59,7 @@ impl PairSpill {
         sizes.finish()?;
         values.finish()?;
         for part in &self.files {
-            // A file that stays is only space; the whole folder goes at the end.
+            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
             let _ = fs::remove_file(&part.path);
         }
         Ok(())
@@ -72,8 +72,8 @@ impl PairSpill {
         base.max(first_key)..end.max(base.max(first_key))
     }
 
-    /// Counts the values of a partition's keys and, when it has at most `room` pairs, brings them into order; says whether
-    /// it did.
+    /// Counts the values of a partition's keys and, if it has at most `room` pairs, sorts them. Returns whether it
+    /// sorted.
     fn sort<V: Pod + From32>(&self, group: &mut Group<V>, room: usize) -> Result<bool, StageError> {
         let Group { index, keys, counts, sizes, values, pairs, block, .. } = group;
         let base = *index << self.shift;
@@ -99,8 +99,9 @@ impl PairSpill {
         Ok(fits)
     }
 
-    /// Writes the values of a partition that has too many of them for `room`: as many keys at a time as fit into half of
-    /// what is free now: each time reads the whole partition. Gives its file back, before the last ones are written.
+    /// Writes the values of a partition that has more than `room` values. Each pass reads the whole partition and
+    /// writes as many keys as fit half of the free budget. Releases the file of the partition before the last values
+    /// are written.
     fn write_parts<V: Pod + From32>(
         &self,
         group: &mut Group<V>,
@@ -128,7 +129,7 @@ impl PairSpill {
                 total += counts[low - base] as usize;
             }
             if low == high {
-                // One key with more values than fit: they are in order already, so let them through.
+                // One key with more values than fit: they are in order already, so they are streamed.
                 low = high - 1;
                 let pass = |[key, value]: Pair| {
                     if key as usize == low { out.push(V::from_u32(value)) } else { Ok(()) }
@@ -152,16 +153,16 @@ impl PairSpill {
         Ok(())
     }
 
-    /// Gives the disk space of a file back, once the last of its partitions was read.
+    /// Truncates a file when the last of its partitions has been read.
     fn release(&self, index: usize, scratch: &Scratch) {
         if index.is_multiple_of(self.partitions_per_file) {
             scratch.measure();
-            // Space that stays goes with the file.
+            // Space that cannot be released here is released with the file.
             let _ = self.files[index / self.partitions_per_file].file.set_len(0);
         }
     }
 
-    /// Hands every pair of a partition to `each`, in the order in which they came.
+    /// Passes every pair of a partition to `each`, in the order of insertion.
     fn for_each(
         &self,
         index: usize,
@@ -178,7 +179,7 @@ impl PairSpill {
             let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
             let (values, _) = values.as_chunks::<4>();
             let (low, _) = low.as_chunks::<2>();
-            // The bits that the partition tells are also in the keys that were written, so they may come twice.
+            // Key bits that the partition determines may also be among the stored bits.
             let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
             let pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
             if high.is_empty() {
@@ -191,8 +192,8 @@ impl PairSpill {
     }
 }
 
-/// Makes counts of some keys into the positions of their values, descending by key; gives the number of values. Counts
-/// of other keys stay.
+/// Turns the counts of `keys` into the positions of their values, in descending order of the keys; returns the number
+/// of values. Counts of other keys are unchanged.
 fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
     let mut position = 0u32;
     for key in keys.clone().rev() {
@@ -201,7 +202,7 @@ fn positions(counts: &mut [u32], base: usize, keys: &Range<usize>) -> usize {
     position as usize
 }
 
-/// Puts the value of a pair into its place, if its key is one of `keys`.
+/// Stores the value of a pair at its position, if its key is one of `keys`.
 #[inline]
 fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys: &Range<usize>, values: &mut [V]) {
     if keys.contains(&(key as usize)) {
@@ -211,13 +212,13 @@ fn place<V: From32>([key, value]: Pair, positions: &mut [u32], base: usize, keys
     }
 }
 
-/// A partition on its way to being sorted.
+/// A partition that is being sorted.
 struct Group<V> {
     index: usize,
     keys: Range<usize>,
-    /// Values of each key of the partition, or where the next one goes.
+    /// Number of values of each key of the partition, then the position of its next value.
     counts: Vec<u32>,
-    /// Values of each of `keys`, descending.
+    /// Number of values of each of `keys`, in descending order of the keys.
     sizes: Vec<u32>,
     /// The values in order, if they fit.
     values: Vec<V>,
@@ -234,7 +235,7 @@ impl<V> Default for Group<V> {
     }
 }
 
-/// A newtype over `u32`, as ids are.
+/// A newtype of `u32`, such as an id.
 pub trait From32 {
     /// Wraps the number.
     fn from_u32(value: u32) -> Self;

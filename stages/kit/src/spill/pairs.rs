@@ -1,4 +1,4 @@
-//! Takes pairs, and writes them to the files of their partitions.
+//! The writing half: receives pairs and writes them to the files of their partitions.
 
 use crate::{Budget, Reservation, Scratch, StageError};
 use std::fs::File;
@@ -14,12 +14,12 @@ pub(super) const BLOCK_PAIRS: usize = 2048;
 pub(super) const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
 const MOST_PARTITIONS: usize = 1024;
 const MOST_FILES: usize = 64;
-/// Bits of a key that a block has room for; the others are those of the partition.
+/// Maximum number of key bits that a block stores; the partition determines the others.
 const MOST_BITS: u32 = 24;
-/// Pairs per partition at which the scatter of reading still stays in the second-level cache.
+/// Pairs per partition such that the scatter of the reading half fits the second-level cache.
 const PAIRS_PER_PARTITION: u64 = 1 << 18;
 
-/// See the module.
+/// See the module documentation.
 pub struct PairSpill {
     pub(super) files: Vec<Part>,
     /// Partitions of a file.
@@ -41,7 +41,7 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Partition {
     pub(super) buffer: Vec<Pair>,
-    /// Where its blocks are in its file.
+    /// Positions of its blocks in its file.
     pub(super) blocks: Vec<u32>,
 }
 
@@ -52,11 +52,11 @@ impl Partition {
 }
 
 impl PairSpill {
-    /// Bytes of budget that any spill needs at most for its buffers and for reading back.
+    /// Upper bound of the bytes of budget that any spill needs, for its buffers and for reading back.
     pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
-    /// Prepares for about `pairs` pairs with keys below `keys`. Files whose names begin with `name` live in the scratch
-    /// folder until the groups are written.
+    /// Prepares for about `pairs` pairs with keys below `keys`. Files whose names begin with `name` exist in the
+    /// scratch folder until the groups are written.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Budget`].
@@ -99,7 +99,8 @@ impl PairSpill {
         if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
     }
 
-    /// Writes a full buffer: all values, then of all keys the low 16 bits, then those above that the partition has.
+    /// Writes a full buffer: all values, then the low 16 bits of all keys, then the higher bits that the partition
+    /// does not determine.
     #[cold]
     fn flush(&mut self, index: usize) -> Result<(), StageError> {
         let Partition { buffer, blocks } = &mut self.partitions[index];

@@ -1,4 +1,4 @@
-//! Groups against a stable sort.
+//! Compares the groups with a stable sort.
 
 use super::PairSpill;
 use super::pairs::Pair;
@@ -24,7 +24,7 @@ fn grouped(pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32
     (read(SIZES), read(VALUES))
 }
 
-/// The truth: a stable sort.
+/// The expected result: a stable sort.
 fn expected(pairs: &[Pair], keys: usize) -> (Vec<u32>, Vec<u32>) {
     let mut sorted: Vec<Pair> = pairs.iter().copied().filter(|pair| pair[0] >= 1).collect();
     sorted.sort_by_key(|pair| std::cmp::Reverse(pair[0]));
@@ -41,7 +41,7 @@ fn groups_equal_a_stable_sort() {
         state >> 4
     };
     let (few, many) = (20_000, 1 << 28);
-    // The last three have partitions of keys with 18, 20 and 24 bits, the last one several of them.
+    // The last three have partitions of keys with 18, 20 and 24 bits; the last one has several partitions.
     for (keys, count, announced) in [
         (1, 0, 0),
         (2, 10, 10),
@@ -59,7 +59,7 @@ fn groups_equal_a_stable_sort() {
 
 #[test]
 fn a_hub_that_does_not_fit_is_streamed() {
-    // One key with 100,000 values between others; the budget leaves room for 65,536 values.
+    // One key with 100,000 values among others; the budget holds 65,536 values.
     let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();
     assert_eq!(grouped(&pairs, 40, 1 << 20, 150_000), expected(&pairs, 40));
 }

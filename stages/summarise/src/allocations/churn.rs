@@ -1,5 +1,5 @@
-//! What the rules about short-lived objects in the heaps of large and of pinned objects share. Those heaps are collected
-//! with generation 2 only, and their objects are never moved together.
+//! What the rules about short-lived objects in the heaps of large and of pinned objects share. Those heaps are
+//! collected with generation 2 only, and their objects are never moved together.
 
 use super::trace::{Trace, about_type};
 use crate::findings::severity;

@@ -1,5 +1,5 @@
-//! Rule `mid-life-crisis`: types whose objects survive into generation 2 and die there. Collections have moved them twice
-//! by then, for nothing, and only a full collection gets rid of them.
+//! Rule `mid-life-crisis`: types whose objects survive into generation 2 and die there. Collections have moved them
+//! twice by then, for nothing, and only a full collection gets rid of them.
 
 use super::rule::Rule;
 use super::trace::{Trace, about_type};

@@ -1,7 +1,7 @@
-//! Stage `allocation findings`: what in the numbers of a replayed trace is worth a look.
+//! Stage `allocation findings`: observations about a replayed trace that are worth a look.
 //!
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
-//!   Thresholds are parts of all that was allocated, with a floor in bytes.
+//!   Thresholds are fractions of all allocated bytes, with a floor in bytes.
 //! * Resident memory: the rows of types, functions and lifetimes, 400 bytes per type and 250 per function; 64 per
 //!   pair of an allocating function and its caller.
 //! * Passes over disk: one over sites and callers each.
@@ -12,8 +12,8 @@
 //!
 //! # How to add a rule
 //!
-//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function from a
-//!    `Trace` to them. `hot_types.rs` is a short example.
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function
+//!    from a `Trace` to them. `hot_types.rs` is a short example.
 //! 2. Name the file in the list `rules!` below.
 //!
 //! A rule for which a trace tells nothing finds nothing.
@@ -40,7 +40,7 @@ rules! { Rule:
     induced,
 }
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation findings",
     when: |setting| setting.traces(TraceTable::Findings),

@@ -41,7 +41,7 @@ impl Detector for Detached {
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let detached: Vec<u32> = self.tops.iter().map(|node| node.node).collect();
-        // What another detached node dominates is counted with it.
+        // A node that another detached node dominates is counted with it.
         let tops = || self.tops.iter().filter(|node| detached.binary_search(&node.dominator).is_err());
         let bytes: u64 = tops().map(|node| node.retained).sum();
         let Some(largest) = tops().max_by_key(|node| (node.retained, std::cmp::Reverse(node.node))) else {

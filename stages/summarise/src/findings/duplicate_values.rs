@@ -1,5 +1,5 @@
-//! Rules `duplicate-strings` and `duplicate-arrays`: texts, and arrays of plain data, of which there are several that say
-//! the same, all together. Such sets have no references, so no two of them have a byte in common.
+//! Rules `duplicate-strings` and `duplicate-arrays`: texts, and arrays of plain data, of which there are several that
+//! say the same, all together. Such sets have no references, so no two of them have a byte in common.
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class, shorten};

@@ -1,5 +1,5 @@
-//! Rules `duplicate-waste` and `possible-duplicates`: instances that say the same, where duplicates were looked for. Only
-//! sets that no other set holds count: what is inside a duplicate goes with it.
+//! Rules `duplicate-waste` and `possible-duplicates`: duplicate instances, if the run looked for duplicates. Only
+//! sets that no other set holds count: a set inside a duplicate is freed together with it.
 
 use super::heap::{Heap, blank};
 use super::rule::{Detector, Rule, severity};
@@ -38,7 +38,7 @@ impl Detector for Duplicates {
             if set.is_multiple_of(1 << 16) {
                 heap.job.context.check()?;
             }
-            // Sets that nobody looked into to the end say little.
+            // Undecided sets prove little.
             let is_open = row.reasons & (limits::MODE | limits::WORK) != 0;
             if row.held_by.0 == u32::MAX && !is_open {
                 found.extend(judge(set, &row, heap));

@@ -106,8 +106,8 @@ impl<'a> Heap<'a> {
         self.class_objects.has(kind)
     }
 
-    /// Whether nodes of a kind and a class are parts of the runtime, or of the object that holds them, rather than objects
-    /// of the program.
+    /// Whether nodes of a kind and a class are parts of the runtime, or of the object that holds them, rather than
+    /// objects of the program.
     pub fn is_part(&self, kind: u8, class: u32) -> bool {
         self.parts.has(kind) || self.classes.has(class, role::PART)
     }

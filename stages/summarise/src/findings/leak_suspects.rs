@@ -1,9 +1,9 @@
-//! Rule `leak-suspect`: one object that alone holds a large part of the heap, where it comes together.
+//! Rule `leak-suspect`: one object that alone holds a large part of the heap, at the point where it accumulates.
 //!
-//! Of the objects that retain much, those matter under which the memory parts: none of their dominated objects that
-//! retain much themselves holds the larger part of it. What they hold directly, by class, is the evidence; the object of
-//! the program that owns them and the chain of references to them say where to look; where their class has no such
-//! chain, that of dominators.
+//! Among the objects that retain much, a suspect is one below which the memory branches: no single dominated object
+//! that retains much itself holds the larger part. The evidence is what the suspect holds directly, by class. The
+//! owning object of the program and the chain of references to it show where to look; if its class has no such chain,
+//! the chain of dominators does.
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class, about_node};
@@ -54,7 +54,7 @@ impl LeakSuspects {
         Self { root: facts.root.0, synthetic: facts.synthetic_kinds.clone(), largest: BinaryHeap::new() }
     }
 
-    /// Candidates under which the memory parts.
+    /// Candidates below which the memory branches.
     fn places(&self, heap: &Heap) -> Vec<u32> {
         let retained: BTreeMap<u32, u64> = self.largest.iter().map(|Reverse((bytes, node))| (node.0, *bytes)).collect();
         let mut below: BTreeMap<u32, u64> = BTreeMap::new();

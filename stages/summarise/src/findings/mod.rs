@@ -1,10 +1,11 @@
-//! Stage `findings`: what in the numbers is worth a look.
+//! Stage `findings`: observations that are worth a look.
 //!
-//! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
-//!   Thresholds are parts of the heap with a floor in bytes, so that what every small program has is no finding.
-//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, where the budget allows, paged
-//!   where not; a bit per node where arrays show their elements; the entries of weak maps, 48 bytes each; 24 bytes per class
-//!   for possible duplicates. What rules keep of candidates is bounded, and each declares its bound.
+//! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it
+//!   reports. Thresholds are fractions of the heap with a floor in bytes, so that what every small program has is no
+//!   finding.
+//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, paged where the budget
+//!   does not allow it; a bit per node where arrays show their elements; the entries of weak maps, 48 bytes each; 24
+//!   bytes per class for possible duplicates. What rules keep of candidates is bounded, and each declares its bound.
 //! * Passes over disk: up to three over node columns, one over containers for each rule about them.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
@@ -13,14 +14,14 @@
 //!
 //! # How to add a rule
 //!
-//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads beyond
-//!    `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then every
-//!    class, and then asked what it found; it may look things up in the `Heap`. `boxed_numbers.rs` is a short example;
-//!    `containers.rs` is what all rules about containers share.
+//! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads
+//!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then
+//!    every class, and then asked what it found; it may look things up in the `Heap`. `boxed_numbers.rs` is a short
+//!    example; `containers.rs` is what all rules about containers share.
 //! 2. Name the file in the list `rules!` below. The stage's own declaration follows from the rules.
 //!
-//! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the reader
-//! of each format fills in. A format that has nothing for a rule makes it find nothing.
+//! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
+//! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
 
 mod class_roles;
 mod containers;
@@ -61,7 +62,7 @@ rules! { Rule:
     boxed_numbers,
 }
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
     version: 2,
@@ -98,7 +99,7 @@ const COMMON: [Access; 18] = [
     column(columns::NODE_PREORDER),
 ];
 
-/// Those, and what each rule reads beyond them; some of it is there more than once.
+/// These accesses, and those of each rule; some occur more than once.
 const READS: [Access; COMMON.len() + reads_of_rules()] = reads();
 const ARRAYS: [&[Size]; RULES.len()] = arrays();
 /// Buffers and page frames of arrays, beside what rules hold and take.
@@ -136,7 +137,7 @@ const fn reads<const COUNT: usize>() -> [Access; COUNT] {
     reads
 }
 
-/// Rules report one after the other: the arrays of each are a phase.
+/// Rules report one after the other, so the arrays of each rule are a list of their own.
 const fn arrays() -> [&'static [Size]; RULES.len()] {
     let mut arrays: [&[Size]; RULES.len()] = [&[]; RULES.len()];
     let mut rule = 0;
@@ -147,7 +148,7 @@ const fn arrays() -> [&'static [Size]; RULES.len()] {
     arrays
 }
 
-/// What all rules hold together, and what the greediest of them takes while it reports.
+/// Memory that all rules hold together, plus the largest amount that one of them uses while it reports.
 struct Bounds {
     bits_per_node: u64,
     candidates: u64,

@@ -1,5 +1,5 @@
-//! Rule `possible-duplicate-instances`: classes whose instances look alike, but were not looked into to the end, because
-//! the run was not asked to or the allowed work was used up; and the same for the snapshot as a whole.
+//! Rule `possible-duplicate-instances`: classes whose instances look alike, but were not looked into to the end,
+//! because the run was not asked to or the allowed work was used up; and the same for the snapshot as a whole.
 
 use super::heap::{Heap, blank};
 use super::rule::{Detector, Rule};
@@ -32,7 +32,7 @@ struct PossibleDuplicates;
 struct Open {
     sets: u64,
     members: u64,
-    /// What would go of the members themselves, if each set is one of duplicates.
+    /// The bytes of the members that would be saved if all undecided sets were duplicates.
     bytes: u64,
 }
 
@@ -87,7 +87,7 @@ impl Detector for PossibleDuplicates {
         let of_classes = of_class().map(|(open, class)| {
             let name = heap.shown_class(class);
             let mut found = finding(Scope::Class, name.clone(), open);
-            // Of the whole name, for one that is cut fits nothing.
+            // Only whole names, since a truncated name matches nothing.
             let is_special = |c: char| SPECIAL.contains(&c) || c.is_control();
             let pattern: String = heap.class_name(class).chars().map(|c| if is_special(c) { '?' } else { c }).collect();
             found.message = open.says(&format!("× {name}"));

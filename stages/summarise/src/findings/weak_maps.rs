@@ -155,8 +155,8 @@ impl<D: ReadAt<NodeId>> Tree<D> {
     }
 }
 
-/// For each entry how many entries there are in the chain that ends with it: its own, the one whose value holds its key,
-/// and so on.
+/// For each entry how many entries there are in the chain that ends with it: its own, the one whose value holds its
+/// key, and so on.
 fn links(
     entries: &[WeakEntryRow],
     tree: &mut Tree<impl ReadAt<NodeId>>,

@@ -1,11 +1,11 @@
-//! What would go if all objects of an owner went.
+//! The bytes that would be freed if all objects of an owner were removed.
 //!
-//! An object goes with an owner if every way from the root to it passes an object of the owner. Dominators do not tell:
-//! two objects of one owner may hold a third together. So a search from the root would be due for each owner, which
-//! passes by what is the owner's. Here [`AT_ONCE`] of these searches are one: every node has a word with a bit for each
-//! owner, which is set when some way is found that does without that owner. Bits are only ever set, so the order of the
-//! search does not matter. A node that can do without all of them is done; such nodes are followed first, so that most
-//! are looked at once, and others again only when some way was found that does without more.
+//! An object is freed with an owner if every path from the root to it passes an object of the owner. Dominators do
+//! not tell this: two objects of one owner may together hold a third. So each owner needs a search from the root that
+//! avoids the owner's objects. Here [`AT_ONCE`] of these searches run as one: every node has a word with one bit per
+//! owner, set when a path is found that avoids this owner. Bits are only ever set, so the order of the search does
+//! not matter. A node with all bits set is done; such nodes are followed first, so that most nodes are visited once,
+//! and others again only when a path that avoids more owners was found.
 //!
 //! The idea of searching for many sources with a word per node is that of Then et al., "The More the Merrier: Efficient
 //! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in where they may not go.
@@ -18,19 +18,19 @@ use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 use std::ops::Deref;
 
-/// Owners that are looked at together.
+/// Owners per combined search.
 pub const AT_ONCE: usize = 63;
 
 /// The bit of a word that says that the node waits for its edges to be followed.
 const WAITS: u64 = 1 << 63;
 
-/// Owned by none of those that are looked at.
+/// Owned by none of the owners of this search.
 const OTHER: u8 = u8::MAX;
 
-/// How many edges ahead of its turn the target of one is fetched.
+/// An edge's target is prefetched this many edges ahead.
 const AHEAD: usize = 8;
 
-/// For each of these owners the bytes that would go with it, and the bytes that were spilled.
+/// For each of these owners the bytes that would be freed with it, and the spilled bytes.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Overflow`], [`StageError::Cancelled`].
@@ -86,7 +86,7 @@ fn places(
 struct Search<'a, R, P, O, B, E> {
     /// The bits of all owners.
     all: u64,
-    /// For each node, without which owners some way leads to it, and [`WAITS`].
+    /// For each node, the owners that some path to it avoids, and [`WAITS`].
     without: R,
     owner: P,
     offsets: Offsets<O, B>,
@@ -107,7 +107,7 @@ where
 {
     fn run(mut self, root: NodeId, job: &Job<'_>) -> Result<(), StageError> {
         self.reach(root, self.all)?;
-        // The root holds what nothing else holds.
+        // The root holds the orphans.
         let mut orphans = ColumnReader::open(job.scratch, columns::ESSENTIAL_ORPHAN)?;
         while orphans.remaining() > 0 {
             self.reach(orphans.next()?, self.all)?;
@@ -143,7 +143,7 @@ where
         }
     }
 
-    /// A way to a node that does without these owners.
+    /// Records a path to a node that avoids these owners.
     #[inline]
     fn reach(&mut self, node: NodeId, without: u64) -> Result<(), StageError> {
         let word = self.without.get(node.index())?;
@@ -167,7 +167,7 @@ where
     }
 }
 
-/// Adds up, for each owner, the sizes of the nodes that no way without it leads to.
+/// Adds up, for each owner, the sizes of the nodes that no path avoiding it reaches.
 fn sum(
     count: usize,
     all: u64,

@@ -1,16 +1,17 @@
-//! Stage `owner rows`: to whom the memory belongs.
+//! Stage `owner rows`: the memory of each owner.
 //!
-//! * Computes: for every object its owner, by the user's rules or by the package of its code ([`mod@rules`]), and per owner what
-//!   [`heaplake_schemas::owners`] says: its own objects; all that counts for it along the dominator tree; what would go if
-//!   its objects went ([`freed`]); what its functions allocated. Synthetic nodes have no owner, garbage is a row of its own.
-//! * Resident memory: 16 bytes per node (owner of each, size, owner by position) for the tree, 17 bytes per node and 4 per
-//!   essential edge for what would go, where the budget allows, paged where not; 2 MiB of stacks; 4 bytes per node of the
-//!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
+//! * Computes: for every object its owner, by the user's rules or by the package of its code ([`mod@rules`]), and per
+//!   owner the values of [`heaplake_schemas::owners`]: its own objects; all that counts for it along the dominator
+//!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
+//!   owner; garbage is a row of its own.
+//! * Resident memory: 16 bytes per node (owner, size, owner by position) for the tree, 17 bytes per node and 4 per
+//!   essential edge for what would be freed, paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per
+//!   node of the trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
 //! * Passes over disk: one over the node columns, one over the tree, two over the sizes for each
 //!   [`freed::AT_ONCE`] owners, and [`PASSES`] times at most the essential edges in order of discovery.
-//! * Worst case: linear, but that a node is looked at again for each owner that turns out not to be alone in holding it.
-//! * Fails when: the budget is too small, or a sum leaves 64 bits.
-//! * Determinism: one thread; sets of owners that can be done without only grow, so their order does not matter.
+//! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
+//! * Fails when: the budget is too small, or a sum exceeds 64 bits.
+//! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
 //! * Reference: none needed; tests compare with a search for each owner.
 
 mod freed;
@@ -32,7 +33,7 @@ use rules::{Code, Rules};
 use std::cmp::Reverse;
 use tallies::{Tallies, add};
 
-/// What the engine knows of this stage.
+/// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: NAME,
     when: |setting| setting.has(TableName::Owners),
@@ -73,7 +74,7 @@ pub const STAGE: Stage = Stage {
 /// Name of the stage.
 const NAME: &str = "owner rows";
 
-/// How often [`freed::AT_ONCE`] owners are looked at for what would go with them, the largest first.
+/// Maximum number of passes of [`freed::AT_ONCE`] owners each, the largest owners first.
 const PASSES: usize = 4;
 
 /// Owner of each node, between the parts of this stage.

@@ -1,4 +1,4 @@
-//! Whose a thing is, from the name of its class and from where its code comes.
+//! The owner of an object, from the name of its class and the origin of its code.
 
 use bytemuck::{Pod, Zeroable};
 use glob::Pattern;
@@ -40,7 +40,7 @@ impl Code {
         if self == Self::NOBODY { None } else { Some(self.0 >> 2) }
     }
 
-    /// Whose it is when it is under something of another's: the stronger claim wins, and of equal ones its own.
+    /// The owner of an object below an object of another owner: the stronger claim wins; of equal claims its own.
     #[inline]
     pub fn under(self, above: Self) -> Self {
         if self == Self::NOBODY || (above != Self::NOBODY && above.0 & 3 > self.0 & 3) { above } else { self }
@@ -167,7 +167,7 @@ struct Rule {
 
 impl Rule {
     fn new(rule: &OwnerRule) -> Self {
-        // A pattern that is none fits nothing; the reader of the file refuses it.
+        // An invalid pattern matches nothing; the reader of the file rejects it.
         let ready = |texts: &[String]| texts.iter().filter_map(|text| Pattern::new(text).ok()).collect();
         let patterns = [&rule.class, &rule.script, &rule.package, &rule.loader].map(|texts| ready(texts));
         Self { name: rule.name.clone(), patterns }

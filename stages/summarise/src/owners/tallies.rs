@@ -73,7 +73,8 @@ impl Tallies {
         self.garbage().allocated_bytes = ABSENT;
     }
 
-    /// Writes the rows of owners that have anything, by retained size, largest first, equals by name; how many there are.
+    /// Writes the rows of owners that have anything, by retained size, largest first, equals by name; how many there
+    /// are.
     pub fn write(mut self, names: &[String], scratch: &Scratch) -> Result<u64, StageError> {
         let name = |tally: &Tally| match tally.owner as usize {
             NOBODY => owners::NONE,
