@@ -59,10 +59,16 @@ impl<O: ReadAt<SetId>, S: ReadAt<Set>> FirstMembers<O, S> {
         Ok((!set.first.is_none()).then_some((id, set)))
     }
 
+    /// The first member of the set of a node.
+    #[inline]
+    pub fn of_set(&mut self, node: NodeId) -> Result<Option<NodeId>, StageError> {
+        Ok(self.set(node)?.map(|(_, set)| set.first))
+    }
+
     /// The node to which references to a node are redirected: the first member of its set, or the node itself.
     #[inline]
     pub fn lead(&mut self, node: NodeId) -> Result<NodeId, StageError> {
-        Ok(self.set(node)?.map_or(node, |(_, set)| set.first))
+        Ok(self.of_set(node)?.unwrap_or(node))
     }
 
     /// The set of which a node is the first member.

@@ -48,14 +48,20 @@ impl Bench {
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         // The root of the graph of essential edges comes last.
         let mut graph = graph.clone();
-        let hold = |(label, &to): (usize, &usize)| Slot { label: label as u32, to, identity: true };
-        let slots = graph.roots.iter().enumerate().map(hold).collect();
+        // Roots that no other node refers to are orphans: the root holds them without edges.
+        let references = |i: usize| graph.nodes[i].slots.iter().map(move |slot| (i, slot.to));
+        let references = (0..graph.nodes.len()).flat_map(references);
+        let entered: BTreeSet<usize> = references.filter(|&(from, to)| from != to).map(|(_, to)| to).collect();
+        let (held, orphans): (BTreeSet<usize>, BTreeSet<usize>) =
+            graph.roots.iter().partition(|root| entered.contains(root));
+        let hold = |(label, to): (usize, usize)| Slot { label: label as u32, to, identity: true };
+        let slots = held.into_iter().enumerate().map(hold).collect();
         graph.nodes.push(Node { value: 4, bytes: 0, slots });
         let nodes = &graph.nodes;
         let holds = |i: usize| nodes[i].slots.iter().filter(move |slot| slot.to != i);
         write(&scratch, columns::ESSENTIAL_DEGREE, (0..nodes.len()).map(|i| holds(i).count() as u32));
         write(&scratch, columns::ESSENTIAL_TO, (0..nodes.len()).flat_map(holds).map(|slot| NodeId(slot.to as u32)));
-        write(&scratch, columns::ESSENTIAL_ORPHAN, []);
+        write(&scratch, columns::ESSENTIAL_ORPHAN, orphans.into_iter().map(|node| NodeId(node as u32)));
         let mut values = BTreeMap::new();
         let shape = |slot: &Slot| (slot.label, slot.identity.then_some(slot.to));
         let value = |(i, node): (usize, &Node)| {

@@ -7,7 +7,6 @@
 //! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 4 bytes per node, 4
 //!   per slot, paged where the budget does not allow it; a sixteenth of the rest for the pairs of a comparison. The
 //!   pairs to compare are sorted on disk.
-//!   compared are sorted on disk.
 //! * Passes over disk: candidate classes and certificates three times.
 //! * Worst case: the allowed work. Pairs beyond it stay in one group per candidate class, marked as undecided.
 //! * Fails when: the budget is too small.

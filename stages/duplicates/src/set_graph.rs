@@ -2,7 +2,8 @@
 //!
 //! * Computes: the essential edges, with every reference to a member of a set redirected to the first member, which
 //!   gets edges to the other members. In this graph the first member dominates exactly what the set dominates in the
-//!   graph in which the set is a single node, and node numbers do not change.
+//!   graph in which the set is a single node, and node numbers do not change. An orphan in a set is no orphan in this
+//!   graph, since an edge may enter the first member; the root gets an edge to the first member instead.
 //! * Output: the columns of the graph, and its facts, in a subfolder of scratch; the stages of the graph of essential
 //!   edges run there as they do on the original.
 //! * Resident memory: 4 bytes per node, 16 per set and 4 per member, paged where the budget does not allow it.
@@ -28,6 +29,7 @@ pub const FOLDER: &str = "holders";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "set graph",
+    version: 2,
     when: |setting| setting.looks_into_references(),
     reads: &[
         document(documents::FACTS),
@@ -64,22 +66,20 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         lookup(columns::SET_MEMBER),
     ))?;
     first_members::read(&mut sets, scratch)?;
+    let root = job.facts()?.root;
     let edges = on_resident!(set_of, sets, members => {
-        let mut first = FirstMembers::new(set_of, sets);
-        lead_to_first(&mut first, members, &graph, job).and_then(|edges| {
-            lead_orphans(&mut first, &graph, scratch)?;
-            Ok(edges)
-        })
+        lead_to_first(root, FirstMembers::new(set_of, sets), members, &graph, job)
     })?;
-    let facts = Facts { root: job.facts()?.root, node_count: nodes, ..Facts::default() };
+    let facts = Facts { root, node_count: nodes, ..Facts::default() };
     graph.write_document(documents::FACTS, &facts)?;
     context.progress.end();
     Ok(Stats { rows: edges, spilled_bytes: plan.spilled_bytes() })
 }
 
-/// Writes the edges and returns their number.
+/// Writes the edges and the orphans; returns the number of edges.
 fn lead_to_first(
-    first: &mut FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
+    root: NodeId,
+    mut first: FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
     mut members: impl ReadAt<NodeId>,
     graph: &Scratch,
     job: &Job<'_>,
@@ -104,6 +104,9 @@ fn lead_to_first(
                 new_to.push(members.get(member)?)?;
             }
         }
+        if node == root {
+            lead_orphans(root, &mut first, &mut new_to, graph, job.scratch)?;
+        }
         new_degrees.push((new_to.len() - before) as u32)?;
         done += u64::from(degree) + 1;
         if done >= 1 << 17 {
@@ -114,16 +117,23 @@ fn lead_to_first(
     new_to.finish()
 }
 
-/// Writes the orphans.
+/// Adds an edge of the root to the first member of each orphan's set, and writes the orphans that are in no set.
 fn lead_orphans(
+    root: NodeId,
     first: &mut FirstMembers<impl ReadAt<SetId>, impl ReadAt<Set>>,
+    new_to: &mut ColumnWriter<NodeId>,
     graph: &Scratch,
     scratch: &Scratch,
 ) -> Result<(), StageError> {
     let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
     let mut new_orphans = ColumnWriter::create(graph, columns::ESSENTIAL_ORPHAN)?;
     while orphans.remaining() > 0 {
-        new_orphans.push(first.lead(orphans.next()?)?)?;
+        let orphan = orphans.next()?;
+        match first.of_set(orphan)? {
+            Some(target) if target != root => new_to.push(target)?,
+            Some(_) => {}
+            None => new_orphans.push(orphan)?,
+        }
     }
     new_orphans.finish().map(drop)
 }
