@@ -15,8 +15,6 @@ demo: ## Analyse a real snapshot into ./lake and show how to read the tables
 
 check: ## Formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
-# Modules that a macro declares, which cargo fmt does not find:
-	rustfmt --check --edition 2024 stages/summarise/src/findings/*.rs stages/summarise/src/allocations/*.rs
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" $(CARGO) doc --locked --workspace --no-deps --document-private-items
 

@@ -14,11 +14,17 @@
 //!
 //! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the name of its findings, and a function
 //!    from a `Trace` to them. `hot_types.rs` is a short example.
-//! 2. Name the file in the list `rules!` below.
+//! 2. Add its `mod` line and a line in [`RULES`].
 //!
 //! A rule for which a trace tells nothing finds nothing.
 
 mod churn;
+mod hot_functions;
+mod hot_types;
+mod induced;
+mod large_objects;
+mod mid_life;
+mod pinned_objects;
 mod rule;
 mod trace;
 
@@ -31,14 +37,9 @@ use heaplake_schemas::scratch::documents;
 use rule::Rule;
 use trace::Trace;
 
-rules! { Rule:
-    hot_functions,
-    hot_types,
-    mid_life,
-    large_objects,
-    pinned_objects,
-    induced,
-}
+/// All rules, in the order in which they report.
+const RULES: &[Rule] =
+    &[hot_functions::RULE, hot_types::RULE, mid_life::RULE, large_objects::RULE, pinned_objects::RULE, induced::RULE];
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {

@@ -18,16 +18,35 @@
 //!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then
 //!    every class, and then asked what it found; it may look things up in the `Heap`. `boxed_numbers.rs` is a short
 //!    example; `containers.rs` is what all rules about containers share.
-//! 2. Name the file in the list `rules!` below. The stage's own declaration follows from the rules.
+//! 2. Add its `mod` line and a line in [`RULES`]. The stage's own declaration follows from the rules.
 //!
 //! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
 //! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
 
+mod boxed_numbers;
 mod class_roles;
+mod container_slack;
 mod containers;
+mod contexts;
+mod detached;
+mod duplicate_values;
+mod duplicates;
+mod empty_containers;
+mod finalizers;
 mod heap;
+mod huge_values;
+mod leak_suspects;
+mod loaders;
+mod many_instances;
+mod native;
+mod one_entry;
+mod possible_duplicates;
 mod rule;
+mod sparse_arrays;
 mod sweep;
+mod thread_locals;
+mod unreachable;
+mod weak_maps;
 
 use heap::Heap;
 pub(crate) use heap::{blank, shorten};
@@ -40,27 +59,28 @@ use rule::{Detector, Rule};
 use std::cmp::Reverse;
 use sweep::Sweep;
 
-rules! { Rule:
-    leak_suspects,
-    many_instances,
-    duplicates,
-    duplicate_values,
-    possible_duplicates,
-    detached,
-    contexts,
-    huge_values,
-    unreachable,
-    native,
-    sparse_arrays,
-    container_slack,
-    one_entry,
-    empty_containers,
-    weak_maps,
-    loaders,
-    thread_locals,
-    finalizers,
-    boxed_numbers,
-}
+/// All rules, in the order in which they report.
+const RULES: &[Rule] = &[
+    leak_suspects::RULE,
+    many_instances::RULE,
+    duplicates::RULE,
+    duplicate_values::RULE,
+    possible_duplicates::RULE,
+    detached::RULE,
+    contexts::RULE,
+    huge_values::RULE,
+    unreachable::RULE,
+    native::RULE,
+    sparse_arrays::RULE,
+    container_slack::RULE,
+    one_entry::RULE,
+    empty_containers::RULE,
+    weak_maps::RULE,
+    loaders::RULE,
+    thread_locals::RULE,
+    finalizers::RULE,
+    boxed_numbers::RULE,
+];
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
