@@ -25,6 +25,13 @@ impl Options {
         }
     }
 
+    /// Those of an analysis; the defaults for a replay.
+    #[must_use]
+    pub fn analysis_or_default(&self) -> &AnalysisOptions {
+        static DEFAULTS: LazyLock<AnalysisOptions> = LazyLock::new(AnalysisOptions::default);
+        self.analysis().unwrap_or(&DEFAULTS)
+    }
+
     /// Those of a replay.
     #[must_use]
     pub fn replay(&self) -> Option<&ReplayOptions> {
@@ -91,13 +98,6 @@ pub struct AnalysisOptions {
 }
 
 impl AnalysisOptions {
-    /// The defaults, which live as long as the process.
-    #[must_use]
-    pub fn defaults() -> &'static Self {
-        static DEFAULTS: LazyLock<AnalysisOptions> = LazyLock::new(AnalysisOptions::default);
-        &DEFAULTS
-    }
-
     /// Whether duplicates are looked for.
     #[must_use]
     pub fn finds_duplicates(&self) -> bool {

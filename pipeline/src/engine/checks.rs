@@ -6,7 +6,9 @@ use super::input::setting;
 use super::picture::{Language, draw};
 use super::registry;
 use heaplake_ingest::FORMATS;
+use heaplake_ingest::v8::V8;
 use heaplake_kit::Stage;
+use heaplake_kit::access::Access;
 use heaplake_schemas::options::{
     AnalysisOptions, Duplicates, Options, Recording, ReplayOptions, TableName, Tables, TraceTable,
 };
@@ -105,14 +107,31 @@ fn what_is_read_has_a_writer() {
     }
 }
 
+#[test]
+fn what_is_changed_was_written_before() {
+    for graph in graphs() {
+        for (position, step) in graph.steps.iter().enumerate() {
+            for file in &step.changes {
+                let writes = |before: &usize| graph.steps[*before].writes.iter().any(|other| other.name == file.name);
+                let writer = (0..graph.steps.len()).find(writes);
+                assert!(
+                    writer.is_some_and(|writer| writer < position),
+                    "{} changes {} too early",
+                    step.name,
+                    file.name
+                );
+            }
+        }
+    }
+}
+
 /// The part of ARCHITECTURE.md between two marks is what the declarations say.
 #[test]
 fn architecture_shows_the_stages_as_they_are() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
     let page = fs::read_to_string(&path).unwrap();
     let mut renewed = page.clone();
-    let v8 = FORMATS.into_iter().find(|format| format.name().contains("V8")).unwrap();
-    let picture = format!("```mermaid\n{}```\n", draw(&forecast::graph(v8, &everything()), Language::Mermaid));
+    let picture = format!("```mermaid\n{}```\n", draw(&forecast::graph(&V8, &everything()), Language::Mermaid));
     for (mark, text) in [("graph", picture), ("table", table())] {
         let (begin, end) = (format!("<!-- stages, {mark}: begin -->\n"), format!("<!-- stages, {mark}: end -->"));
         let (before, rest) = renewed.split_once(&begin).unwrap();
@@ -142,8 +161,8 @@ fn table() -> String {
 }
 
 fn row(stage: &Stage, out: &mut String) {
-    let names = |lists: &[&'static [heaplake_kit::access::Access]]| {
-        let files = lists.iter().copied().flatten().flat_map(heaplake_kit::access::Access::all_files);
+    let names = |lists: &[&'static [Access]]| {
+        let files = lists.iter().copied().flatten().flat_map(Access::all_files);
         let mut names: Vec<String> = Vec::new();
         for file in files {
             let name = format!("`{}`", file.path_name(None));

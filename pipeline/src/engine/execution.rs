@@ -1,15 +1,15 @@
 //! A ready queue: a step starts when what it waits for is done, when a thread is free, and when its memory fits.
 
 use super::admission;
-use super::graph::{File, Graph};
-use super::journal::Journal;
+use super::graph::{File, Graph, Step};
+use super::journal::{Done, Journal};
 use super::liveness::Liveness;
+use super::registry;
 use crate::print::progress::Display;
-use heaplake_kit::Setting;
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
-use heaplake_kit::{Budget, Context, Progress, Scratch, StageError, Stats};
+use heaplake_kit::{Budget, Context, Progress, Scratch, Setting, StageError, Stats};
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -41,23 +41,17 @@ pub struct Work<'a> {
     pub cancel: &'a AtomicBool,
 }
 
-/// What a step took, and what it did.
+/// A step that was run.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct Ran {
     /// Its place in the graph.
     pub position: usize,
-    /// Name of the step.
-    pub name: String,
-    /// File of the table that it wrote, if it did.
-    pub table: Option<&'static str>,
-    /// Wall time.
-    pub seconds: f64,
-    /// What it did.
-    pub stats: Stats,
+    /// What it cost, and what it did.
+    pub done: Done,
 }
 
 /// Runs those steps of a graph that are not done, of the positions that are asked for, and notes them in the journal.
-/// What they took comes back in the order of the graph.
+/// They come back in the order of the graph.
 ///
 /// `size` says how many nodes and edges there are, as far as that is known by then.
 ///
@@ -69,7 +63,7 @@ pub fn execute(
     size: impl Fn() -> (u64, u64),
     work: &Work<'_>,
     journal: &mut Journal,
-) -> Result<Vec<Taken>, StageError> {
+) -> Result<Vec<Ran>, StageError> {
     let stop = AtomicBool::new(false);
     let (finished, done) = channel();
     let mut queue = Queue::new(graph, asked, work, journal);
@@ -79,14 +73,15 @@ pub fn execute(
             if queue.running.is_empty() {
                 return queue.result();
             }
-            let Finished { step, foreground, outcome, seconds } = next(&done, work.cancel, &stop);
+            let Finished { step, outcome, seconds } = next(&done, work.cancel, &stop);
             match outcome {
-                Ok(stats) => queue.finish(step, foreground, stats, seconds, journal, &stop),
-                Err(Stopped::Failed(StageError::Budget { limit, .. })) if limit < work.budget.limit() => {
-                    queue.try_alone(step, foreground);
+                Ok(outcome) => {
+                    if let Err(error) = queue.finish(step, outcome, seconds, journal) {
+                        stop.store(true, Ordering::Relaxed);
+                        queue.fail(step, error);
+                    }
                 }
-                Err(Stopped::Failed(error)) => queue.fail(step, foreground, error, &stop),
-                Err(Stopped::Panicked(panic)) => {
+                Err(panic) => {
                     stop.store(true, Ordering::Relaxed);
                     resume_unwind(panic);
                 }
@@ -95,17 +90,11 @@ pub fn execute(
     })
 }
 
-/// A step that ran.
+/// A step that ended: with a result, or with a panic.
 struct Finished {
     step: usize,
-    foreground: bool,
-    outcome: Result<Stats, Stopped>,
+    outcome: Result<Result<Stats, StageError>, Box<dyn Any + Send>>,
     seconds: f64,
-}
-
-enum Stopped {
-    Failed(StageError),
-    Panicked(Box<dyn Any + Send>),
 }
 
 /// Waits for the next step to finish, and passes cancellation on to the steps.
@@ -123,6 +112,15 @@ fn next(done: &Receiver<Finished>, cancel: &AtomicBool, stop: &AtomicBool) -> Fi
     }
 }
 
+/// A step that is running.
+#[derive(Clone, Copy)]
+struct Running {
+    /// Whether its progress is shown.
+    foreground: bool,
+    /// Whether it has all memory that was free, because nothing else ran.
+    all_memory: bool,
+}
+
 /// Which steps are done, run, or failed.
 struct Queue<'a> {
     graph: &'a Graph,
@@ -131,14 +129,13 @@ struct Queue<'a> {
     waiting: BTreeSet<usize>,
     /// Those of them whose share of the budget did not suffice: they get all of it.
     alone: BTreeSet<usize>,
-    running: BTreeSet<usize>,
+    running: BTreeMap<usize, Running>,
     done: BTreeSet<usize>,
-    foreground: bool,
     /// Files of steps that were left out.
     absent: BTreeSet<String>,
     liveness: Liveness,
     failed: Option<(usize, StageError)>,
-    taken: Vec<Taken>,
+    ran: Vec<Ran>,
 }
 
 impl<'a> Queue<'a> {
@@ -148,16 +145,15 @@ impl<'a> Queue<'a> {
             work,
             waiting: BTreeSet::new(),
             alone: BTreeSet::new(),
-            running: BTreeSet::new(),
+            running: BTreeMap::new(),
             done: BTreeSet::new(),
-            foreground: false,
             absent: BTreeSet::new(),
             liveness: Liveness::new(graph),
             failed: None,
-            taken: Vec::new(),
+            ran: Vec::new(),
         };
         for (position, step) in graph.steps.iter().enumerate() {
-            if !step.is_output && journal.has(&step.name) {
+            if !step.product.is_part_of_run() && journal.has(&step.name) {
                 queue.settle(position);
             } else if asked(position) {
                 queue.waiting.insert(position);
@@ -172,40 +168,45 @@ impl<'a> Queue<'a> {
         scope: &'scope Scope<'scope, '_>,
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
-        (nodes, edges): (u64, u64),
+        size: (u64, u64),
     ) where
         'a: 'scope,
     {
         if self.failed.is_some() || stop.load(Ordering::Relaxed) || self.work.cancel.load(Ordering::Relaxed) {
             return;
         }
-        let is_ready = |step: &usize| self.graph.steps[*step].after.is_subset(&self.done);
-        let ready: Vec<usize> = self.waiting.iter().copied().filter(is_ready).collect();
-        let mut left = ready.len().min(self.work.threads.saturating_sub(self.running.len()));
-        for step in ready {
-            if self.running.len() >= self.work.threads {
-                return;
-            }
-            if self.lacks_input(step) {
-                self.leave_out(step);
-                return self.start(scope, stop, finished, (nodes, edges));
-            }
-            let stage = self.graph.steps[step].stage;
-            let nothing_runs = self.running.is_empty();
-            let granted = if self.alone.contains(&step) {
-                nothing_runs.then(|| self.work.budget.free())
-            } else {
-                admission::grant(stage, &self.work.budget, nothing_runs, left as u64, (nodes, edges))
-            };
-            let Some(bytes) = granted else { continue };
+        let ready = self.ready();
+        let free_threads = self.work.threads.saturating_sub(self.running.len());
+        for (nth, &step) in ready.iter().take(free_threads).enumerate() {
+            let competitors = free_threads.min(ready.len()) - nth;
+            let Some(bytes) = self.grant(step, competitors as u64, size) else { continue };
+            let all_memory = bytes == self.work.budget.free();
             // Free memory cannot shrink meanwhile: only this thread reserves shares.
-            let Ok(budget) = self.work.budget.part(stage.name, bytes) else { continue };
+            let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
+            let foreground = !self.running.values().any(|running| running.foreground);
             self.waiting.remove(&step);
-            self.running.insert(step);
-            left = left.saturating_sub(1);
-            let foreground = !std::mem::replace(&mut self.foreground, true);
+            self.running.insert(step, Running { foreground, all_memory });
             self.spawn(step, budget, foreground, scope, stop, finished.clone());
         }
+    }
+
+    /// The steps that wait for nothing but memory and a thread. Steps for which the input has nothing are left out.
+    fn ready(&mut self) -> Vec<usize> {
+        loop {
+            let is_ready = |step: &usize| self.graph.steps[*step].after.is_subset(&self.done);
+            let ready: Vec<usize> = self.waiting.iter().copied().filter(is_ready).collect();
+            let Some(&starved) = ready.iter().find(|step| self.lacks_input(**step)) else { return ready };
+            self.leave_out(starved);
+        }
+    }
+
+    /// The memory with which a step can start now, if it can, while `ready` steps, itself among them, want a share.
+    fn grant(&self, step: usize, ready: u64, size: (u64, u64)) -> Option<u64> {
+        let (budget, nothing_runs) = (&self.work.budget, self.running.is_empty());
+        if self.alone.contains(&step) {
+            return nothing_runs.then(|| budget.free());
+        }
+        admission::grant(self.graph.steps[step].stage, budget, nothing_runs, ready, size)
     }
 
     fn spawn<'scope>(
@@ -224,14 +225,10 @@ impl<'a> Queue<'a> {
             let progress: &dyn Progress = if foreground { work.display } else { &Silent };
             let context = Context { budget, threads: work.threads, progress, cancel: stop };
             let begun = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(graph, step, work, &context)));
-            let outcome = match outcome {
-                Ok(outcome) => outcome.map_err(Stopped::Failed),
-                Err(panic) => Err(Stopped::Panicked(panic)),
-            };
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context)));
             drop(context);
             // The queue waits for every step that it started.
-            let _ = finished.send(Finished { step, foreground, outcome, seconds: begun.elapsed().as_secs_f64() });
+            let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
         });
     }
 
@@ -259,65 +256,56 @@ impl<'a> Queue<'a> {
         }
     }
 
+    /// Takes note of a step that ended; an error if the run cannot go on.
     fn finish(
         &mut self,
         position: usize,
-        foreground: bool,
-        stats: Stats,
+        outcome: Result<Stats, StageError>,
         seconds: f64,
         journal: &mut Journal,
-        stop: &AtomicBool,
-    ) {
+    ) -> Result<(), StageError> {
         let step = &self.graph.steps[position];
-        let Work { scratch, display, .. } = self.work;
-        if !step.is_output
-            && let Err(error) = journal.add(scratch, step, stats, seconds)
-        {
-            return self.fail(position, foreground, error, stop);
+        let Work { scratch, display, setting, .. } = self.work;
+        let running = self.running.remove(&position);
+        let stats = match outcome {
+            Err(StageError::Budget { .. }) if running.is_some_and(|running| !running.all_memory) => {
+                // Its memory depends on more than it could declare. It runs again, alone, as after a kill.
+                self.waiting.insert(position);
+                self.alone.insert(position);
+                return Ok(());
+            }
+            outcome => outcome?,
+        };
+        let Stats { rows, spilled_bytes } = stats;
+        let done = Done { stage: step.name.clone(), seconds, rows, spilled_bytes };
+        if !step.product.is_part_of_run() {
+            journal.add(scratch, step, done.clone())?;
         }
         // Only now: who sees the line may kill the run and count on the stage.
         display.finished(&step.name, stats, seconds);
         for access in step.stage.rewrites {
-            access.all_files().for_each(|file| scratch.forget_aside(file.name));
+            access.files(setting).for_each(|file| scratch.forget_aside(file.name));
         }
-        self.end(position, foreground);
         self.settle(position);
-        self.taken.push(Taken { position, name: step.name.clone(), table: step.table, seconds, stats });
+        self.ran.push(Ran { position, done });
+        Ok(())
     }
 
-    fn fail(&mut self, step: usize, foreground: bool, error: StageError, stop: &AtomicBool) {
-        stop.store(true, Ordering::Relaxed);
-        self.end(step, foreground);
-        // Steps that were cancelled do not tell the cause.
-        let told = |error: &StageError| matches!(error, StageError::Cancelled);
-        let replaces = match &self.failed {
-            None => true,
-            Some((other, before)) => (told(before), *other) > (told(&error), step),
-        };
-        if replaces {
+    /// Keeps the error of the first step in order. Steps that were cancelled do not tell the cause.
+    fn fail(&mut self, step: usize, error: StageError) {
+        let rank = |step: usize, error: &StageError| (matches!(error, StageError::Cancelled), step);
+        if self.failed.as_ref().is_none_or(|(other, before)| rank(step, &error) < rank(*other, before)) {
             self.failed = Some((step, error));
         }
     }
 
-    /// Runs a step again, alone, as after a kill: its memory depends on more than it could declare.
-    fn try_alone(&mut self, step: usize, foreground: bool) {
-        self.end(step, foreground);
-        self.waiting.insert(step);
-        self.alone.insert(step);
-    }
-
-    fn end(&mut self, step: usize, foreground: bool) {
-        self.running.remove(&step);
-        self.foreground &= !foreground;
-    }
-
-    fn result(&mut self) -> Result<Vec<Taken>, StageError> {
+    fn result(&mut self) -> Result<Vec<Ran>, StageError> {
         match self.failed.take() {
             Some((_, error)) => Err(error),
             None if self.waiting.is_empty() => {
-                let mut taken = std::mem::take(&mut self.taken);
-                taken.sort_by_key(|taken| taken.position);
-                Ok(taken)
+                let mut ran = std::mem::take(&mut self.ran);
+                ran.sort_by_key(|ran| ran.position);
+                Ok(ran)
             }
             None => Err(StageError::Cancelled),
         }
@@ -325,15 +313,14 @@ impl<'a> Queue<'a> {
 }
 
 /// Runs one step on its view of scratch.
-fn run(graph: &Graph, step: usize, work: &Work<'_>, context: &Context<'_>) -> Result<Stats, StageError> {
-    let step = &graph.steps[step];
+fn run(step: &Step, work: &Work<'_>, context: &Context<'_>) -> Result<Stats, StageError> {
     let folder = match step.folder {
         Some(folder) => work.scratch.within(folder)?,
         None => work.scratch.clone(),
     };
-    let scratch = folder.view(&step.name, super::registry::foreign(step.stage));
+    let scratch = folder.view(&step.name, registry::foreign(step.stage));
     for access in step.stage.rewrites {
-        access.all_files().try_for_each(|file| folder.set_aside(file.name))?;
+        access.files(&work.setting).try_for_each(|file| folder.set_aside(file.name))?;
     }
     let Work { setting, input, admit, output, .. } = work;
     let job = Job { scratch: &scratch, context, setting: *setting, input, admit: *admit, output };

@@ -5,7 +5,7 @@
 //! changes a file waits for those before it that read it. So two stages that touch no common file may run side by
 //! side, and the place of a stage in the list matters only for files that several stages change.
 
-use super::registry::Entry;
+use super::registry::{Entry, Product};
 use heaplake_kit::Setting;
 use heaplake_kit::Stage;
 use heaplake_kit::access::{Access, Size};
@@ -30,10 +30,8 @@ pub struct Step {
     pub stage: &'static Stage,
     /// The folder inside scratch, where it is not scratch itself.
     pub folder: Option<&'static str>,
-    /// The file of the table that it writes, if it does.
-    pub table: Option<&'static str>,
-    /// Whether it writes a part of the run itself: a table, or the summary. These are written anew by every attempt.
-    pub is_output: bool,
+    /// What it makes.
+    pub product: Product,
     /// What it reads.
     pub reads: Vec<File>,
     /// What it writes.
@@ -60,8 +58,7 @@ impl Step {
             name: entry.folder.map_or_else(|| stage.name.to_owned(), |folder| format!("{folder}/{}", stage.name)),
             stage,
             folder: entry.folder,
-            table: entry.table,
-            is_output: entry.is_output,
+            product: entry.product,
             reads: files(stage.reads),
             writes: files(stage.writes),
             changes: [stage.appends, stage.updates, stage.rewrites].into_iter().flat_map(files).collect(),
@@ -90,7 +87,7 @@ impl Graph {
     /// The graph of those listed stages that such a run has.
     #[must_use]
     pub fn new(entries: &[Entry], setting: &Setting<'_>) -> Self {
-        let wanted = entries.iter().filter(|entry| (entry.when)(setting) && (entry.stage.when)(setting));
+        let wanted = entries.iter().filter(|entry| (entry.stage.when)(setting));
         let mut steps: Vec<Step> = wanted.map(|entry| Step::new(entry, setting)).collect();
         leave_out_starved(&mut steps);
         let after = order(&steps);
@@ -106,26 +103,11 @@ impl Graph {
         self.steps.iter().flat_map(|step| &step.writes).any(|file| file.optional && file.name == name)
     }
 
-    /// The steps that wait for each one.
-    #[must_use]
-    pub fn followers(&self) -> Vec<Vec<usize>> {
-        let mut followers = vec![Vec::new(); self.steps.len()];
-        for (position, step) in self.steps.iter().enumerate() {
-            step.after.iter().for_each(|&before| followers[before].push(position));
-        }
-        followers
-    }
-
     /// The transitive reduction of what a step waits for: the steps that no other one of these waits for.
     #[must_use]
     pub fn direct(&self, position: usize) -> Vec<usize> {
         let after = &self.steps[position].after;
-        let reached = |from: usize, to: usize| self.reaches(from, to);
-        after
-            .iter()
-            .copied()
-            .filter(|&step| !after.iter().any(|&other| other != step && reached(other, step)))
-            .collect()
+        after.iter().copied().filter(|&step| !after.iter().any(|&other| self.reaches(other, step))).collect()
     }
 
     /// Whether a step waits for another one, directly or transitively.

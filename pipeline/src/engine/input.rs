@@ -28,13 +28,11 @@ impl Known {
         is_done: impl Fn(&str) -> bool,
     ) -> Result<Self, StageError> {
         let snapshot = options.analysis().is_some();
-        let reader =
-            |format: Option<&'static dyn Format>| registry::entries(format).first().map(|entry| entry.stage.name);
-        let mut candidates: Vec<Option<&'static dyn Format>> = vec![None];
-        if snapshot {
-            candidates = FORMATS.into_iter().map(Some).collect();
-        }
-        if let Some(format) = candidates.into_iter().find(|format| reader(*format).is_some_and(&is_done)) {
+        let formats = FORMATS.into_iter().map(Some).filter(|_| snapshot).chain((!snapshot).then_some(None));
+        let was_read = |format: &Option<&'static dyn Format>| {
+            registry::entries(*format).first().is_some_and(|reader| is_done(reader.stage.name))
+        };
+        if let Some(format) = formats.into_iter().find(was_read) {
             return Ok(Self { format, input: Handover::nothing() });
         }
         let mut source = Source::open_with(input, context.threads, &context.budget)?;

@@ -9,7 +9,7 @@ use super::graph::Step;
 use super::registry;
 use super::request::Request;
 use heaplake_input::source::Input;
-use heaplake_kit::{Scratch, StageError, Stats};
+use heaplake_kit::{Scratch, StageError};
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::options::Options;
 use serde::{Deserialize, Serialize};
@@ -117,11 +117,10 @@ impl Journal {
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn add(&mut self, scratch: &Scratch, step: &Step, stats: Stats, seconds: f64) -> Result<(), StageError> {
-        let Stats { rows, spilled_bytes } = stats;
+    pub fn add(&mut self, scratch: &Scratch, step: &Step, done: Done) -> Result<(), StageError> {
         scratch.measure();
         self.peak = self.peak.max(scratch.peak());
-        self.done.push(Done { stage: step.name.clone(), seconds, rows, spilled_bytes });
+        self.done.push(done);
         for file in step.writes.iter().chain(&step.changes).filter(|file| registry::is_appended(&file.name)) {
             if let Ok(there) = fs::metadata(scratch.file(&file.name)) {
                 self.appended.insert(file.name.clone(), there.len());

@@ -19,7 +19,7 @@ impl Liveness {
         let (mut users, mut kept) = (BTreeMap::new(), BTreeSet::new());
         for step in &graph.steps {
             for name in names(step) {
-                if step.is_output || name.ends_with(".json") {
+                if step.product.is_part_of_run() || name.ends_with(".json") {
                     kept.insert(name.to_owned());
                 } else {
                     *users.entry(name.to_owned()).or_insert(0) += 1;
@@ -32,7 +32,7 @@ impl Liveness {
     /// Notes that a step is done; returns the files that can be removed.
     pub fn finish(&mut self, step: &Step) -> Vec<String> {
         let mut gone = Vec::new();
-        if step.is_output {
+        if step.product.is_part_of_run() {
             return gone;
         }
         for name in names(step) {

@@ -1,11 +1,12 @@
 //! One input through all stages of its run, into the lake.
 
 use super::admission;
-use super::execution::{Taken, Work, execute};
+use super::execution::{Ran, Work, execute};
 use super::existing;
 use super::graph::Graph;
 use super::input::Known;
-use super::journal::Journal;
+use super::journal::{Done, Journal};
+use super::registry::Product;
 use super::request::{Outcome, Request};
 use super::workplace::Workplace;
 use crate::complaint::{Complaint, Exit};
@@ -19,7 +20,7 @@ use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
 use heaplake_lake::commit::{self, NewRun};
 use heaplake_publish::snapshot::{self, StageTime};
 use heaplake_replay::format as trace_format;
-use heaplake_schemas::options::{AnalysisOptions, Options, TableName};
+use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{Run, Summary, Table};
 use heaplake_schemas::scratch::{Facts, documents};
@@ -77,7 +78,8 @@ impl Making<'_> {
         let known = Known::open(&request.input, options, &context, |stage| journal.has(stage))?;
         drop(context);
         let graph = Graph::new(&known.entries(), &known.setting(options));
-        let admit = |nodes| admission::admit(&graph, request.memory, nodes, 0);
+        let admit_size = |(nodes, edges)| admission::admit(&graph, request.memory, nodes, edges);
+        let admit = |nodes| admit_size((nodes, 0));
         admit(0)?;
         let (format, setting) = (known.format, known.setting(options));
         let mut work = Work {
@@ -94,7 +96,7 @@ impl Making<'_> {
         execute(&graph, |position| position == 0, || (0, 0), &work, journal)?;
         let contents = Contents::read(format, scratch)?;
         // A run that goes on may have a smaller budget than it began with.
-        admit(contents.size(scratch).0)?;
+        admit_size(contents.size(scratch))?;
         let name = request.snapshot.clone().unwrap_or_else(|| contents.run_name(request));
         let place = commit::place(&request.lake, &request.release, &name);
         // Standard input has no size to look for beforehand, and a name may belong to another input.
@@ -105,8 +107,8 @@ impl Making<'_> {
         }
         let new = NewRun::create(&place)?;
         work.output = Output { folder: new.folder().to_owned(), input_hash: contents.input_hash().to_owned() };
-        let taken = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
-        let run = self.describe(name, &contents, &taken, journal, new.folder())?;
+        let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
+        let run = self.describe(name, &contents, (&graph, &ran), journal, new.folder())?;
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
@@ -116,7 +118,7 @@ impl Making<'_> {
         &self,
         name: String,
         contents: &Contents,
-        taken: &[Taken],
+        (graph, ran): (&Graph, &[Ran]),
         journal: &Journal,
         folder: &Path,
     ) -> Result<Run, StageError> {
@@ -132,7 +134,7 @@ impl Making<'_> {
             input_bytes,
             input_hash,
             options: request.options.clone(),
-            tables: tables(taken, folder)?,
+            tables: tables(graph, ran, folder)?,
             summary: Summary {
                 wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
@@ -147,7 +149,7 @@ impl Making<'_> {
                     // Some facts were learned after the reading.
                     let facts: Facts = scratch.read_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(taken, journal), folder)?);
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(graph, ran, journal), folder)?);
                 }
             }
             Contents::Trace(_) => {
@@ -193,35 +195,33 @@ impl Contents {
 
     fn run_name(&self, request: &Request) -> String {
         let stem = inputs::stem(&request.input);
-        match (self, &request.options) {
-            (Self::Trace(facts), _) => trace_format::run_name(&stem, facts),
-            (Self::Snapshot(facts, format), Options::Analysis(options)) => format.run_name(&stem, facts, options),
-            (Self::Snapshot(facts, format), Options::Replay(_)) => {
-                format.run_name(&stem, facts, AnalysisOptions::defaults())
-            }
+        match self {
+            Self::Trace(facts) => trace_format::run_name(&stem, facts),
+            Self::Snapshot(facts, format) => format.run_name(&stem, facts, request.options.analysis_or_default()),
         }
     }
 }
 
 /// The tables that were written, in the order of their list.
-fn tables(taken: &[Taken], folder: &Path) -> Result<Vec<Table>, StageError> {
-    let written = taken.iter().filter_map(|taken| Some((taken.table?, taken.stats.rows)));
-    let table = |(file, rows): (&str, u64)| {
-        let path = folder.join(file);
-        let bytes = fs::metadata(&path).map_err(|error| StageError::io(&path, "examine", error))?.len();
-        Ok(Table { file: file.to_owned(), rows, bytes })
-    };
-    written.map(table).collect()
+fn tables(graph: &Graph, ran: &[Ran], folder: &Path) -> Result<Vec<Table>, StageError> {
+    let mut tables = Vec::new();
+    for Ran { position, done } in ran {
+        if let Product::Table(file) = graph.steps[*position].product {
+            let path = folder.join(file);
+            let bytes = fs::metadata(&path).map_err(|error| StageError::io(&path, "examine", error))?.len();
+            tables.push(Table { file: file.to_owned(), rows: done.rows, bytes });
+        }
+    }
+    Ok(tables)
 }
 
-/// Costs of all stages, those of earlier attempts first.
-fn times(taken: &[Taken], journal: &Journal) -> Vec<StageTime> {
-    let earlier = journal.done().iter().map(|done| StageTime {
+/// What all stages cost: those of this and of earlier attempts, then the tables.
+fn times(graph: &Graph, ran: &[Ran], journal: &Journal) -> Vec<StageTime> {
+    let time = |done: &Done| StageTime {
         name: done.stage.clone(),
         seconds: done.seconds,
         stats: Stats { rows: done.rows, spilled_bytes: done.spilled_bytes },
-    });
-    let tables = taken.iter().filter(|taken| taken.table.is_some());
-    let tables = tables.map(|taken| StageTime { name: taken.name.clone(), seconds: taken.seconds, stats: taken.stats });
-    earlier.chain(tables).collect()
+    };
+    let tables = ran.iter().filter(|ran| matches!(graph.steps[ran.position].product, Product::Table(_)));
+    journal.done().iter().chain(tables.map(|ran| &ran.done)).map(time).collect()
 }

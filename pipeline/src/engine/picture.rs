@@ -41,7 +41,7 @@ pub fn draw(graph: &Graph, language: Language) -> String {
 fn mermaid(graph: &Graph, out: &mut String) -> std::fmt::Result {
     writeln!(out, "flowchart LR")?;
     for (position, step) in graph.steps.iter().enumerate() {
-        let (open, close) = if step.is_output { ("[(", ")]") } else { ("[", "]") };
+        let (open, close) = if step.product.is_part_of_run() { ("[(", ")]") } else { ("[", "]") };
         writeln!(out, "    s{position}{open}\"{}\"{close}", step.name)?;
     }
     for position in 0..graph.steps.len() {
@@ -55,7 +55,7 @@ fn mermaid(graph: &Graph, out: &mut String) -> std::fmt::Result {
 fn dot(graph: &Graph, out: &mut String) -> std::fmt::Result {
     writeln!(out, "digraph stages {{\n    rankdir=LR;\n    node [shape=box];")?;
     for (position, step) in graph.steps.iter().enumerate() {
-        let shape = if step.is_output { ", shape=cylinder" } else { "" };
+        let shape = if step.product.is_part_of_run() { ", shape=cylinder" } else { "" };
         writeln!(out, "    s{position} [label=\"{}\"{shape}];", step.name)?;
     }
     for position in 0..graph.steps.len() {

@@ -6,7 +6,6 @@
 use heaplake_duplicates::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::{FORMATS, Format};
-use heaplake_kit::Setting;
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, replay_summary, summary, totals};
@@ -21,22 +20,36 @@ pub struct Entry {
     pub stage: &'static Stage,
     /// The folder inside scratch that it works in, where not in scratch itself.
     pub folder: Option<&'static str>,
-    /// When it is listed, besides what the stage says itself.
-    pub when: fn(&Setting<'_>) -> bool,
-    /// The file of the table that it writes, if it does.
-    pub table: Option<&'static str>,
-    /// Whether it writes a part of the run itself: a table, or the summary.
-    pub is_output: bool,
+    /// What it makes.
+    pub product: Product,
+}
+
+/// What a stage makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// Columns and documents for other stages. A killed run keeps them.
+    Columns,
+    /// A table of the run, in this file. Every attempt writes it anew, as all parts of the run.
+    Table(&'static str),
+    /// Numbers that `run.json` takes over.
+    Summary,
+}
+
+impl Product {
+    /// Whether it is a part of the run itself.
+    #[must_use]
+    pub fn is_part_of_run(self) -> bool {
+        self != Self::Columns
+    }
 }
 
 const fn stage(stage: &'static Stage) -> Entry {
-    Entry { stage, folder: None, when: |_| true, table: None, is_output: false }
+    Entry { stage, folder: None, product: Product::Columns }
 }
 
 /// The same stage on the graph in which each set of duplicates is one node.
 const fn of_sets(stage: &'static Stage) -> Entry {
-    let when = |setting: &Setting<'_>| setting.looks_into_references();
-    Entry { stage, folder: Some(set_graph::FOLDER), when, table: None, is_output: false }
+    Entry { stage, folder: Some(set_graph::FOLDER), product: Product::Columns }
 }
 
 /// What an analysis does with the columns of any format.
@@ -69,17 +82,17 @@ const NEUTRAL: &[Entry] = &[
 /// What a replay does.
 const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAGE)];
 
-/// What a run has besides tables.
-const OTHER_OUTPUTS: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
+/// Stages that make the summary.
+const SUMMARIES: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];
 
 /// The list for the analysis of a format, or for a replay.
 #[must_use]
 pub fn entries(format: Option<&'static dyn Format>) -> Vec<Entry> {
     let own = format.map_or(&[][..], |format| format.stages()).iter().copied().map(stage);
     let shared = if format.is_some() { NEUTRAL } else { REPLAY };
-    let tables = TABLES.iter().map(|table| Entry { table: Some(table.file), is_output: true, ..stage(table.stage) });
-    let others = OTHER_OUTPUTS.iter().map(|other| Entry { is_output: true, ..stage(other) });
-    own.chain(shared.iter().copied()).chain(tables).chain(others).collect()
+    let tables = TABLES.iter().map(|table| Entry { product: Product::Table(table.file), ..stage(table.stage) });
+    let summaries = SUMMARIES.iter().map(|summary| Entry { product: Product::Summary, ..stage(summary) });
+    own.chain(shared.iter().copied()).chain(tables).chain(summaries).collect()
 }
 
 /// Every stage that there is.
@@ -87,14 +100,14 @@ pub fn all_stages() -> impl Iterator<Item = &'static Stage> {
     let formats = FORMATS.into_iter().flat_map(|format| format.stages().iter().copied());
     let shared = NEUTRAL.iter().chain(REPLAY).map(|entry| entry.stage);
     let tables = TABLES.iter().map(|table| table.stage);
-    formats.chain(shared).chain(tables).chain(OTHER_OUTPUTS.iter().copied())
+    formats.chain(shared).chain(tables).chain(SUMMARIES.iter().copied())
 }
 
 /// Whether some stage appends to a file.
 #[must_use]
 pub fn is_appended(file: &str) -> bool {
-    let appended = all_stages().flat_map(|stage| stage.appends).flat_map(Access::all_files);
-    appended.into_iter().any(|appended| appended.name == file)
+    let mut appended = all_stages().flat_map(|stage| stage.appends).flat_map(Access::all_files);
+    appended.any(|appended| appended.name == file)
 }
 
 /// Files that stages declare, but not this one.
