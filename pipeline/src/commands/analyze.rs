@@ -1,16 +1,13 @@
 //! `heaplake analyze`: snapshots into the lake.
 
-use super::batch::{Batch, Told};
-use super::choices::{Big, Chosen, DuplicateOptions, Resources, label, name};
+use super::batch::Batch;
+use super::choices::{Big, Chosen, DuplicateOptions, Placement, Resources, Telling};
 use crate::complaint::Done;
-use crate::engine::request::Request;
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, Options, Referents};
-use heaplake_schemas::owners::OwnerRules;
 use std::path::PathBuf;
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -46,18 +43,9 @@ pub struct Arguments {
     /// are
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<String>,
-    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
-    #[arg(long, value_name = "LAKE")]
-    pub out: PathBuf,
-    /// Release that the snapshots belong to
-    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
-    pub release: String,
-    /// Name of the snapshot, for a single input [default: the file's name and a hash of its content]
-    #[arg(long, value_name = "NAME", value_parser = name)]
-    pub snapshot: Option<String>,
-    /// A label for the run; may be given again
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
-    pub labels: Vec<(String, String)>,
+    /// Where runs go
+    #[command(flatten)]
+    pub placement: Placement,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -82,21 +70,9 @@ pub struct Arguments {
     /// Which of the walks of the heap in a .nettrace, counted from 1
     #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk)]
     pub walk: WhichWalk,
-    /// Make the HTML page of each run too: report.html in its folder
-    #[arg(long)]
-    pub report: bool,
-    /// Write the findings of all inputs to a file, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub findings_json: Option<PathBuf>,
-    /// Replace runs that are in the lake already
-    #[arg(long)]
-    pub force: bool,
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Print the outcome as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// What is told of runs besides their tables
+    #[command(flatten)]
+    pub telling: Telling,
 }
 
 /// A walk of a trace by its number, or the last one.
@@ -109,42 +85,19 @@ pub struct WhichWalk(pub Option<u32>);
 /// A [`Complaint`](crate::complaint::Complaint) where the command cannot be carried out; what fails of single inputs is told.
 pub fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
-    let batch = Batch {
-        inputs: inputs::resolve(&arguments.inputs, Wanted::Snapshots),
-        lake: &arguments.out,
-        named: arguments.snapshot.is_some(),
-        told: Told {
-            report: arguments.report,
-            findings: arguments.findings_json.as_deref(),
-            quiet: arguments.quiet,
-            json: arguments.json,
-        },
-    };
-    batch.run(|input| request(arguments, owners.as_ref(), input))
-}
-
-fn request(arguments: &Arguments, owners: Option<&OwnerRules>, input: Input) -> Request {
     let options = AnalysisOptions {
         tables: arguments.tables.all(),
-        labels: arguments.labels.iter().cloned().collect(),
+        labels: arguments.placement.labels(),
         referents: arguments.referents,
         salvage: arguments.salvage,
         walk: arguments.walk.0,
         big: arguments.big.options(),
-        owners: owners.cloned(),
+        owners,
         ..arguments.duplicates.options()
     };
-    Request {
-        input,
-        lake: arguments.out.clone(),
-        release: arguments.release.clone(),
-        snapshot: arguments.snapshot.clone(),
-        options: Options::Analysis(options),
-        memory: arguments.resources.memory(),
-        threads: arguments.resources.threads(),
-        scratch: arguments.resources.scratch.clone(),
-        force: arguments.force,
-    }
+    let Arguments { placement, resources, telling, .. } = arguments;
+    let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
+    Batch { inputs, placement, resources, telling }.run(&Options::Analysis(options))
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

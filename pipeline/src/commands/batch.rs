@@ -1,5 +1,6 @@
 //! Many inputs, one after the other: each becomes a run, and what fails does not stop the others.
 
+use super::choices::{Placement, Resources, Telling};
 use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::making;
 use crate::engine::request::{Outcome, Request};
@@ -11,6 +12,7 @@ use heaplake_input::source::Input;
 use heaplake_kit::StageError;
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
+use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -23,58 +25,60 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Batch<'a> {
     /// The inputs, and what is none.
     pub inputs: Vec<Result<Input, Unusable>>,
-    /// The lake.
-    pub lake: &'a Path,
-    /// Whether the user named the run.
-    pub named: bool,
+    /// Where runs go.
+    pub placement: &'a Placement,
+    /// What a run may take.
+    pub resources: &'a Resources,
     /// What is told of runs besides their tables.
-    pub told: Told<'a>,
-}
-
-/// What is told of runs besides their tables.
-pub struct Told<'a> {
-    /// Whether each gets a page.
-    pub report: bool,
-    /// Where the findings of all of them go.
-    pub findings: Option<&'a Path>,
-    /// Whether nothing but errors is printed.
-    pub quiet: bool,
-    /// Whether the outcome is printed as JSON.
-    pub json: bool,
+    pub telling: &'a Telling,
 }
 
 impl Batch<'_> {
-    /// Makes the runs; the exit code.
+    /// Makes the runs, with the same options for all; the exit code.
     ///
     /// # Errors
     /// A [`Complaint`] where none can be made.
-    pub fn run(self, request: impl Fn(Input) -> Request) -> Done {
-        if self.named && self.inputs.len() > 1 {
-            let cause = format!("--snapshot names one snapshot, but {} inputs are given", self.inputs.len());
+    pub fn run(self, options: &Options) -> Done {
+        let Self { inputs, placement, resources, telling } = self;
+        if placement.snapshot.is_some() && inputs.len() > 1 {
+            let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
             return Err(Complaint::usage(cause, "leave --snapshot out"));
         }
-        prepare(self.lake).map_err(Complaint::of_usage)?;
-        let Told { report, findings, quiet, json } = self.told;
+        prepare(&placement.out).map_err(Complaint::of_usage)?;
         let found = RefCell::new(Vec::new());
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
             let outcome = making::make(request, mode, cancel)?;
             // An existing run may have its page.
             let page = outcome.place.join(reports::FILE);
-            if report && !(outcome.unchanged && page.exists()) {
+            if telling.report && !(outcome.unchanged && page.exists()) {
                 reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
             }
             found.borrow_mut().push(Found::new(request.input.name(), &outcome));
             Ok(outcome)
         };
-        let requests = self.inputs.into_iter().map(|input| match input {
+        let requests = inputs.into_iter().map(|input| match input {
             Err((name, why)) => {
                 let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
                 Requested { name, request: Err(complaint) }
             }
-            Ok(input) => Requested { name: input.name(), request: Ok(request(input)) },
+            Ok(input) => Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) },
         });
-        let code = work_through(requests, make, quiet, json)?;
-        Ok(findings.map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
+        let code = work_through(requests, make, telling.quiet, telling.json)?;
+        Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
+    }
+}
+
+fn request(input: Input, placement: &Placement, resources: &Resources, options: &Options) -> Request {
+    Request {
+        input,
+        lake: placement.out.clone(),
+        release: placement.release.clone(),
+        snapshot: placement.snapshot.clone(),
+        options: options.clone(),
+        memory: resources.memory(),
+        threads: resources.threads(),
+        scratch: resources.scratch.clone(),
+        force: placement.force,
     }
 }
 

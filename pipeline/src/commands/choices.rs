@@ -4,7 +4,53 @@ use crate::memory::{Size, default_budget};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// Where runs go.
+#[derive(Args, Clone, Debug)]
+pub struct Placement {
+    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Release that the inputs belong to
+    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
+    pub release: String,
+    /// Name of the run, for a single input [default: the file's name and a hash of its content]
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub snapshot: Option<String>,
+    /// A label for the run; may be given again
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    labels: Vec<(String, String)>,
+    /// Replace runs that are in the lake already
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl Placement {
+    /// The labels by their keys.
+    #[must_use]
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.labels.iter().cloned().collect()
+    }
+}
+
+/// What is told of runs besides their tables.
+#[derive(Args, Clone, Debug)]
+pub struct Telling {
+    /// Make the HTML page of each run too: report.html in its folder
+    #[arg(long)]
+    pub report: bool,
+    /// Write the findings of all inputs to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub findings_json: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the outcome as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// What a run may take.
 #[derive(Args, Clone, Debug)]

@@ -1,9 +1,9 @@
 //! `heaplake dominators`: what an object alone keeps alive.
 
 use crate::complaint::Done;
-use crate::print;
+use crate::print::{self, answers};
 use clap::Args;
-use heaplake_query::tree::{self, Branch};
+use heaplake_query::tree;
 use heaplake_query::{Asked, Subject};
 use std::path::PathBuf;
 
@@ -35,5 +35,5 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     let (depth, children) = (usize::from(arguments.depth), usize::from(arguments.children));
     let answer = tree::ask(&Asked::open(&arguments.run)?, arguments.subject, depth, children)?;
-    print::answer(&answer, arguments.json, Branch::text)
+    print::answer(&answer, arguments.json, answers::dominators)
 }

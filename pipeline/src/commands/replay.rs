@@ -1,16 +1,13 @@
 //! `heaplake replay`: traces of allocations and collections into the lake.
 
-use super::batch::{Batch, Told};
-use super::choices::{Resources, label, name};
+use super::batch::Batch;
+use super::choices::{Placement, Resources, Telling};
 use crate::complaint::Done;
-use crate::engine::request::Request;
 use crate::inputs::{self, Wanted};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use heaplake_input::source::Input;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, TraceTable};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -29,18 +26,9 @@ pub struct Arguments {
     /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
     #[arg(required = true, value_name = "TRACE")]
     pub inputs: Vec<String>,
-    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
-    #[arg(long, value_name = "LAKE")]
-    pub out: PathBuf,
-    /// Release that the traces belong to
-    #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
-    pub release: String,
-    /// Name of the run, for a single trace [default: the file's name and a hash of its content]
-    #[arg(long, value_name = "NAME", value_parser = name)]
-    pub snapshot: Option<String>,
-    /// A label for the run; may be given again
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
-    pub labels: Vec<(String, String)>,
+    /// Where runs go
+    #[command(flatten)]
+    pub placement: Placement,
     /// Take size and stack of every Nth object of a type or so; 1 takes all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub sample_interval: u32,
@@ -59,24 +47,12 @@ pub struct Arguments {
     /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
     #[arg(long)]
     pub collapsed: bool,
-    /// Make a page for the browser too (report.html inside the run)
-    #[arg(long)]
-    pub report: bool,
-    /// Write the findings of all runs to this file, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub findings_json: Option<PathBuf>,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
-    /// Replace runs that are in the lake already
-    #[arg(long)]
-    pub force: bool,
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Print the outcome as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
+    /// What is told of runs besides their tables
+    #[command(flatten)]
+    pub telling: Telling,
 }
 
 /// Which tables are written.
@@ -115,21 +91,6 @@ impl Chosen {
 /// # Errors
 /// A [`Complaint`](crate::complaint::Complaint) where the command cannot be carried out; what fails of single traces is told.
 pub fn run(arguments: &Arguments) -> Done {
-    let batch = Batch {
-        inputs: inputs::resolve(&arguments.inputs, Wanted::Traces),
-        lake: &arguments.out,
-        named: arguments.snapshot.is_some(),
-        told: Told {
-            report: arguments.report,
-            findings: arguments.findings_json.as_deref(),
-            quiet: arguments.quiet,
-            json: arguments.json,
-        },
-    };
-    batch.run(|input| request(arguments, input))
-}
-
-fn request(arguments: &Arguments, input: Input) -> Request {
     let recording = Recording {
         sample_interval: arguments.sample_interval,
         sample_mode: arguments.sample_mode,
@@ -138,18 +99,10 @@ fn request(arguments: &Arguments, input: Input) -> Request {
         pprof: arguments.pprof,
         collapsed: arguments.collapsed,
     };
-    let labels = arguments.labels.iter().cloned().collect();
-    Request {
-        input,
-        lake: arguments.out.clone(),
-        release: arguments.release.clone(),
-        snapshot: arguments.snapshot.clone(),
-        options: Options::Replay(ReplayOptions { labels, recording }),
-        memory: arguments.resources.memory(),
-        threads: arguments.resources.threads(),
-        scratch: arguments.resources.scratch.clone(),
-        force: arguments.force,
-    }
+    let Arguments { placement, resources, telling, .. } = arguments;
+    let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
+    let options = Options::Replay(ReplayOptions { labels: placement.labels(), recording });
+    Batch { inputs, placement, resources, telling }.run(&options)
 }
 
 fn table() -> impl TypedValueParser<Value = TraceTable> {

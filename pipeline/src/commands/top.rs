@@ -2,10 +2,10 @@
 
 use super::choices::pattern;
 use crate::complaint::Done;
-use crate::print;
+use crate::print::{self, answers};
 use clap::Args;
 use heaplake_query::Asked;
-use heaplake_query::top::{self, Top};
+use heaplake_query::top;
 use std::path::PathBuf;
 
 /// Arguments of `top`.
@@ -33,5 +33,5 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     let patterns: Vec<_> = arguments.classes.iter().filter_map(|text| glob::Pattern::new(text).ok()).collect();
     let answer = top::ask(&Asked::open(&arguments.run)?, &patterns, usize::from(arguments.count))?;
-    print::answer(&answer, arguments.json, Top::text)
+    print::answer(&answer, arguments.json, answers::top)
 }

@@ -1,9 +1,9 @@
 //! `heaplake track`: which object was at an address at some moment, and what became of it.
 
 use crate::complaint::Done;
-use crate::print;
+use crate::print::{self, answers};
 use clap::Args;
-use heaplake_query::track::{self, Found, Spot};
+use heaplake_query::track::{self, Spot};
 use std::path::PathBuf;
 
 /// Arguments of `track`.
@@ -32,5 +32,5 @@ pub struct Arguments {
 /// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let found = track::find(&arguments.run, arguments.at)?;
-    print::answer(&found, arguments.json, Found::text)
+    print::answer(&found, arguments.json, answers::track)
 }

@@ -1,9 +1,9 @@
 //! `heaplake why`: what keeps an object alive.
 
 use crate::complaint::Done;
-use crate::print;
+use crate::print::{self, answers};
 use clap::Args;
-use heaplake_query::why::{self, Why};
+use heaplake_query::why;
 use heaplake_query::{Asked, Subject};
 use std::path::PathBuf;
 
@@ -30,5 +30,5 @@ pub struct Arguments {
 /// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
     let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject)?;
-    print::answer(&answer, arguments.json, Why::text)
+    print::answer(&answer, arguments.json, answers::why)
 }
