@@ -1,5 +1,6 @@
 //! What people read on a terminal.
 
+pub mod answers;
 pub mod plan;
 pub mod progress;
 pub mod replay_summary;

@@ -32,7 +32,7 @@ impl FromStr for Subject {
     }
 }
 
-/// A run that is asked.
+/// A run that questions are asked of.
 pub struct Asked {
     pub(crate) folder: PathBuf,
     run: Run,
@@ -67,7 +67,7 @@ impl Asked {
         self.has(edges::FILE).then(|| self.folder.join(edges::FILE))
     }
 
-    /// What makes a run that has edges.
+    /// The command that makes the run again, with the table of edges.
     pub(crate) fn command_for_edges(&self) -> String {
         let lake = self.folder.parent().and_then(Path::parent).unwrap_or(Path::new("LAKE"));
         let Run { source, release, snapshot, .. } = &self.run;
@@ -75,7 +75,7 @@ impl Asked {
         format!("heaplake analyze {source} --out {} {place} --edges --force", lake.display())
     }
 
-    /// The node that is meant.
+    /// The number of a node.
     pub(crate) fn find(&self, subject: Subject) -> Result<u32, QueryError> {
         // The table decides how many nodes there are, not `run.json`.
         let table = Reader::open(&self.nodes())?;

@@ -1,4 +1,5 @@
-//! Questions about a run that is in the lake, answered from its tables.
+//! Questions about a run that is in the lake, answered from its tables. An answer is a value that can be written as
+//! JSON; what people read of it is the caller's.
 //!
 //! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
 //! and [`track`] which object of a replayed trace was at an address. They read single columns of the table of nodes
@@ -7,7 +8,6 @@
 
 mod asked;
 mod error;
-mod lines;
 pub mod rows;
 pub mod top;
 pub mod track;
@@ -16,4 +16,3 @@ pub mod why;
 
 pub use asked::{Asked, Subject};
 pub use error::QueryError;
-pub use lines::Line;

@@ -1,7 +1,6 @@
 //! What is read of the table of nodes by more than one question.
 
 use heaplake_kit::StageError;
-use heaplake_kit::text::shorten;
 use heaplake_lake::reader::{Reader, damaged, value};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,18 +23,6 @@ pub struct NodeRow {
     pub retained_bytes: u64,
     /// Distance from a root.
     pub distance: Option<i32>,
-}
-
-impl NodeRow {
-    /// `Class @id "name"`.
-    #[must_use]
-    pub fn label(&self) -> String {
-        let class = shorten(&self.class, 60);
-        match &self.name {
-            None => format!("{class} @{}", self.id),
-            Some(name) => format!("{class} @{} {:?}", self.id, shorten(name, 40)),
-        }
-    }
 }
 
 /// What is shown of these nodes.

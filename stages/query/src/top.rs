@@ -2,10 +2,8 @@
 
 use crate::asked::Asked;
 use crate::error::QueryError;
-use crate::lines::{Line, table};
 use crate::rows::{self, NodeRow, fetch};
 use glob::Pattern;
-use heaplake_kit::text::{count, shorten};
 use heaplake_lake::reader::Reader;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -30,29 +28,6 @@ pub struct Object {
     pub dominators: Vec<NodeRow>,
     /// How many more are above them.
     pub dominators_left_out: usize,
-}
-
-impl Top {
-    /// For people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let lines: Vec<Line> = self
-            .objects
-            .iter()
-            .map(|object| {
-                let above = match object.dominators_left_out {
-                    0 => String::new(),
-                    more => format!("… {} more … › ", count(more as u64)),
-                };
-                let names = object.dominators.iter().map(|row| shorten(row.name.as_ref().unwrap_or(&row.class), 40));
-                let names: Vec<String> = names.collect();
-                let more = Some((1, format!("in {above}{}", names.join(" › ")))).filter(|_| !names.is_empty());
-                let more = more.into_iter().collect();
-                Line { more, ..Line::of(object.node.clone(), 0) }
-            })
-            .collect();
-        table(&lines)
-    }
 }
 
 /// Answers: the `most` largest objects of classes that fit one of the patterns, or of all.

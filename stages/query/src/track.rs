@@ -6,7 +6,6 @@
 
 use crate::error::QueryError;
 use heaplake_kit::StageError;
-use heaplake_kit::text::size;
 use heaplake_lake::commit;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::{allocation_types, collections, moved_ranges, object_tracks};
@@ -72,35 +71,19 @@ pub struct Found {
     pub died_in_generation: Option<String>,
 }
 
-impl Found {
-    /// For people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let Self { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = self;
-        let fate = match (self.died_at_gc, &self.died_in_generation, self.last_address) {
-            (Some(gc), Some(generation), Some(last)) => {
-                format!("died in collection {gc}, in generation {generation}, at {last:x}")
-            }
-            (_, _, Some(last)) => format!("lives at the end, at {last:x}"),
-            _ => "was lost: see the anomalies of the run".to_owned(),
-        };
-        format!(
-            "object {object}: {type_name}, {}\n  allocated after collection {allocated_at_gc} at {first_address:x}\n  \
-             then at {address:x}, moved {moves} times in all\n  {fate}\n",
-            size(*bytes)
-        )
-    }
-}
+/// Files of the tables that are read.
+const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_ranges::FILE, object_tracks::FILE];
 
 /// Finds the object.
 ///
 /// # Errors
 /// [`QueryError`].
 pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
-    let tracked = commit::read(run)?.is_some() && run.join(object_tracks::FILE).exists();
-    if !tracked {
+    let description = commit::read(run)?;
+    let tables = description.map(|run| run.tables).unwrap_or_default();
+    if !NEEDED.iter().all(|file| tables.iter().any(|table| table.file == *file)) {
         let cause = format!("{}: no run of a trace that was replayed with --tracks", run.display());
-        return Err(QueryError::usage(cause, "replay the trace again, with --tracks"));
+        return Err(QueryError::usage(cause, "replay the trace again, with --tracks and without --tables"));
     }
     let numbers = numbers(run)?;
     let ended = ended(run, &numbers, at.time)?;

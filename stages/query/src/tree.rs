@@ -2,10 +2,8 @@
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
-use crate::lines::{Line, table};
 use crate::rows::{NodeRow, fetch};
 use heaplake_kit::StageError;
-use heaplake_kit::text::{count, size};
 use heaplake_lake::reader::{Reader, damaged};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -23,26 +21,6 @@ pub struct Branch {
     pub others: u64,
     /// What those retain.
     pub others_retained_bytes: u64,
-}
-
-impl Branch {
-    /// For people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut lines = Vec::new();
-        self.lines(0, &mut lines);
-        table(&lines)
-    }
-
-    /// As deep as the answer, which the user bounds.
-    fn lines(&self, depth: usize, lines: &mut Vec<Line>) {
-        lines.push(Line::of(self.node.clone(), depth));
-        self.children.iter().for_each(|child| child.lines(depth + 1, lines));
-        if let (true, Some(last)) = (self.others > 0, lines.last_mut()) {
-            let retained = size(self.others_retained_bytes);
-            last.more.push((depth + 1, format!("… {} more that retain {retained}", count(self.others))));
-        }
-    }
 }
 
 /// The immediately dominated nodes of one, the largest by themselves.

@@ -7,10 +7,8 @@
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
-use crate::lines::{Line, table};
-use crate::rows::{self, fetch};
+use crate::rows::{self, NodeRow, fetch};
 use heaplake_kit::StageError;
-use heaplake_kit::text::count;
 use heaplake_lake::reader::{Reader, value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,38 +56,20 @@ pub struct Why {
 #[derive(Debug, Serialize)]
 pub struct Shown {
     /// The steps.
-    pub steps: Vec<Line>,
+    pub steps: Vec<Step>,
     /// How many steps of the middle are left out.
     pub left_out: usize,
 }
 
-impl Why {
-    /// For people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        if let Some(path) = &self.shortest_path {
-            text += &format!("Shortest path from a root\n\n{}\n", path.text());
-        }
-        text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", self.dominators.text());
-        if let Some(note) = &self.note {
-            text += &format!("\n{note}\n");
-        }
-        text
-    }
-}
-
-impl Shown {
-    fn text(&self) -> String {
-        if self.left_out == 0 {
-            return table(&self.steps);
-        }
-        let (head, tail) = self.steps.split_at(self.steps.len() / 2);
-        let tail = table(tail);
-        // The second half needs no heading.
-        let tail = tail.split_once('\n').map_or("", |(_, rest)| rest);
-        format!("{}  {:>38}  … {} more …\n{tail}", table(head), "", count(self.left_out as u64))
-    }
+/// A step of a path.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    /// The object.
+    #[serde(flatten)]
+    pub node: NodeRow,
+    /// The edge that leads here, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edge: Option<String>,
 }
 
 /// Answers.
@@ -127,10 +107,8 @@ fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, St
         path.drain(SHOWN / 2..SHOWN / 2 + left_out);
     }
     let rows = fetch(nodes, path.iter().copied())?;
-    let steps = path.iter().enumerate().filter_map(|(depth, node)| {
-        let depth = if left_out > 0 { 0 } else { depth };
-        Some(Line { edge: names.get(node).cloned(), ..Line::of(rows.get(node)?.clone(), depth) })
-    });
+    let steps =
+        path.iter().filter_map(|node| Some(Step { node: rows.get(node)?.clone(), edge: names.get(node).cloned() }));
     Ok(Shown { steps: steps.collect(), left_out })
 }
 
@@ -151,7 +129,7 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
         for row in 0..batch.len() {
             let (source, target) = (from.value(row) as usize, to.value(row) as usize);
             let far = distances.get(source).copied().unwrap_or(i32::MIN);
-            if far == i32::MIN || distances.get(target).is_none_or(|&other| other != far.saturating_add(1)) {
+            if far == i32::MIN || distances.get(target).is_none_or(|&other| Some(other) != far.checked_add(1)) {
                 continue;
             }
             let rank = rank(kinds.value(row), essential.value(row));

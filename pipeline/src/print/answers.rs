@@ -1,0 +1,129 @@
+//! Answers to questions about a run, for people.
+
+use heaplake_kit::text::{count, shorten, size};
+use heaplake_query::rows::NodeRow;
+use heaplake_query::top::Top;
+use heaplake_query::track::Found;
+use heaplake_query::tree::Branch;
+use heaplake_query::why::{Shown, Why};
+
+/// Deepest indentation.
+const DEEPEST: usize = 60;
+
+/// Objects, each on a line with its sizes in columns.
+struct Objects(String);
+
+impl Objects {
+    /// The heading.
+    fn new() -> Self {
+        Self(format!("  {:>12} {:>12} {:>12}  object\n", "retained", "shallow", "node"))
+    }
+
+    /// An object, with the edge that leads to it where that is known.
+    fn object(&mut self, row: &NodeRow, edge: Option<&str>, depth: usize) {
+        let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
+        let edge = edge.map_or_else(String::new, |edge| format!("{} → ", shorten(edge, 40)));
+        let (indent, label) = (indent(depth), label(row));
+        self.0 += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{edge}{label}\n", row.node);
+    }
+
+    /// A remark below an object.
+    fn remark(&mut self, text: &str, depth: usize) {
+        self.0 += &format!("  {:>38}  {}{text}\n", "", indent(depth));
+    }
+}
+
+fn indent(depth: usize) -> String {
+    "  ".repeat(depth.min(DEEPEST))
+}
+
+/// `Class @id "name"`.
+fn label(row: &NodeRow) -> String {
+    let class = shorten(&row.class, 60);
+    match &row.name {
+        None => format!("{class} @{}", row.id),
+        Some(name) => format!("{class} @{} {:?}", row.id, shorten(name, 40)),
+    }
+}
+
+/// The objects that retain most, each with its dominators.
+#[must_use]
+pub fn top(top: &Top) -> String {
+    let mut out = Objects::new();
+    for object in &top.objects {
+        out.object(&object.node, None, 0);
+        let names = object.dominators.iter().map(|row| shorten(row.name.as_ref().unwrap_or(&row.class), 40));
+        let names: Vec<String> = names.collect();
+        let above = match object.dominators_left_out {
+            0 => String::new(),
+            more => format!("… {} more … › ", count(more as u64)),
+        };
+        if !names.is_empty() {
+            out.remark(&format!("in {above}{}", names.join(" › ")), 1);
+        }
+    }
+    out.0
+}
+
+/// What an object dominates.
+#[must_use]
+pub fn dominators(branch: &Branch) -> String {
+    let mut out = Objects::new();
+    write_branch(branch, 0, &mut out);
+    out.0
+}
+
+/// As deep as the answer, which the user bounds.
+fn write_branch(branch: &Branch, depth: usize, out: &mut Objects) {
+    out.object(&branch.node, None, depth);
+    branch.children.iter().for_each(|child| write_branch(child, depth + 1, out));
+    if branch.others > 0 {
+        let (more, retained) = (count(branch.others), size(branch.others_retained_bytes));
+        out.remark(&format!("… {more} more that retain {retained}"), depth + 1);
+    }
+}
+
+/// What keeps an object alive.
+#[must_use]
+pub fn why(why: &Why) -> String {
+    let mut text = String::new();
+    if let Some(shortest) = &why.shortest_path {
+        text += &format!("Shortest path from a root\n\n{}\n", path(shortest));
+    }
+    text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", path(&why.dominators));
+    if let Some(note) = &why.note {
+        text += &format!("\n{note}\n");
+    }
+    text
+}
+
+/// A whole path is indented step by step; one with a gap is not.
+fn path(shown: &Shown) -> String {
+    let mut out = Objects::new();
+    let gap = (shown.left_out > 0).then_some(shown.steps.len() / 2);
+    for (at, step) in shown.steps.iter().enumerate() {
+        if gap == Some(at) {
+            out.remark(&format!("… {} more …", count(shown.left_out as u64)), 0);
+        }
+        out.object(&step.node, step.edge.as_deref(), if gap.is_some() { 0 } else { at });
+    }
+    out.0
+}
+
+/// Which object was at an address, and what became of it.
+#[must_use]
+pub fn track(found: &Found) -> String {
+    let Found { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;
+    let fate = match (found.died_at_gc, &found.died_in_generation, found.last_address) {
+        (Some(gc), Some(generation), Some(last)) => {
+            format!("died in collection {gc}, in generation {generation}, at {last:x}")
+        }
+        (_, _, Some(last)) => format!("lives at the end, at {last:x}"),
+        _ => "was lost: see the anomalies of the run".to_owned(),
+    };
+    format!(
+        "object {object}: {type_name}, {}\n  allocated after collection {allocated_at_gc} at {first_address:x}\n  \
+         then at {address:x}, moved {moves} times in all\n  {fate}\n",
+        size(*bytes)
+    )
+}
