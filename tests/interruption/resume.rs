@@ -6,8 +6,9 @@ use crate::planted;
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;
 use heaplake_schemas::options::{AnalysisOptions, Options, Tables};
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,28 +20,42 @@ fn bytes(run: &Path) -> Vec<Vec<u8>> {
     TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
 }
 
-/// `heaplake analyze INPUT --out LAKE --edges` with a log, to be given further options.
-fn start(lake: &Lake, input: &Path, options: &[&str]) -> Child {
+/// Starts heaplake with a log.
+fn spawn(lake: &Lake, verb: &str, input: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--edges").args(options);
+    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(options);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Runs to the end; the log.
-fn finish(lake: &Lake, input: &Path, options: &[&str]) -> String {
-    let output = start(lake, input, options).wait_with_output().unwrap();
+/// `heaplake analyze INPUT --out LAKE --edges`, with further options.
+fn start(lake: &Lake, input: &Path, options: &[&str]) -> Child {
+    spawn(lake, "analyze", input, &[&["--edges"], options].concat())
+}
+
+/// Waits for the end of a run; returns its log.
+fn log_of(run: Child) -> String {
+    let output = run.wait_with_output().unwrap();
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{log}");
     log
 }
 
-/// Starts a run and kills it when its log mentions a stage, if it is not done before.
-fn kill_after(lake: &Lake, input: &Path, stage: &str) {
-    let mut child = start(lake, input, &[]);
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+/// Runs an analysis to its end; returns its log.
+fn finish(lake: &Lake, input: &Path, options: &[&str]) -> String {
+    log_of(start(lake, input, options))
+}
+
+/// Kills a run when its log mentions a stage, if it is not done before.
+fn kill_at(mut run: Child, stage: &str) {
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
     lines.any(|line| line.contains(&format!(": {stage}: ")));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+/// Starts an analysis and kills it when its log mentions a stage, if it is not done before.
+fn kill_after(lake: &Lake, input: &Path, stage: &str) {
+    kill_at(start(lake, input, &[]), stage);
 }
 
 /// An empty lake, a snapshot of 327 thousand nodes beside it, and the tables of an undisturbed run.
@@ -72,6 +87,47 @@ fn a_run_killed_after_any_stage_goes_on_behind_it() {
         assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
         fs::remove_dir_all(lake.path()).unwrap();
     }
+}
+
+/// Replaces the content of a file by zeros, so that only who does not read it again can go on.
+fn blank(path: &Path) {
+    let modified = fs::metadata(path).unwrap().modified().unwrap();
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.write_all(&vec![0; file.metadata().unwrap().len() as usize]).unwrap();
+    file.set_modified(modified).unwrap();
+}
+
+#[test]
+fn a_replay_killed_behind_its_reader_goes_on_without_the_trace() {
+    let replay = |lake: &Lake, trace: &Path| spawn(lake, "replay", trace, &["--tracks", "--pprof", "--collapsed"]);
+    let files = |lake: &Lake| -> BTreeMap<PathBuf, Vec<u8>> {
+        let run = lake.run();
+        let paths = fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path());
+        let parts = paths.filter(|path| path.extension().is_some_and(|extension| extension != "json"));
+        parts.map(|path| (path.strip_prefix(&run).unwrap().to_owned(), fs::read(&path).unwrap())).collect()
+    };
+    let lake = Lake::new();
+    let content = fixtures::content("dotnet/net8_exact.log");
+    let trace = lake.input("agent.log", &content);
+    assert!(log_of(replay(&lake, &trace)).contains(": replay: "));
+    let expected = files(&lake);
+    assert_eq!(expected.len(), 13);
+    fs::remove_dir_all(lake.path()).unwrap();
+
+    let in_time = (0..20).any(|_| {
+        kill_at(replay(&lake, &trace), "replay");
+        let late = !lake.runs().is_empty();
+        if late {
+            fs::remove_dir_all(lake.path()).unwrap();
+        }
+        !late
+    });
+    assert!(in_time, "always done before the signal came");
+    blank(&trace);
+    let log = log_of(replay(&lake, &trace));
+    assert!(log.contains("going on after") && !log.contains(": replay: "), "{log}");
+    assert!(files(&lake) == expected, "other bytes");
+    assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
 }
 
 #[test]

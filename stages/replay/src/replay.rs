@@ -13,30 +13,8 @@ use crate::types::Types;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
+use heaplake_schemas::options::{Recording, SampleMode};
 use heaplake_schemas::replay::{self as columns, Coverage};
-
-/// What is recorded of objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Their creation only.
-    Creation,
-    /// Creation and collection: objects are followed until they die.
-    #[default]
-    CreationAndCollection,
-}
-
-/// How a trace is replayed.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Mean interval of sampling; 1 takes every object.
-    pub interval: u32,
-    /// What is recorded.
-    pub mode: Mode,
-    /// Seed of sampling.
-    pub seed: u64,
-    /// Whether the addresses of each object are recorded.
-    pub tracks: bool,
-}
 
 /// What is counted of a type, as every allocation looks at it.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +60,7 @@ const MOST_OPEN: usize = 16;
 
 /// The state of a replay.
 pub struct Replay {
-    options: Options,
+    recording: Recording,
     sampler: Sampler,
     /// Types of the trace.
     pub types: Types,
@@ -126,10 +104,10 @@ impl Replay {
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
-    pub fn new(options: Options, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
+    pub fn new(recording: &Recording, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
-            options,
-            sampler: Sampler::new(options.interval, options.seed),
+            recording: recording.clone(),
+            sampler: Sampler::new(recording.sample_interval, recording.seed),
             types: Types::new(budget)?,
             stacks: Stacks::new(budget)?,
             symbols: Symbols::new(budget)?,
@@ -143,7 +121,7 @@ impl Replay {
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
-            tracks: if options.tracks { Some(Tracks::new(scratch, budget)?) } else { None },
+            tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
             budget: budget.clone(),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
@@ -182,7 +160,7 @@ impl Replay {
         }
         self.allocations += 1;
         self.last_time = self.last_time.max(event.time);
-        if self.options.mode == Mode::Creation {
+        if self.recording.sample_mode == SampleMode::Creation {
             return Ok(());
         }
         let object = Object {
@@ -235,7 +213,7 @@ impl Replay {
         (count, bytes): (u64, u64),
         frames: &mut impl Frames,
     ) -> Result<(), StageError> {
-        self.sampler = Sampler::new(1, self.options.seed);
+        self.sampler = Sampler::new(1, self.recording.seed);
         self.coverage = Coverage::Every;
         let type_id = self.types.number(type_handle)?;
         let counts = counts(&mut self.counts, type_id, &self.sampler)?;
@@ -327,7 +305,7 @@ impl Replay {
         let (mut closed, mut row) = open.close()?;
         self.anomalies.overlapping_ranges += closed.overlaps;
         self.ended += 1;
-        if self.options.mode == Mode::CreationAndCollection {
+        if self.recording.sample_mode == SampleMode::CreationAndCollection {
             let now = Moment { gcs: self.ended, time };
             let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
             let before = if start.concurrent { allocations } else { u64::MAX };
@@ -419,7 +397,7 @@ impl Replay {
     #[must_use]
     pub fn tracks(&self) -> bool {
         let known = matches!(self.coverage, Coverage::Every | Coverage::Sampled);
-        self.options.mode == Mode::CreationAndCollection && self.has_moves && known
+        self.recording.sample_mode == SampleMode::CreationAndCollection && self.has_moves && known
     }
 }
 

@@ -24,7 +24,7 @@ use crate::heapprofile;
 use crate::log;
 use crate::nettrace;
 use crate::output;
-use crate::replay::{Anomalies, Mode, Options, Replay};
+use crate::replay::{Anomalies, Replay};
 use crate::tracetree;
 use heaplake_input::bytes::{Bytes, HINT};
 use heaplake_input::json::Scanner;
@@ -32,7 +32,6 @@ use heaplake_input::source::{Identity, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{Budget, Context, InputError, Job, Stage, StageError, Stats};
-use heaplake_schemas::options::{Recording, SampleMode};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
 use std::collections::BTreeMap;
 use std::io;
@@ -74,7 +73,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Opened { mut source, .. } = opened(job)?;
     let format = recognised(&mut source, context)?;
     context.progress.begin(STAGE.name, 0);
-    let mut replay = Replay::new(options(&job.setting), scratch, &context.budget)?;
+    let recording = job.setting.options.replay().map(|options| options.recording.clone()).unwrap_or_default();
+    let mut replay = Replay::new(&recording, scratch, &context.budget)?;
     let content = match format {
         Format::Log => read_bytes(log::read, source, &mut replay, context)?,
         Format::Nettrace => read_bytes(nettrace::read, source, &mut replay, context)?,
@@ -115,21 +115,6 @@ fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, Stag
     );
     let found = format!("{shown:?}");
     Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
-}
-
-/// What the user chose; the defaults where it is no replay.
-fn options(setting: &Setting<'_>) -> Options {
-    let defaults = Recording::default();
-    let recording = setting.options.replay().map_or(&defaults, |options| &options.recording);
-    Options {
-        interval: recording.sample_interval,
-        mode: match recording.sample_mode {
-            SampleMode::Creation => Mode::Creation,
-            SampleMode::CreationAndCollection => Mode::CreationAndCollection,
-        },
-        seed: recording.seed,
-        tracks: recording.tracks(),
-    }
 }
 
 /// What is known of a trace once it was read to its end.

@@ -1,4 +1,5 @@
-//! The rows of each table that the page shows. Texts are positions in [`Texts`]; what is left out is counted.
+//! The first rows of each table, as the page shows them. Texts are positions in [`Texts`]; [`Shown`] also has the
+//! number of all rows, so the page can say how many it leaves out.
 
 use crate::texts::Texts;
 use heaplake_kit::StageError;
@@ -8,29 +9,29 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
-/// Rows of classes, chains, owners, sets and findings that are shown.
+/// Maximum numbers of rows that the page shows.
 const CLASSES: u64 = 2500;
 const CHAINS: u64 = 1200;
 const OWNERS: u64 = 300;
 const SETS: u64 = 800;
 const FINDINGS: u64 = 200;
-/// Elements of a path that are shown at its beginning and at its end.
+/// Elements shown at each end of a path; those between are left out.
 const PATH_ENDS: usize = 24;
-/// Bytes of sentences.
+/// Maximum number of bytes of a sentence of a finding.
 const SENTENCE: usize = 1000;
-/// Bytes of previews.
+/// Maximum number of bytes of a preview, or of the reason of a set.
 const PREVIEW: usize = 240;
 
 /// The first rows of a table.
 #[derive(Serialize)]
 pub struct Shown<T> {
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub of: u64,
-    /// Those that are shown.
+    /// Its first rows.
     pub rows: Vec<T>,
 }
 
-/// Reads the first rows of a table; nothing where the run does not have it.
+/// Reads the first rows of a table; returns `None` if the run does not have the table.
 ///
 /// # Errors
 /// As [`Reader`], and those of `row`.
@@ -58,7 +59,7 @@ pub fn shown<T>(
 pub struct Class {
     id: u32,
     name: u32,
-    /// What tells it from others of the same name, where there are some.
+    /// Its unique key, if it differs from the name.
     key: Option<u32>,
     count: u64,
     shallow: u64,
@@ -69,7 +70,7 @@ pub struct Class {
     big: Option<bool>,
 }
 
-/// The largest classes, and the names of all of them that are shown.
+/// The largest classes.
 ///
 /// # Errors
 /// As [`Reader`].
@@ -133,10 +134,10 @@ pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, 
     })
 }
 
-/// An element of a path: edge, class, whether it repeats. One of no class stands for what is left out of the middle.
+/// An element of a path: edge, class, whether it repeats. An element without a class marks the left-out middle.
 type Element = (Option<u32>, Option<u32>, bool);
 
-/// A chain, with its path from the root on.
+/// A chain, with its path from the root.
 #[derive(Serialize)]
 pub struct Chain {
     kind: u32,
@@ -211,7 +212,7 @@ pub struct Set {
     preview: Option<u32>,
 }
 
-/// The sets of duplicates with most additional bytes.
+/// The sets of duplicates with the most additional bytes.
 ///
 /// # Errors
 /// As [`Reader`].
@@ -276,7 +277,7 @@ pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding
     const FILE: &str = heaplake_schemas::findings::FILE;
     let mut columns =
         vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
-    // Tables of older runs have no such columns.
+    // Runs of older versions do not have these columns.
     let has_types = Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("type_id"));
     if has_types {
         columns.extend(["type_id", "function_id"]);
@@ -312,7 +313,7 @@ pub struct Stage {
     spilled: u64,
 }
 
-/// How long the stages took.
+/// What each stage took.
 ///
 /// # Errors
 /// As [`Reader`].
@@ -332,10 +333,10 @@ pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, St
     Ok(rows.and_then(|rows| rows.rows.into_iter().next()))
 }
 
-/// A node in words.
+/// A node with its names.
 #[derive(Clone, Serialize)]
 pub struct Node {
-    /// The format's own id, as text: it may be larger than a number of JavaScript.
+    /// The format's own id, as text: JavaScript numbers are exact only up to 2^53.
     id: String,
     class: u32,
     name: Option<u32>,
@@ -349,7 +350,7 @@ impl Node {
     }
 }
 
-/// Certain nodes, given in ascending order.
+/// Reads the nodes with these numbers, which are in ascending order.
 ///
 /// # Errors
 /// As [`Reader`].

@@ -190,7 +190,7 @@ impl Group {
             (self.example, self.example_bytes) = (node, retained);
         }
         self.count += 1;
-        self.bytes += shallow;
+        self.bytes = self.bytes.saturating_add(shallow);
     }
 }
 
@@ -244,7 +244,8 @@ impl Groups {
         }
         for at in (1..self.list.len()).rev() {
             let (parent, total) = (self.list[at].parent, self.list[at].total);
-            self.list[parent as usize].total += total;
+            let above = &mut self.list[parent as usize].total;
+            *above = above.saturating_add(total);
         }
         self.list
     }
@@ -282,8 +283,8 @@ pub fn prune(groups: &[Group], most: usize) -> Vec<Group> {
         }
         let other = &mut pruned[other as usize];
         other.count += group.count;
-        other.bytes += group.total;
-        other.total += group.total;
+        other.bytes = other.bytes.saturating_add(group.total);
+        other.total = other.bytes;
     }
     pruned
 }

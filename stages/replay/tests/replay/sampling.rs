@@ -1,9 +1,9 @@
 //! Properties of sampling: exact means, no resonance with loops of the program, unbiased estimates, confidence intervals
 //! that hold.
 
-use crate::support::{Chance, replay};
-use heaplake_replay::replay::{Mode, Options};
+use crate::support::{Chance, EXACT, replay};
 use heaplake_replay::sampling::{Sample, Sampler};
+use heaplake_schemas::options::Recording;
 use heaplake_schemas::replay as columns;
 use std::fmt::Write;
 
@@ -111,7 +111,7 @@ fn the_loop_of_the_document_shows_both_functions() {
         let stack = if at % 10 == 9 { 2 } else { 1 };
         writeln!(log, "A 1 {:x} 1 24 {stack}", 0x1000 + at * 24).unwrap();
     }
-    let options = Options { interval: 10, mode: Mode::CreationAndCollection, seed: 1, tracks: false };
+    let options = Recording { sample_interval: 10, seed: 1, ..EXACT };
     let replayed = replay(log.as_bytes(), options);
     let rows = replayed.rows(columns::FUNCTIONS);
     let samples: Vec<u64> = rows.iter().map(|row| row.exclusive_samples).collect();

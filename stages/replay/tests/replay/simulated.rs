@@ -8,8 +8,9 @@ use heaplake_input::source::Source;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch};
 use heaplake_replay::log;
-use heaplake_replay::replay::{Options, Replay};
+use heaplake_replay::replay::Replay;
 use heaplake_schemas::object_lifetimes::ALIVE;
+use heaplake_schemas::options::{Recording, TraceTable};
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -175,7 +176,7 @@ fn each_object_is_where_it_went() {
         let heap = simulated(seed ^ 0xabcd_0000);
         let budget = Budget::new(64 << 20);
         let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
-        let mut replay = Replay::new(EXACT, &scratch, &budget).unwrap();
+        let mut replay = Replay::new(&EXACT, &scratch, &budget).unwrap();
         let mut bytes = Bytes::new(Source::of_bytes(heap.log.as_bytes(), 1 << 16), &context);
         log::read(&mut bytes, &mut replay, &budget).unwrap();
         replay.finish().unwrap();
@@ -195,7 +196,13 @@ fn each_object_is_where_it_went() {
 fn each_way_is_recorded() {
     for seed in 0..cases() / 4 {
         let heap = simulated(seed ^ 0x1234_0000);
-        let replayed = replay_with(heap.log.as_bytes(), Options { tracks: true, ..EXACT }, 64 << 20, 1 << 16).unwrap();
+        let replayed = replay_with(
+            heap.log.as_bytes(),
+            Recording { tables: TraceTable::TRACKS.into(), ..EXACT },
+            64 << 20,
+            1 << 16,
+        )
+        .unwrap();
         let rows = replayed.rows(columns::TRACKS);
         if !replayed.facts.tracked {
             // The log tells of no survivor, so nothing is said of objects.

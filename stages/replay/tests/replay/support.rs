@@ -3,11 +3,11 @@
 use heaplake_input::source::{Input, Opened, Source};
 use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
-use heaplake_replay::replay::{Mode, Options};
 use heaplake_replay::replay_trace::STAGE;
-use heaplake_schemas::options::{self, Recording, ReplayOptions, SampleMode, TraceTable};
+use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode};
 use heaplake_schemas::replay::{FACTS, Facts};
 use heaplake_schemas::scratch::Column;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
@@ -19,7 +19,14 @@ pub fn folder() -> TempDir {
 }
 
 /// Takes every object.
-pub const EXACT: Options = Options { interval: 1, mode: Mode::CreationAndCollection, seed: 0, tracks: false };
+pub const EXACT: Recording = Recording {
+    sample_interval: 1,
+    sample_mode: SampleMode::CreationAndCollection,
+    seed: 0,
+    tables: BTreeSet::new(),
+    pprof: false,
+    collapsed: false,
+};
 
 /// A finished replay.
 pub struct Replayed {
@@ -45,38 +52,21 @@ impl Replayed {
 }
 
 /// Replays a trace with a budget, read in blocks of a size.
-pub fn replay_with(trace: &[u8], options: Options, budget: u64, size: usize) -> Result<Replayed, StageError> {
+pub fn replay_with(trace: &[u8], recording: Recording, budget: u64, size: usize) -> Result<Replayed, StageError> {
     let folder = folder();
     let scratch = Scratch::reopen(folder.path()).unwrap();
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(budget), threads: 1, progress: &Silent, cancel: &cancel };
     let input = Handover::of(Opened { input: Input::Stdin, source: Source::of_bytes(trace, size) });
-    let chosen = chosen(options);
-    (STAGE.run)(&Job { input: &input, ..Job::on(&scratch, &context, &chosen) })?;
+    let options = Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() });
+    (STAGE.run)(&Job { input: &input, ..Job::on(&scratch, &context, &options) })?;
     let facts = scratch.read_document(FACTS)?;
     Ok(Replayed { facts, folder })
 }
 
-/// The same as a user chooses it.
-fn chosen(options: Options) -> options::Options {
-    let mut recording = Recording {
-        sample_interval: options.interval,
-        sample_mode: match options.mode {
-            Mode::Creation => SampleMode::Creation,
-            Mode::CreationAndCollection => SampleMode::CreationAndCollection,
-        },
-        seed: options.seed,
-        ..Recording::default()
-    };
-    if options.tracks {
-        recording.tables.extend(TraceTable::TRACKS);
-    }
-    options::Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() })
-}
-
 /// Replays a valid trace.
-pub fn replay(trace: &[u8], options: Options) -> Replayed {
-    replay_with(trace, options, 256 << 20, 1 << 16).unwrap()
+pub fn replay(trace: &[u8], recording: Recording) -> Replayed {
+    replay_with(trace, recording, 256 << 20, 1 << 16).unwrap()
 }
 
 /// Xorshift (Marsaglia), which the engine does not use.

@@ -2,6 +2,7 @@
 
 use crate::support::{EXACT, Replayed, replay, replay_with};
 use heaplake_kit::{StageError, StringTable};
+use heaplake_schemas::options::Recording;
 use heaplake_schemas::replay as columns;
 use heaplake_schemas::replay::Coverage;
 use std::path::Path;
@@ -47,7 +48,7 @@ fn every_site_counts() {
 /// All allocations count, whatever the interval.
 #[test]
 fn nothing_is_sampled() {
-    let sampled = heaplake_replay::replay::Options { interval: 10, ..EXACT };
+    let sampled = Recording { sample_interval: 10, ..EXACT };
     let replayed = replay(SNAPSHOT.as_bytes(), sampled);
     assert_eq!((replayed.facts.interval, replayed.facts.sampled_count), (1, 18));
     assert_eq!(replayed.rows(columns::TYPES)[0].low_bytes, 187);
