@@ -5,7 +5,6 @@
 //!   semidominator in the tree built so far. All inputs are read sequentially.
 //! * Resident memory: 12 bytes per node (ancestor, label, dominator), paged where the budget does not allow it; 1 MiB
 //!   for the path of a compression.
-//!   the path of a compression.
 //! * Passes over disk: one over the retainers.
 //! * Worst case: O(m log n). The climb of the second step alone could be quadratic. So its steps are counted, and
 //!   once they exceed [`PATIENCE`] per node, it continues with jump pointers (Myers, "An Applicative Random-Access

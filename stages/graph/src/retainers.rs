@@ -6,7 +6,6 @@
 //!   `dominators` reads in this order and so needs no random access.
 //! * Resident memory: 4 bytes per node, paged where the budget does not allow it; a [`PairSpill`]; [`BLOCK_BYTES`]
 //!   for each block of edges in work.
-//!   block of edges under way.
 //! * Passes over disk: one over the edges; the pairs (6 or 7 bytes each) written once and read once, more often if a
 //!   node has very many retainers; the groups once.
 //! * Worst case: linear; the retainers of a node with very many are streamed.

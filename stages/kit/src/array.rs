@@ -48,45 +48,6 @@ pub trait WriteAt<T>: ReadAt<T> {
     }
 }
 
-impl<T: Copy> ReadAt<T> for BudgetVec<T> {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, i: usize) {
-        hint::prefetch(self, i);
-    }
-
-    #[inline]
-    fn get(&mut self, i: usize) -> Result<T, Fault> {
-        Ok(self[i])
-    }
-}
-
-impl<T: Copy> WriteAt<T> for BudgetVec<T> {
-    #[inline]
-    fn change<R>(&mut self, i: usize, change: impl FnOnce(&mut T) -> R) -> Result<R, Fault> {
-        Ok(change(&mut self[i]))
-    }
-}
-
-impl<T: Pod> ReadAt<T> for ColumnMap<T> {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, i: usize) {
-        hint::prefetch(self, i);
-    }
-
-    #[inline]
-    fn get(&mut self, i: usize) -> Result<T, Fault> {
-        Ok(self[i])
-    }
-}
-
 impl<T: Copy> ReadAt<T> for [T] {
     fn count(&self) -> usize {
         self.len()

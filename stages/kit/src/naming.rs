@@ -81,8 +81,9 @@ mod tests {
     #[test]
     fn hashes_propose_and_comparison_decides() {
         let budget = Budget::new(1 << 20);
-        let capacity = Names::<crate::BudgetVec<u64>>::capacity(200);
-        let mut names = Names::new(budget.zeroed("names", capacity).unwrap());
+        let capacity = Names::<&mut [u64]>::capacity(200);
+        let mut slots = budget.zeroed("names", capacity).unwrap();
+        let mut names = Names::new(&mut slots[..]);
         // All hashes are equal; only the values differ.
         for node in 0..200u32 {
             let found = names.find(7, node, false, |other| Ok(other % 100 == node % 100)).unwrap();

@@ -188,10 +188,7 @@ impl<'a> Job<'a> {
     /// The options of the analysis; the defaults for a replay.
     #[must_use]
     pub fn analysis(&self) -> &'a AnalysisOptions {
-        match self.setting.options.analysis() {
-            Some(options) => options,
-            None => AnalysisOptions::defaults(),
-        }
+        self.setting.options.analysis_or_default()
     }
 
     /// File of a table.

@@ -1,8 +1,9 @@
-//! One row group: columns that are written in parallel and end together.
+//! One row group: its columns are encoded in parallel and have the same number of rows.
 //!
-//! Columns are independent of each other while they are written, so several threads may write them: each takes the
-//! next free column, reads its rows, encodes and compresses them. The bytes of a column depend on its values alone,
-//! and the end of a row group on the values of all its columns; so the file is the same with any number of threads.
+//! Columns are independent of each other, so several threads may write them: each thread takes the next column that no
+//! other one has taken, reads its rows, encodes and compresses them. The bytes of a column depend on its values alone,
+//! and the number of rows in a group depends on the values of all columns; so the file is the same with any number of
+//! threads.
 
 use crate::source::{Next, Source};
 use crate::text::TextChunk;
@@ -22,17 +23,17 @@ use std::{panic, thread};
 /// When a row group ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Rows that are read at once.
+    /// Rows per batch: the unit of reading, and a data page of each column.
     pub batch: usize,
-    /// Rows of a row group.
+    /// Maximum number of rows.
     pub rows: usize,
-    /// Bytes of pages after which the batch is its last.
+    /// Bytes of encoded pages after which no further batch is added.
     pub bytes: usize,
-    /// Bytes of a dictionary of texts; a longer text has a row group of its own.
+    /// Maximum number of bytes of the dictionary of a text column. A single longer text is the only one in its dictionary.
     pub dictionary: usize,
 }
 
-/// With fewer rows a thread costs more than it saves.
+/// Rows of a batch below which further threads cost more than they save.
 const WORTH_A_THREAD: usize = 4096;
 
 /// The error of a column, from reading or from writing it.
@@ -56,7 +57,7 @@ impl From<ParquetError> for Failure {
     }
 }
 
-/// A source, and what was read of it and is not written: positions of texts for which a dictionary had no room.
+/// The source of a column, with the rows that were read from it but did not fit the last row group: positions of texts.
 pub struct Input<'a> {
     source: Source<'a>,
     unwritten: Vec<u32>,
@@ -79,7 +80,7 @@ enum Column<'s, 'a> {
 pub enum Closed {
     /// Encoded by the Parquet library.
     Values(Box<ArrowColumnChunk>),
-    /// Encoded by our module for texts.
+    /// Encoded by [`crate::text`].
     Texts(Vec<u8>, Box<ColumnCloseResult>),
     /// Already taken.
     Nothing,
@@ -100,7 +101,8 @@ impl Closed {
 }
 
 impl<'s, 'a> Column<'s, 'a> {
-    /// Makes sure that `most` rows of texts are read, and gives how many of them the dictionary has room for.
+    /// For a column of texts: reads up to `most` rows and adds their texts to the dictionary; returns how many rows fit
+    /// the dictionary. For other columns: returns `most`.
     fn intern(&mut self, most: usize) -> Result<usize, Failure> {
         let Self::Texts { next, unwritten, keys, chunk } = self else { return Ok(most) };
         if unwritten.len() < most {
@@ -111,7 +113,7 @@ impl<'s, 'a> Column<'s, 'a> {
         Ok(keys.len())
     }
 
-    /// Writes the next rows; those of texts are among the interned ones.
+    /// Writes the next rows; for a column of texts, at most as many as [`Self::intern`] returned.
     fn write(&mut self, rows: usize) -> Result<(), Failure> {
         match self {
             Self::Values { next, field, writer } => {
@@ -157,7 +159,7 @@ pub struct RowGroup<'s, 'a> {
 }
 
 impl<'s, 'a> RowGroup<'s, 'a> {
-    /// Starts a row group with the inputs of a table whose columns are all flat.
+    /// Starts a row group. No column may be nested.
     pub fn new(
         inputs: &'s mut [Input<'a>],
         writers: Vec<ArrowColumnWriter>,
@@ -175,7 +177,7 @@ impl<'s, 'a> RowGroup<'s, 'a> {
         Self { columns: columns.collect(), limits }
     }
 
-    /// Writes rows until there are `most`, or the row group is full; gives how many.
+    /// Writes up to `most` rows, fewer if the row group is full before; returns how many.
     ///
     /// # Errors
     /// Those of the sources and of writing, or the request to stop.
@@ -198,7 +200,7 @@ impl<'s, 'a> RowGroup<'s, 'a> {
         Ok(rows as u64)
     }
 
-    /// How many of the next `batch` rows all dictionaries have room for.
+    /// Adds the texts of the next `batch` rows to the dictionaries; returns how many rows fit all of them.
     fn intern(&mut self, batch: usize, threads: usize) -> Result<usize, Failure> {
         let mut texts: Vec<(&mut Column<'s, 'a>, usize)> = self
             .columns
@@ -213,7 +215,7 @@ impl<'s, 'a> RowGroup<'s, 'a> {
         Ok(texts.iter().map(|(_, fits)| *fits).min().unwrap_or(batch))
     }
 
-    /// Ends the columns.
+    /// Ends all columns and returns them in the order of the schema.
     ///
     /// # Errors
     /// Those of writing.
@@ -227,7 +229,7 @@ impl<'s, 'a> RowGroup<'s, 'a> {
     }
 }
 
-/// Does `work` on each item, in any order. A thread that cannot be started is left out.
+/// Applies `work` to each item, in any order, on up to `threads` threads, fewer if the system refuses to start one.
 fn in_parallel<T: Send>(
     threads: usize,
     items: &mut [T],

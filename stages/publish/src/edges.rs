@@ -79,8 +79,8 @@ fn sources<'a>(
         }),
         Source::values(move |rows| {
             let flags = read(&mut flags, rows)?;
-            let holds = BooleanBuffer::collect_bool(rows, |row| flags[row] & edge_flags::ESSENTIAL != 0);
-            Ok(Arc::new(BooleanArray::new(holds, None)))
+            let essential = BooleanBuffer::collect_bool(rows, |row| flags[row] & edge_flags::ESSENTIAL != 0);
+            Ok(Arc::new(BooleanArray::new(essential, None)))
         }),
     ])
 }

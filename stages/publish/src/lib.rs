@@ -47,38 +47,27 @@ mod writer;
 #[cfg(test)]
 mod properties;
 
-use arrow::datatypes::SchemaRef;
 use heaplake_kit::Stage;
-use heaplake_schemas::table::TableSchema;
 
 /// A table of a run, or an export beside the tables.
 pub struct Table {
-    /// Name, as on the command line.
-    pub name: &'static str,
     /// File name inside a run.
     pub file: &'static str,
-    /// Its schema; exports have none.
-    pub schema: Option<fn() -> SchemaRef>,
     /// The stage that writes it.
     pub stage: &'static Stage,
 }
 
-impl Table {
-    const fn of(table: &TableSchema, schema: fn() -> SchemaRef, stage: &'static Stage) -> Self {
-        Self { name: table.name, file: table.file, schema: Some(schema), stage }
-    }
-
-    const fn export(name: &'static str, file: &'static str, stage: &'static Stage) -> Self {
-        Self { name, file, schema: None, stage }
-    }
-}
-
-/// File of the table `snapshot`, the only one without a stage; see [`snapshot::write`].
-pub const SNAPSHOT_FILE: &str = heaplake_schemas::snapshot::FILE;
-
+/// The table whose schema and stage are modules of this name.
 macro_rules! table {
     ($name:ident) => {
-        Table::of(&heaplake_schemas::$name::TABLE, heaplake_schemas::$name::schema, &$name::STAGE)
+        Table { file: heaplake_schemas::$name::FILE, stage: &$name::STAGE }
+    };
+}
+
+/// The export that a module of this name writes.
+macro_rules! export {
+    ($name:ident) => {
+        Table { file: $name::FILE, stage: &$name::STAGE }
     };
 }
 
@@ -95,8 +84,8 @@ pub const TABLES: &[Table] = &[
     table!(object_tracks),
     table!(moved_ranges),
     table!(walk_objects),
-    Table::export("pprof", pprof::FILE, &pprof::STAGE),
-    Table::export("collapsed", collapsed::FILE, &collapsed::STAGE),
+    export!(pprof),
+    export!(collapsed),
     table!(nodes),
     table!(edges),
     table!(classes),

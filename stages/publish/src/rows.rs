@@ -1,4 +1,4 @@
-//! Tables whose rows an earlier stage has made: columns from fields.
+//! Tables whose rows lie in one scratch column: each field of the row is a column of the table.
 
 use arrow::array::ArrayRef;
 use arrow::buffer::BooleanBuffer;
@@ -10,7 +10,7 @@ use heaplake_lake::text::Texts;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
 
-/// A scratch column of rows.
+/// A scratch column of rows, and the columns of a table that can be made from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, R> {
     scratch: &'a Scratch,
@@ -28,7 +28,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         ColumnReader::open(self.scratch, self.column)
     }
 
-    /// How many there are.
+    /// Number of rows.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
@@ -36,7 +36,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         Ok(self.open()?.remaining())
     }
 
-    /// Any column, from a batch of rows at a time.
+    /// A column of any type; `of` turns a batch of rows into its values.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -45,7 +45,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         Ok(Source::values(move |count| Ok(of(&read(&mut rows, count)?))))
     }
 
-    /// Numbers.
+    /// A column of numbers without nulls.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -56,7 +56,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.arrays(move |rows| array::<P>(rows.iter().map(of).collect()))
     }
 
-    /// Numbers of 64 bits.
+    /// A column of 64-bit numbers without nulls.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -64,7 +64,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.numbers::<UInt64Type>(of)
     }
 
-    /// Numbers of 32 bits.
+    /// A column of 32-bit numbers without nulls.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -72,7 +72,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.numbers::<UInt32Type>(of)
     }
 
-    /// Numbers, null where they are [`ABSENT`].
+    /// A column of 64-bit numbers; [`ABSENT`] becomes null.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -80,7 +80,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.some::<UInt64Type>(of, |&number| number != ABSENT)
     }
 
-    /// Ids, null where they are `u32::MAX`.
+    /// A column of ids; `u32::MAX` becomes null.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -88,7 +88,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.some::<UInt32Type>(of, |&id| id != u32::MAX)
     }
 
-    /// Fractions, null where they are not numbers.
+    /// A column of fractions; NaN becomes null.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -96,7 +96,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.some::<Float64Type>(of, |value| !value.is_nan())
     }
 
-    /// Numbers, null where they are not valid.
+    /// A column of numbers; those that are not `valid` become null.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -115,7 +115,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         })
     }
 
-    /// Texts by their positions, `u32::MAX` for none.
+    /// A column of texts; `of` gives the position of a row's text in `texts`, or `u32::MAX` for null.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -125,5 +125,5 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     }
 }
 
-/// A stage whose table is such rows, to be filled in.
+/// The declaration that all stages with such a table share; each adds its name, its condition and its reads.
 pub(crate) const STAGE_OF_ROWS: Stage = Stage { fixed: 8 << 20, passes: "its rows once per column", ..Stage::NEW };

@@ -21,6 +21,7 @@ pub(crate) fn reason(bits: u8) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
+/// Whether the members of a set are certainly equal, as the tables call it.
 pub(crate) fn status(row: &SetRow) -> &'static str {
     if row.reasons == 0 { "exact" } else { "possible" }
 }

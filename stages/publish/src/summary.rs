@@ -130,14 +130,14 @@ fn owners(scratch: &Scratch) -> Result<Vec<NamedOwner>, StageError> {
 fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     let words = Words::open(scratch)?;
-    let mut classes = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
-    let mut names = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let classes = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
+    let names = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
     let mut summary = DuplicateSummary::default();
     for set in 0..reader.remaining() as u32 {
         let row = reader.next()?;
         let outermost = count(&row, &mut summary);
         if outermost && summary.largest.len() < SETS {
-            let example = Example::of(&row, &mut classes, Some(&mut names))?;
+            let example = Example::of(&row, &mut &classes[..], Some(&mut &names[..]))?;
             summary.largest.push(DuplicateSet {
                 set,
                 class: words.class_name(example),

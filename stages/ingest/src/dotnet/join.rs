@@ -25,8 +25,8 @@ use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats,
-    StringTable, WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats, StringTable,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Facts, STRINGS, documents};
@@ -138,7 +138,7 @@ where
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let degrees = plan.one(counted.then(|| filled(facts.node_count as usize, 0u8)))?;
     match degrees {
-        None => on_resident!(index => join_with(index, None::<BudgetVec<u8>>, walk, facts, job))?,
+        None => on_resident!(index => join_with(index, None::<&mut [u8]>, walk, facts, job))?,
         Some(mut degrees) => {
             on_resident!(index, degrees => join_with(index, Some(degrees), walk, facts, job))?;
         }

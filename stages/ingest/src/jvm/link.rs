@@ -34,7 +34,7 @@ use crate::output::{Output, Wanted, writes_and};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
@@ -108,7 +108,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let containers = counted.then(|| Containers::find(&types, job)).transpose()?;
     let heap = Heap { dump: &dump, nodes, types, special, containers, job };
     match degrees {
-        None => on_resident!(index => link(&heap, &mut facts, index, None::<BudgetVec<u8>>))?,
+        None => on_resident!(index => link(&heap, &mut facts, index, None::<&mut [u8]>))?,
         Some(mut degrees) => on_resident!(index, degrees => link(&heap, &mut facts, index, Some(degrees)))?,
     }
     let mut spilled_bytes = index.spilled_bytes() + plan.spilled_bytes();
