@@ -18,11 +18,11 @@
 //! * Determinism: input order; the hash pass only selects, the verify pass compares values.
 //! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
 
-use super::names;
-use super::shown::{self, Encoding, Seen};
+use super::shown::Seen;
 use super::slots::{Meaning, Slot, Slots};
 use super::snapshot::{DOCUMENT, Snapshot};
-use super::survey::{self, Survey, TRAITS, traits};
+use super::survey::{Survey, TRAITS};
+use super::value_rules::{Edge, Node, Rules};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::{column_bytes, lookup};
 use heaplake_kit::dedup::{HashPass, Records};
@@ -31,7 +31,7 @@ use heaplake_kit::{
     Stats, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, limits};
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -87,8 +87,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut slots = Slots::new(&context.budget, scratch)?;
     let mut hashes = HashPass::new(nodes as u32, scratch, &context.budget)?;
     {
-        let (mut names, traits) =
-            ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_NAME), lookup(TRAITS)))?;
+        let (mut names, traits) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_NAME), lookup(TRAITS)))?;
         let mut shape = Shape::create(&rules, &strings, traits, job)?;
         graph.each(&mut names, &mut slots, &mut hashes, &mut shape)?;
         shape.finish()?;
@@ -205,178 +204,6 @@ impl Visitor for Values {
     fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError> {
         self.0.push(found.map_or(node, |found| found.value))
     }
-}
-
-/// What kinds and names mean.
-struct Rules {
-    /// By node kind: strings of all sorts.
-    text: Vec<bool>,
-    /// By edge kind: edges that do not count.
-    skipped: Vec<bool>,
-    string: Option<u8>,
-    sliced: Option<u8>,
-    number: Option<u8>,
-    bigint: Option<u8>,
-    array: Option<u8>,
-    object: Option<u8>,
-    internal: Option<u8>,
-    property: Option<u8>,
-    weak: Option<u8>,
-    element: Option<u8>,
-    hidden_edge: Option<u8>,
-    map: u32,
-    /// `__proto__` and `constructor`.
-    inherited: [u32; 2],
-    value: u32,
-    elements: u32,
-    properties: u32,
-    table: u32,
-    zero: u32,
-    smi: StringId,
-    /// Whether small integers are in the file.
-    captured: bool,
-    /// Bytes of a slot.
-    slot: u64,
-}
-
-impl Rules {
-    fn new(snapshot: &Snapshot, survey: &Survey, scratch: &Scratch) -> Result<Self, StageError> {
-        const NAMES: [&str; 9] =
-            ["map", "__proto__", "constructor", "value", "elements", "properties", "table", "0", "smi number"];
-        let header = &snapshot.header;
-        let of = |types: &[String], names: &[&str]| types.iter().map(|name| names.contains(&name.as_str())).collect();
-        let ids = names::find(scratch, &NAMES)?;
-        Ok(Self {
-            text: of(&header.node_types, &survey::TEXT),
-            skipped: of(&header.edge_types, &["shortcut"]),
-            string: header.node_type("string"),
-            sliced: header.node_type("sliced string"),
-            number: header.node_type("number"),
-            bigint: header.node_type("bigint"),
-            array: header.node_type("array"),
-            object: header.node_type("object"),
-            internal: header.edge_type("internal"),
-            property: header.edge_type("property"),
-            weak: header.edge_type("weak"),
-            element: header.edge_type("element"),
-            hidden_edge: header.edge_type("hidden"),
-            map: ids[0].0,
-            inherited: [ids[1].0, ids[2].0],
-            value: ids[3].0,
-            elements: ids[4].0,
-            properties: ids[5].0,
-            table: ids[6].0,
-            zero: ids[7].0,
-            smi: ids[8],
-            captured: survey.captured,
-            slot: survey.slot,
-        })
-    }
-
-    /// What an edge means for the equality of its source.
-    #[inline]
-    fn slot(
-        &self,
-        kind: u8,
-        edge: Edge,
-        opaque: &Bitset,
-        names: impl FnOnce() -> Result<StringId, StageError>,
-    ) -> Result<Meaning, StageError> {
-        let named = !self.is_element(edge.kind);
-        if self.skipped[edge.kind as usize] {
-            return Ok(Meaning::Nothing);
-        }
-        if named && edge.name == self.map && Some(edge.kind) == self.internal {
-            return Ok(if self.text[kind as usize] { Meaning::Nothing } else { Meaning::Identity(edge.to.0) });
-        }
-        if Some(kind) == self.number && named && edge.name == self.value {
-            return Ok(Meaning::Text(names()?.0));
-        }
-        let is_weak = Some(edge.kind) == self.weak;
-        let identity = is_weak || opaque.contains(edge.to.index()) || (named && self.inherited.contains(&edge.name));
-        Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
-    }
-
-    /// Whether edges of a kind have positions instead of names.
-    #[inline]
-    fn is_element(&self, kind: u8) -> bool {
-        Some(kind) == self.element || Some(kind) == self.hidden_edge
-    }
-
-    /// Notes what an edge of a node of this kind shows.
-    #[inline]
-    fn see(
-        &self,
-        seen: &mut Seen,
-        kind: u8,
-        edge: Edge,
-        meaning: Meaning,
-        all: &mut Lookup<u8>,
-    ) -> Result<(), StageError> {
-        let internal = Some(edge.kind) == self.internal;
-        if internal && edge.name == self.map {
-            seen.map = all.get(edge.to.index())?;
-            let one_byte = seen.map & traits::ONE_BYTE != 0;
-            seen.encoding = if one_byte { Encoding::OneByte } else { Encoding::TwoByte };
-        } else if let Meaning::Text(text) = meaning {
-            seen.number = true;
-            seen.zero = text == self.zero;
-        } else if Some(kind) == self.object {
-            if internal && edge.name == self.elements {
-                seen.elements = true;
-            } else if internal && edge.name == self.table {
-                seen.table = Some(all.get(edge.to.index())?);
-            } else if Some(edge.kind) == self.property {
-                seen.properties |= edge.name != self.inherited[0];
-            } else {
-                let is_known = Some(edge.kind) == self.element || (internal && edge.name == self.properties);
-                seen.foreign |= !is_known && meaning != Meaning::Nothing;
-            }
-        } else if Some(kind) == self.array && matches!(meaning, Meaning::Followed(_)) {
-            seen.partial |= all.get(edge.to.index())? & traits::PARTIAL != 0;
-        }
-        Ok(())
-    }
-
-    /// What the file does not tell of a node with these traits, and so many slots whose targets are compared.
-    fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, strings: &StringTable) -> u8 {
-        let is = |kind: Option<u8>| Some(node.kind) == kind;
-        if is(self.string) {
-            return shown::text(strings.get(node.name.index()), node.bytes, seen.encoding, self.slot);
-        }
-        if self.text[node.kind as usize] {
-            return if is(self.sliced) || degree == 0 { limits::CONTENTS } else { 0 };
-        }
-        if is(self.number) {
-            let is_lost = !seen.number || (seen.zero && node.name != self.smi);
-            return if is_lost { limits::NUMBERS } else { 0 };
-        }
-        if is(self.bigint) {
-            return limits::CONTENTS;
-        }
-        if !self.captured {
-            return limits::NUMBERS;
-        }
-        match () {
-            () if is(self.object) => shown::object(own, seen),
-            () if is(self.array) => shown::array(own, seen),
-            () => limits::STATE,
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Node {
-    kind: u8,
-    name: StringId,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Edge {
-    kind: u8,
-    name: u32,
-    to: NodeId,
 }
 
 /// What a pass looks at, beside the columns that it reads in order.

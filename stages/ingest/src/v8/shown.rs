@@ -27,7 +27,12 @@ const fn row(thing: &'static str, shown: &'static str, hidden: &'static str, lim
 
 /// What V8 shows, in the versions of Node.js 20 to 26, Deno and Chromium. Rows without limits can be exact.
 pub const SHOWN: &[Row] = &[
-    row("number", "small integers and doubles, where numbers were captured", "all, where they were not", limits::NUMBERS),
+    row(
+        "number",
+        "small integers and doubles, where numbers were captured",
+        "all, where they were not",
+        limits::NUMBERS,
+    ),
     row("heap number `0`", "nothing else", "the sign: 0 and -0 are written alike", limits::NUMBERS),
     row("string, one byte per character", "all characters; NUL is written as a space", "", 0),
     row(
@@ -98,7 +103,7 @@ const REFERENCE: u64 = 40;
 /// How V8 keeps a text, as far as its map tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Encoding {
-    /// No map is seen.
+    /// No map says.
     #[default]
     Unknown,
     /// Latin-1.

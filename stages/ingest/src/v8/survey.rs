@@ -12,9 +12,7 @@
 use super::names;
 use super::snapshot::Snapshot;
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{
-    Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt,
-};
+use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, Per};
 
@@ -45,6 +43,8 @@ pub mod traits {
     pub const FULL_TABLE: u8 = 64;
     /// Of a string's map: one byte per character.
     pub const ONE_BYTE: u8 = 128;
+    /// Of a string's map: two bytes per character. Maps are no tables.
+    pub const TWO_BYTE: u8 = FULL_TABLE;
 }
 
 /// What a native context says of the function or map that it refers to by this name. Errors have only properties.
@@ -171,19 +171,18 @@ impl Rules {
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
         let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
         let (mut slot, mut captured) = (8, false);
-        let mut last = (StringId::NONE, false, false);
+        let mut last = (StringId::NONE, false, 0);
         for node in 0..kinds.remaining() as usize {
             let (kind, name, size) = (kinds.next()?, names.next()?, sizes.next()?);
             let is_text = self.text[kind as usize];
             if !is_text && last.0 != name {
                 let text = strings.get(name.index());
-                let is_map = text.starts_with(b"system / Map (");
-                last = (name, text.starts_with(b"system / "), is_map && contains(text, b"OneByte"));
+                last = (name, text.starts_with(b"system / "), encoding(text));
             }
             if self.opaque[kind as usize] || (!is_text && last.1) {
                 opaque.insert(node);
-                if last.2 {
-                    traits.set(node, traits::ONE_BYTE)?;
+                if last.2 != 0 {
+                    traits.set(node, last.2)?;
                 }
             } else if Some(kind) == self.array {
                 link.set(node, u32::try_from(size / 4).unwrap_or(NONE - 1).min(NONE - 1))?;
@@ -209,8 +208,14 @@ impl Rules {
     }
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
+/// What the name of a map says of its strings, such as `system / Map (SeqOneByteString)`.
+fn encoding(name: &[u8]) -> u8 {
+    let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    match name.starts_with(b"system / Map (") && contains(b"String") {
+        true if contains(b"OneByte") => traits::ONE_BYTE,
+        true => traits::TWO_BYTE,
+        false => 0,
+    }
 }
 
 /// The pass over the edges.
@@ -276,7 +281,13 @@ impl Edges<'_> {
     }
 
     /// An edge from a node of the engine.
-    fn engine(&mut self, node: usize, kind: u8, name: StringId, Edge { name: label, to }: Edge) -> Result<(), StageError> {
+    fn engine(
+        &mut self,
+        node: usize,
+        kind: u8,
+        name: StringId,
+        Edge { name: label, to }: Edge,
+    ) -> Result<(), StageError> {
         let rules = self.rules;
         let [_, shared, back, constructor, descriptors, script, script_or_debug_info] =
             [0, 1, 2, 3, 4, 5, 6].map(|at| rules.edges[at].0);

@@ -82,8 +82,11 @@ fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>,
             texts.push((number, snapshot.strings[snapshot.nodes[edge.to].name].clone()));
             continue;
         }
-        let identity =
-            kind == "weak" || is_opaque(snapshot, edge.to) || (is("map") && kind == "internal") || is("__proto__") || is("constructor");
+        let identity = kind == "weak"
+            || is_opaque(snapshot, edge.to)
+            || (is("map") && kind == "internal")
+            || is("__proto__")
+            || is("constructor");
         slots.push(Slot { label: number, to: edge.to, identity });
     }
     slots.sort_unstable();
