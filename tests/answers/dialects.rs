@@ -86,3 +86,14 @@ fn counts_of_zero_are_unknown() {
     let (cause, _) = complaint(&mut lake.analyze(&input), 1);
     assert!(cause.contains("1 nodes as snapshot.node_count promises"), "{cause}");
 }
+
+/// Bun writes snapshots of JavaScriptCore unless it is asked for V8's.
+#[test]
+fn snapshots_of_javascript_core_are_refused_by_name() {
+    let text = r#"{"version":3,"type":"Inspector","nodes":[0,0,0,0],"nodeClassNames":["<root>"],"edges":[]}"#;
+    let lake = Lake::new();
+    let input = lake.input("it.heapsnapshot", text.as_bytes());
+    let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
+    assert!(cause.contains("found one of JavaScriptCore"), "{cause}");
+    assert!(advice.contains("Bun.generateHeapSnapshot(\"v8\")"), "{advice}");
+}
