@@ -174,7 +174,7 @@ pub fn object(own: u8, seen: &Seen) -> u8 {
     let is_packed = creator == traits::ARRAY && seen.map & traits::COMPLETE != 0;
     let has_length = !seen.elements || own & traits::COMPLETE != 0 || is_packed;
     let is_full = seen.table.is_none_or(|table| table & traits::FULL_TABLE != 0);
-    if !in_dictionary && has_length && is_full { 0 } else { limits::CONTENTS }
+    if !in_dictionary && has_length && is_full && !seen.partial { 0 } else { limits::CONTENTS }
 }
 
 /// The same for an array of the engine, which is a store of elements, properties or entries, or a part of something.
@@ -261,6 +261,7 @@ mod tests {
         assert_eq!(object(0, &seen(traits::PLAIN)), limits::CONTENTS, "a dictionary");
         assert_eq!(object(0, &seen(traits::UNKNOWN | traits::DESCRIBED)), limits::STATE);
         assert_eq!(object(0, &Seen { foreign: true, ..seen(plain) }), limits::STATE);
+        assert_eq!(object(0, &Seen { partial: true, ..seen(plain) }), limits::CONTENTS);
         let array = Seen { map: traits::ARRAY, elements: true, ..Seen::default() };
         assert_eq!(object(0, &array), limits::CONTENTS);
         assert_eq!(object(traits::COMPLETE, &array), 0, "its store is full");

@@ -320,8 +320,10 @@ impl Edges<'_> {
             let slots = self.slots(store.index())?;
             if slots == Some(counted.elements) { traits::COMPLETE } else { 0 }
         } else if Some(kind) == self.rules.array {
-            let slots = self.slots(node)?.unwrap_or(0);
-            let partial = if counted.positions < slots { traits::PARTIAL } else { 0 };
+            // Newer versions give no sizes of what all programs share.
+            let slots = self.slots(node)?;
+            let partial = if slots.is_none_or(|slots| counted.positions < slots) { traits::PARTIAL } else { 0 };
+            let slots = slots.unwrap_or(0);
             partial | if is_full_table(slots, counted.positions) { traits::FULL_TABLE } else { 0 }
         } else {
             0

@@ -143,6 +143,10 @@ impl Rules {
                 seen.table = Some(all.get(edge.to.index())?);
             } else if Some(edge.kind) == self.property {
                 seen.properties |= edge.name != self.inherited[0];
+                // Properties of the engine's own may have its arrays: what an error knows of its stack.
+                if self.captured && matches!(meaning, Meaning::Followed(_)) {
+                    seen.partial |= all.get(edge.to.index())? & traits::PARTIAL != 0;
+                }
             } else {
                 let is_known = Some(edge.kind) == self.element || (internal && edge.name == self.properties);
                 seen.foreign |= !is_known && meaning != Meaning::Nothing;
