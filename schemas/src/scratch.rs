@@ -324,6 +324,13 @@ pub mod limits {
     pub const MODE: u8 = 8;
     /// The references were not followed to the end, because the allowed work did not suffice.
     pub const WORK: u8 = 16;
+    /// Characters that the input writes like others.
+    pub const CHARACTERS: u8 = 32;
+    /// The state of objects of the engine.
+    pub const STATE: u8 = 64;
+    /// Slots of a store that the input leaves out. Whatever refers to the store may show them; so this is no limit of
+    /// what refers to it, which has its own.
+    pub const SLOTS: u8 = 128;
 }
 
 /// Elements of [`ESSENTIAL_LABEL`] that are not positions.

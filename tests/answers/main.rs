@@ -23,6 +23,7 @@ mod planted;
 mod table;
 
 mod choice_of_tables;
+mod dialects;
 mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;
@@ -32,6 +33,7 @@ mod golden;
 mod kinds;
 mod owners;
 mod owners_by_script;
+mod pairs;
 mod planted_answers;
 mod properties;
 mod schemas;

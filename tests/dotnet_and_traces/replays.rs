@@ -192,18 +192,32 @@ fn what_is_no_trace_is_refused() {
     lake.assert_empty();
 }
 
+/// Logs that need much memory: for objects that stay alive, for types, for stacks.
+fn large_logs() -> [(&'static str, u64, Vec<u8>); 3] {
+    let log = |count: u64, lines: fn(u64) -> String| {
+        let mut log = b"# clrprof 1\nT 0 X\n".to_vec();
+        (1..=count).for_each(|at| log.extend_from_slice(lines(at).as_bytes()));
+        log.extend_from_slice(b"# end\n");
+        log
+    };
+    let objects = log(1_000_000, |at| format!("A 1 {:x} 0 24 0\n", 0x10_0000 + at * 24));
+    let types = log(150_000, |at| format!("T {at} a.name.Of{at}\nA 1 {:x} {at} 24 0\n", 0x10_0000 + at * 24));
+    let stacks = log(150_000, |at| format!("F {at} f{at}\nS {at} {at}\nA 1 {:x} 0 24 {at}\n", 0x10_0000 + at * 24));
+    [("objects", 48, objects), ("types", 40, types), ("stacks", 40, stacks)]
+}
+
+/// A refusal names a budget that suffices.
 #[test]
 fn what_does_not_fit_the_budget_is_refused() {
-    let lake = Lake::new();
-    let mut log = b"# clrprof 1\nT 1 X\n".to_vec();
-    for at in 0..1_000_000_u64 {
-        log.extend_from_slice(format!("A 1 {:x} 1 24 0\n", 0x10_0000 + at * 24).as_bytes());
+    for (name, budget, log) in large_logs() {
+        let lake = Lake::new();
+        let trace = lake.input("big.log", &log);
+        let (cause, advice) = complaint(replay(&lake, &trace).args(["--memory", &format!("{budget}MiB")]), 3);
+        assert!(name != "objects" || cause.contains("the objects that are alive in the trace"), "{cause}");
+        lake.assert_empty();
+        let named = advice.strip_prefix("raise --memory to at least ").unwrap_or_else(|| panic!("{advice}"));
+        let (number, unit) = named.split_at(named.len() - 3);
+        assert!(unit == "MiB" && (budget + 1..1024).contains(&number.parse().unwrap()), "{name}: {named}");
+        replay(&lake, &trace).args(["--memory", named]).assert().success();
     }
-    log.extend_from_slice(b"# end\n");
-    let trace = lake.input("big.log", &log);
-    let (cause, advice) = complaint(replay(&lake, &trace).args(["--memory", "48MiB"]), 3);
-    assert!(cause.contains("the objects that are alive in the trace"), "{cause}");
-    assert!(advice.starts_with("raise --memory to at least"), "{advice}");
-    lake.assert_empty();
-    replay(&lake, &trace).args(["--memory", "256MiB"]).assert().success();
 }

@@ -177,6 +177,19 @@ fn budgets_that_are_too_small() {
     assert_eq!(lake.runs().len(), 1);
 }
 
+/// What a refusal names suffices at once.
+#[test]
+fn budgets_that_are_named_suffice() {
+    for fixture in ["v8/node24_app.heapsnapshot.zst", "jvm/dupfix.hprof.zst"] {
+        let lake = Lake::new();
+        let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures").join(fixture);
+        let all = ["--edges", "--duplicates", "all", "--memory"];
+        let (_, advice) = complaint(lake.analyze(&input).args(all).arg("30MiB"), 3);
+        lake.assert_empty();
+        lake.analyze(&input).args(all).arg(advised(&advice)).assert().success();
+    }
+}
+
 #[test]
 fn more_nodes_than_the_budget_holds() {
     let lake = Lake::new();

@@ -4,10 +4,11 @@ use super::admission;
 use super::graph::{File, Graph, Step};
 use super::journal::{Done, Journal};
 use super::liveness::Liveness;
+use super::measure::Measured;
 use super::registry;
 use crate::print::progress::Display;
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
-use heaplake_kit::{Budget, Context, Progress, Scratch, Setting, StageError, Stats};
+use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -222,11 +223,12 @@ impl<'a> Queue<'a> {
     {
         let (graph, work) = (self.graph, self.work);
         scope.spawn(move || {
-            let progress: &dyn Progress = if foreground { work.display } else { &Silent };
-            let context = Context { budget, threads: work.threads, progress, cancel: stop };
+            let measured = Measured::new(if foreground { work.display } else { &Silent });
+            let context = Context { budget, threads: work.threads, progress: &measured, cancel: stop };
             let begun = Instant::now();
             let outcome = catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context)));
             drop(context);
+            let outcome = outcome.map(|outcome| measured.outcome(outcome));
             // The queue waits for every step that it started.
             let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
         });

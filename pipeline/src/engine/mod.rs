@@ -20,6 +20,7 @@ pub mod input;
 pub mod journal;
 pub mod liveness;
 pub mod making;
+pub mod measure;
 pub mod picture;
 pub mod registry;
 pub mod request;

@@ -6,6 +6,7 @@
 
 use crate::chunks::{BadNumber, Chunk, Cutter, Flaw};
 use crate::json::Scanner;
+use crate::numbers::Sign;
 use crate::source::BLOCK;
 use heaplake_kit::{OrderedPool, StageError};
 
@@ -28,7 +29,7 @@ impl Scanner<'_> {
         width: usize,
         mut rows: impl FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>,
     ) -> Result<u64, StageError> {
-        let Some(mut cutter) = self.begin_array(width)? else { return Ok(0) };
+        let Some(mut cutter) = self.begin_array(width, Sign::Unsigned)? else { return Ok(0) };
         let (mut chunk, mut numbers) = (Chunk::default(), Vec::new());
         let mut count = 0;
         while cutter.next(self, &mut chunk)? {
@@ -37,18 +38,18 @@ impl Scanner<'_> {
         Ok(count)
     }
 
-    /// As [`Self::number_array`], on as many threads as the context has. `read` checks rows and appends them to
+    /// As [`Self::number_array`], for numbers of this kind and on as many threads as the context has. `read` checks rows and appends them to
     /// columns, anywhere; `write` takes what is in the columns, in order, and leaves them empty.
     ///
     /// # Errors
     /// As [`Self::number_array`], and what `write` returns; of several errors the first in the input.
     pub fn number_columns<C: Default + Send>(
         &mut self,
-        width: usize,
+        (width, sign): (usize, Sign),
         read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber> + Sync,
         mut write: impl FnMut(&mut C) -> Result<(), StageError>,
     ) -> Result<u64, StageError> {
-        let Some(mut cutter) = self.begin_array(width)? else { return Ok(0) };
+        let Some(mut cutter) = self.begin_array(width, sign)? else { return Ok(0) };
         let context = self.context();
         let pool = OrderedPool::plan(context, "read: chunks of rows", MOST_THREADS, CHUNK_BYTES)?;
         let mut count = 0;
@@ -69,9 +70,9 @@ impl Scanner<'_> {
     }
 
     /// An array's opening bracket; nothing when the closing one follows, which is consumed too.
-    fn begin_array(&mut self, width: usize) -> Result<Option<Cutter>, StageError> {
+    fn begin_array(&mut self, width: usize, sign: Sign) -> Result<Option<Cutter>, StageError> {
         self.expect(b'[', "an array ([)")?;
-        Ok(if self.accept(b']')? { None } else { Some(Cutter::new(width)) })
+        Ok(if self.accept(b']')? { None } else { Some(Cutter::new(width, sign)) })
     }
 }
 
@@ -123,7 +124,7 @@ mod tests {
     fn columns(text: &str, width: usize, block: usize, threads: usize) -> Result<(Vec<u64>, Option<u8>), StageError> {
         with_scanner(text, block, threads, |scanner| {
             let mut all = Vec::new();
-            let rows = scanner.number_columns(width, take, |column| {
+            let rows = scanner.number_columns((width, Sign::Unsigned), take, |column| {
                 assert_eq!(column.len() % width, 0);
                 all.append(column);
                 Ok(())
@@ -270,7 +271,7 @@ mod tests {
         for threads in [1, 2, 4] {
             let mut left = 3;
             let stopped = with_scanner(&text, 10_000, threads, |scanner| {
-                scanner.number_columns(3, take, |column| {
+                scanner.number_columns((3, Sign::Unsigned), take, |column| {
                     column.clear();
                     left -= 1;
                     if left == 0 { Err(StageError::Overflow("the test")) } else { Ok(()) }
@@ -281,7 +282,7 @@ mod tests {
             let cancel = AtomicBool::new(false);
             let context = Context { budget: Budget::new(64 << 20), threads, progress: &Silent, cancel: &cancel };
             let mut scanner = Scanner::new(Source::of_bytes(&text[..], 10_000), &context, 0, "hint");
-            let cancelled = scanner.number_columns(3, take, |column| {
+            let cancelled = scanner.number_columns((3, Sign::Unsigned), take, |column| {
                 column.clear();
                 cancel.store(true, Ordering::Relaxed);
                 Ok(())

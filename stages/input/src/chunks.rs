@@ -7,7 +7,7 @@
 //! The cuts depend on the text alone, and so do all results and errors.
 
 use crate::json::{Scanner, quote};
-use crate::numbers;
+use crate::numbers::{self, Sign};
 use heaplake_kit::StageError;
 use std::iter;
 
@@ -79,6 +79,7 @@ pub(crate) struct Chunk {
     first_row: u64,
     /// Offset of the array's closing bracket, in its last chunk.
     close: Option<u64>,
+    sign: Sign,
 }
 
 impl Chunk {
@@ -94,7 +95,7 @@ impl Chunk {
         let mut taken = 0;
         for (at, text) in self.texts() {
             for piece in pieces(text) {
-                let bad = numbers::tokenize(&text[piece.clone()], numbers).err();
+                let bad = numbers::tokenize(&text[piece.clone()], self.sign, numbers).err();
                 let whole = numbers.len() / width * width;
                 if let Err(BadNumber { index, expected }) = rows(&numbers[..whole])? {
                     return Err(self.refused(taken + index, numbers[index], width, expected));
@@ -142,7 +143,7 @@ impl Chunk {
             before += count;
         }
         let row = self.first_row + (index / width) as u64;
-        Flaw::Text { offset, expected, found: format!("{number} (row {row})") }
+        Flaw::Text { offset, expected, found: format!("{} (row {row})", self.sign.show(number)) }
     }
 
     /// What stands at this place of the text, in the array that is.
@@ -181,16 +182,18 @@ pub(crate) struct Cutter {
     /// Number of the current row.
     row: u64,
     ended: bool,
+    sign: Sign,
 }
 
 impl Cutter {
-    /// For rows of `width` numbers.
-    pub fn new(width: usize) -> Self {
-        Self { width, carry: Vec::new(), commas: 0, row: 0, ended: false }
+    /// For rows of `width` numbers of this kind.
+    pub fn new(width: usize, sign: Sign) -> Self {
+        Self { width, carry: Vec::new(), commas: 0, row: 0, ended: false, sign }
     }
 
     /// Puts the next rows into `chunk`; false when the array's end is consumed.
     pub fn next(&mut self, scanner: &mut Scanner<'_>, chunk: &mut Chunk) -> Result<bool, StageError> {
+        chunk.sign = self.sign;
         while !self.ended {
             let rest = scanner.rest()?;
             if rest.is_empty() {
@@ -272,7 +275,7 @@ impl Cutter {
     /// The input ends within the array, if its last row is not wrong already.
     fn truncated(&self, scanner: &Scanner<'_>) -> StageError {
         let numbers = &self.carry[..memchr::memrchr(b',', &self.carry).unwrap_or(0)];
-        match numbers::tokenize(numbers, &mut Vec::new()) {
+        match numbers::tokenize(numbers, self.sign, &mut Vec::new()) {
             Err(bad) if !numbers.is_empty() => {
                 let offset = scanner.offset() - (self.carry.len() - bad.at) as u64;
                 scanner.error_at(offset, bad.expected, quote(&self.carry[bad.at..]))

@@ -1,4 +1,4 @@
-//! Comma-separated unsigned integers, some thirteen at a time.
+//! Comma-separated integers, some thirteen at a time.
 //!
 //! Text is looked at in windows of 64 bytes. One mask says which of them are no digits; from it follow, without a
 //! branch on any number's length, where each number of the window starts and ends. Up to eight digits are then loaded
@@ -14,6 +14,31 @@ pub struct Bad {
     pub expected: &'static str,
 }
 
+/// Which numbers a text may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sign {
+    /// None below 0.
+    #[default]
+    Unsigned,
+    /// Some programs write 32-bit numbers with a sign that have none. Those from -2^31 to -1 are taken too, as 2^64
+    /// less so much, which as 32 bits is what was meant.
+    Signed,
+}
+
+impl Sign {
+    /// A number as it stands in the text.
+    #[must_use]
+    pub fn show(self, number: u64) -> String {
+        match self {
+            Self::Signed if number >= LEAST_NEGATIVE => format!("-{}", number.wrapping_neg()),
+            _ => number.to_string(),
+        }
+    }
+}
+
+/// -2^31, as [`Sign::Signed`] has it.
+pub const LEAST_NEGATIVE: u64 = (1u64 << 31).wrapping_neg();
+
 const NUMBER: &str = "an unsigned integer below 2^64";
 const COMMA: &str = "a comma";
 
@@ -27,12 +52,12 @@ const WORD: usize = 8;
 /// # Errors
 /// [`Bad`] at the first byte that fits nowhere, and where a number starts that is not below 2^64. The numbers before it
 /// are in `out`.
-pub fn tokenize(text: &[u8], out: &mut Vec<u64>) -> Result<(), Bad> {
+pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> {
     let mut at = 0;
     loop {
         at = windows(text, at, out);
         at = skip_space(text, at);
-        let (number, end) = slow(text, at)?;
+        let (number, end) = if is_negative(text, at, sign) { negative(text, at)? } else { slow(text, at)? };
         at = skip_space(text, end);
         if !matches!(text.get(at), None | Some(b',')) {
             return Err(Bad { at, expected: COMMA });
@@ -152,6 +177,19 @@ fn slow(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
     if at == start || matches!(text.get(at), Some(b'.' | b'e' | b'E')) { Err(bad) } else { Ok((number, at)) }
 }
 
+fn is_negative(text: &[u8], at: usize, sign: Sign) -> bool {
+    sign == Sign::Signed && text.get(at) == Some(&b'-')
+}
+
+/// A number with a sign, and where it ends.
+#[cold]
+fn negative(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
+    let bad = Bad { at: start, expected: NUMBER };
+    let (number, end) = slow(text, start + 1).map_err(|_| bad)?;
+    let number = number.wrapping_neg();
+    if number >= LEAST_NEGATIVE { Ok((number, end)) } else { Err(bad) }
+}
+
 /// Offset of the number with this index in a text that [`tokenize`] accepts.
 #[must_use]
 pub fn offset_of(text: &[u8], index: usize) -> usize {
@@ -169,7 +207,23 @@ mod tests {
 
     fn numbers(text: &str) -> Result<Vec<u64>, Bad> {
         let mut out = Vec::new();
-        tokenize(text.as_bytes(), &mut out).map(|()| out)
+        tokenize(text.as_bytes(), Sign::Unsigned, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn signs_where_they_are_allowed() {
+        let signed = |text: &str| {
+            let mut out = Vec::new();
+            tokenize(text.as_bytes(), Sign::Signed, &mut out).map(|()| out)
+        };
+        let many = "7,".repeat(100);
+        let expected = [vec![7; 100], vec![(-6i64) as u64, 3, i64::from(i32::MIN) as u64]].concat();
+        assert_eq!(signed(&format!("{many}-6, 3,-2147483648")), Ok(expected.clone()));
+        assert_eq!(expected[100] as u32, 4_294_967_290);
+        assert_eq!((Sign::Signed.show(expected[100]), Sign::Unsigned.show(5)), ("-6".to_owned(), "5".to_owned()));
+        for text in ["-", "-0", "--1", "-2147483649", "- 1", "-x", "1-2"] {
+            assert!(signed(text).is_err(), "{text}");
+        }
     }
 
     #[test]

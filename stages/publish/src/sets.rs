@@ -10,12 +10,15 @@ const PREVIEW: usize = 120;
 
 /// Why a set is only a possible one, in words.
 pub(crate) fn reason(bits: u8) -> Option<String> {
-    const WORDS: [(u8, &str); 5] = [
+    const WORDS: [(u8, &str); 8] = [
         (limits::MODE, "references not looked into: not asked for"),
         (limits::WORK, "references not looked into to the end: the allowed work did not suffice"),
-        (limits::NUMBERS, "numbers are not in the file"),
+        (limits::NUMBERS, "numbers are not in the file, or not their signs"),
         (limits::TEXTS, "only the beginning of a text is in the file"),
+        (limits::CHARACTERS, "characters of a text are not told apart in the file"),
         (limits::CONTENTS, "the content of a part is not in the file"),
+        (limits::STATE, "the state of an object of the engine is not in the file"),
+        (limits::SLOTS, "slots without objects are not in the file"),
     ];
     let words: Vec<&str> = WORDS.iter().filter(|(bit, _)| bits & bit != 0).map(|&(_, words)| words).collect();
     (!words.is_empty()).then(|| words.join("; "))

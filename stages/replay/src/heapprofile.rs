@@ -2,13 +2,17 @@
 //!
 //! One tree of calls, in JSON: each node has a function (`callFrame`), the bytes that it allocated itself and that
 //! are alive (`selfSize`), and its callees (`children`). There are no types, no objects and no deaths in it; the
-//! bytes are an estimate of all that was allocated there, so a node counts as one tick.
+//! bytes are an estimate of all that was allocated there. The list `samples` names the node of each sample: a node
+//! counts as many ticks as it has samples. A node that has bytes but no sample in the list, or a profile without a
+//! list, had one at least.
+//!
+//! Resident memory: 24 bytes per node with bytes and 8 per sample.
 
 use crate::replay::Replay;
 use crate::stacks::{At, EMPTY};
 use crate::symbols::Function;
 use heaplake_input::json::Scanner;
-use heaplake_kit::{Budget, StageError};
+use heaplake_kit::{Budget, BudgetVec, StageError};
 
 /// How a profile begins, spaces apart.
 pub const BEGINNING: &[u8] = b"{\"head\":";
@@ -32,7 +36,26 @@ struct Open {
     /// Node of its own stack, once the function is known.
     node: Option<u32>,
     bytes: u64,
+    /// As samples name it, where it has an `id`.
+    id: u64,
     first: bool,
+}
+
+impl Open {
+    fn below(parent: u32) -> Self {
+        Self { parent, node: None, bytes: 0, id: NO_ID, first: true }
+    }
+}
+
+/// What no sample names.
+const NO_ID: u64 = u64::MAX;
+
+/// A node that has bytes.
+#[derive(Clone, Copy)]
+struct Counted {
+    id: u64,
+    node: u32,
+    bytes: u64,
 }
 
 /// Reads a profile from its beginning to its end; it has no version.
@@ -43,22 +66,57 @@ pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Res
     replay.types.name(ANY, b"(any)")?;
     json.expect(b'{', OBJECT)?;
     let (mut first, mut found) = (true, false);
+    let (mut nodes, mut samples) = (budget.growing("nodes of a profile"), budget.growing("samples of a profile"));
     while let Some(key) = json.next_key(&mut first, MOST_TEXT)? {
         if key == b"head" {
             json.expect(b'{', OBJECT)?;
-            tree(json, replay, budget)?;
+            tree(json, replay, &mut nodes, budget)?;
             found = true;
+        } else if key == b"samples" {
+            read_samples(json, &mut samples)?;
         } else {
             json.skip_value()?;
         }
     }
-    if found { Ok(None) } else { Err(json.error_at(json.offset(), "the head of a profile", "none".to_owned())) }
+    if !found {
+        return Err(json.error_at(json.offset(), "the head of a profile", "none".to_owned()));
+    }
+    samples.sort_unstable();
+    for &Counted { id, node, bytes } in nodes.iter() {
+        let from = samples.partition_point(|&sample| sample < id);
+        let count = samples[from..].iter().take_while(|&&sample| sample == id && id != NO_ID).count();
+        replay.ticks(ANY, (count.max(1) as u64, bytes), 0, &mut At(node))?;
+    }
+    Ok(None)
+}
+
+/// The list of samples: of each the node that it names.
+fn read_samples(json: &mut Scanner<'_>, samples: &mut BudgetVec<u64>) -> Result<(), StageError> {
+    json.expect(b'[', "an array ([)")?;
+    let mut first = true;
+    while json.next_element(&mut first)? {
+        json.expect(b'{', OBJECT)?;
+        let mut first = true;
+        while let Some(key) = json.next_key(&mut first, MOST_TEXT)? {
+            if key == b"nodeId" {
+                samples.push(json.decimal()? as u64)?;
+            } else {
+                json.skip_value()?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The tree, from within its first node.
-fn tree(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<(), StageError> {
+fn tree(
+    json: &mut Scanner<'_>,
+    replay: &mut Replay,
+    nodes: &mut BudgetVec<Counted>,
+    budget: &Budget,
+) -> Result<(), StageError> {
     let mut open = budget.growing("the depth of a profile");
-    open.push(Open { parent: EMPTY, node: None, bytes: 0, first: true })?;
+    open.push(Open::below(EMPTY))?;
     while let Some(top) = open.last_mut() {
         match json.next_key(&mut top.first, MOST_TEXT)?.as_deref() {
             Some(b"callFrame") => {
@@ -71,6 +129,7 @@ fn tree(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<
                 });
             }
             Some(b"selfSize") => top.bytes = json.decimal()? as u64,
+            Some(b"id") => top.id = json.decimal()? as u64,
             Some(b"children") => {
                 let Some(parent) = top.node else {
                     return Err(json.error("the function before its callees"));
@@ -78,14 +137,14 @@ fn tree(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<
                 json.expect(b'[', "an array ([)")?;
                 if json.next_element(&mut true)? {
                     json.expect(b'{', "a callee ({)")?;
-                    open.push(Open { parent, node: None, bytes: 0, first: true })?;
+                    open.push(Open::below(parent))?;
                 }
             }
             Some(_) => json.skip_value()?,
             None => {
                 let (node, bytes, parent) = (top.node.unwrap_or(top.parent), top.bytes, top.parent);
                 if bytes > 0 {
-                    replay.tick(ANY, bytes, 0, &mut At(node))?;
+                    nodes.push(Counted { id: top.id, node, bytes })?;
                 }
                 open.pop();
                 if open.is_empty() {
@@ -93,7 +152,7 @@ fn tree(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Result<
                 }
                 if json.next_element(&mut false)? {
                     json.expect(b'{', "a callee ({)")?;
-                    open.push(Open { parent, node: None, bytes: 0, first: true })?;
+                    open.push(Open::below(parent))?;
                 }
             }
         }

@@ -75,7 +75,7 @@ pub struct Replay {
     /// Counts by stack and type.
     pub cells: Cells,
     /// The same of ticks, until there are allocations.
-    ticks: Cells,
+    cells_of_ticks: Cells,
     /// Ages of objects.
     pub lifetimes: Lifetimes,
     /// Anomalies of the trace.
@@ -114,7 +114,7 @@ impl Replay {
             clock: Clock::default(),
             counts: budget.growing("the counts of types"),
             cells: Cells::new(budget)?,
-            ticks: Cells::new(budget)?,
+            cells_of_ticks: Cells::new(budget)?,
             lifetimes: Lifetimes::new(budget),
             anomalies: Anomalies::default(),
             coverage: Coverage::None,
@@ -191,15 +191,30 @@ impl Replay {
         stack: u32,
         frames: &mut impl Frames,
     ) -> Result<(), StageError> {
+        self.ticks(type_handle, (1, bytes), stack, frames)
+    }
+
+    /// So many ticks on one stack, with so many bytes together.
+    ///
+    /// # Errors
+    /// As [`Self::allocation`].
+    pub fn ticks(
+        &mut self,
+        type_handle: u64,
+        (count, bytes): (u64, u64),
+        stack: u32,
+        frames: &mut impl Frames,
+    ) -> Result<(), StageError> {
         if self.coverage != Coverage::None {
             return Ok(());
         }
         let type_id = self.types.number(type_handle)?;
         let sampler = self.sampler;
-        counts(&mut self.counts, type_id, &sampler)?.ticks.add(bytes);
+        let ticks = &mut counts(&mut self.counts, type_id, &sampler)?.ticks;
+        ticks.add(bytes);
+        ticks.count = ticks.count.saturating_add(count.saturating_sub(1));
         let stack = self.stack(stack, frames)?;
-        self.ticks.add(stack, type_id, 1, bytes)?;
-        Ok(())
+        self.cells_of_ticks.add_all(stack, type_id, count, bytes)
     }
 
     /// So many objects with so many bytes were allocated on one stack, each of them counted. Nothing is left to be
@@ -359,9 +374,9 @@ impl Replay {
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn finish(&mut self) -> Result<(), StageError> {
         self.anomalies.starts_without_end += self.open.len() as u64;
-        if self.coverage == Coverage::None && !self.ticks.all().is_empty() {
+        if self.coverage == Coverage::None && !self.cells_of_ticks.all().is_empty() {
             self.coverage = Coverage::Ticks;
-            std::mem::swap(&mut self.cells, &mut self.ticks);
+            std::mem::swap(&mut self.cells, &mut self.cells_of_ticks);
             self.counts.iter_mut().for_each(|counts| counts.sample = counts.ticks);
         }
         self.objects.settle()?;

@@ -28,13 +28,14 @@ use crate::replay::{Anomalies, Replay};
 use crate::tracetree;
 use heaplake_input::bytes::{Bytes, HINT};
 use heaplake_input::json::Scanner;
-use heaplake_input::source::{Identity, Opened, Source};
+use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{Budget, Context, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// What the engine knows of this stage.
@@ -70,9 +71,9 @@ fn tracks(setting: &Setting<'_>) -> bool {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let Opened { mut source, .. } = opened(job)?;
+    let Opened { input, mut source } = opened(job)?;
     let format = recognised(&mut source, context)?;
-    context.progress.begin(STAGE.name, 0);
+    context.progress.begin(STAGE.name, size(&input, source.peek(context)?));
     let recording = job.setting.options.replay().map(|options| options.recording.clone()).unwrap_or_default();
     let mut replay = Replay::new(&recording, scratch, &context.budget)?;
     let content = match format {
@@ -100,6 +101,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn opened(job: &Job<'_>) -> Result<Opened, StageError> {
     let none = || StageError::io(Path::new("the input"), "read", io::ErrorKind::NotFound.into());
     job.input.take().ok_or_else(none)
+}
+
+/// Bytes of the content, which begins so; 0 where only its end will tell, since it is compressed or no file. Progress
+/// counts bytes of content.
+fn size(input: &Input, beginning: &[u8]) -> u64 {
+    let Input::File(path) = input else { return 0 };
+    let mut stored = vec![0; beginning.len().min(64)];
+    let plain = File::open(path).and_then(|mut file| {
+        file.read_exact(&mut stored)?;
+        Ok(file.metadata()?.len())
+    });
+    plain.ok().filter(|_| beginning.starts_with(&stored)).unwrap_or(0)
 }
 
 /// The format of a trace, or an error where it is none.

@@ -31,7 +31,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
-    version: 2,
+    version: 3,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),

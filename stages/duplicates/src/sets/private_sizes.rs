@@ -6,7 +6,7 @@ use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, WriteAt, on_resident};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, limits};
 
 /// Adds up the private sizes of the components of each group.
 pub fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
@@ -96,18 +96,20 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
     #[inline]
     fn set(&mut self, node: NodeId, component: u32, (sum, flags): (u64, u8)) -> Result<(), StageError> {
         self.private.set(node.index(), sum)?;
+        let mut own = 0;
         if let Some(missing) = &mut self.missing {
-            missing.set(node.index(), flags)?;
+            own = missing.change(node.index(), |missing| std::mem::replace(missing, flags) & limits::SLOTS)?;
         }
         match self.numbers.get(node.index())? {
             NONE => Ok(()),
-            number => self.groups.change(number as usize, |group| group.add(component, sum, flags))?,
+            number => self.groups.change(number as usize, |group| group.add(component, sum, flags | own))?,
         }
     }
 
+    /// What counts for whatever refers to a node.
     #[inline]
     fn missing_of(&mut self, node: usize) -> Result<u8, StageError> {
-        Ok(self.missing.as_mut().map_or(Ok(0), |missing| missing.get(node))?)
+        Ok(self.missing.as_mut().map_or(Ok(0), |missing| missing.get(node))? & !limits::SLOTS)
     }
 }
 

@@ -1,8 +1,12 @@
 //! Rows of `edges` into columns.
+//!
+//! V8 of Node.js 24 and newer writes positions from 2^31 on as negative numbers. They are what they were before that:
+//! 32 bits without a sign.
 
 use super::header::{EdgeFields, Header, is_indexed};
 use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, note_largest, write};
 use heaplake_input::chunks::BadNumber;
+use heaplake_input::numbers::LEAST_NEGATIVE;
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -45,6 +49,29 @@ impl EdgeRows {
         Self { fields, limits, named, node_width: NodeWidth::new(header.node.width) }
     }
 
+    /// The name or position of an edge: one that was written as negative is a position.
+    fn unsign(&self, row: &[u64]) -> u64 {
+        let EdgeFields { kind, name, .. } = self.fields;
+        let is_position = row[kind] < self.limits[0].below && self.named[row[kind] as usize & 255] == 0;
+        if is_position && row[name] >= LEAST_NEGATIVE { u64::from(row[name] as u32) } else { row[name] }
+    }
+
+    /// The largest name or position.
+    #[cold]
+    fn unsigned(&self, rows: &[u64]) -> u64 {
+        rows.chunks_exact(self.fields.width).map(|row| self.unsign(row)).max().unwrap_or(0)
+    }
+
+    /// The first number that breaks a limit.
+    #[cold]
+    fn beyond(&self, rows: &[u64]) -> Option<BadNumber> {
+        let mut rows = rows.to_vec();
+        for row in rows.chunks_exact_mut(self.fields.width) {
+            row[self.fields.name] = self.unsign(row);
+        }
+        beyond(&rows, self.fields.width, &self.limits)
+    }
+
     /// Appends whole rows to `columns`.
     ///
     /// # Errors
@@ -62,8 +89,9 @@ impl EdgeRows {
                 NodeId(node as u32)
             }),
         ];
+        let largest = [largest[0], if largest[1] < U32 { largest[1] } else { self.unsigned(rows) }, largest[2]];
         if remainders != 0 || !fit(&self.limits, &largest) {
-            return first_of(beyond(rows, width, &self.limits), self.node_width.misaligned(rows, width, to));
+            return first_of(self.beyond(rows), self.node_width.misaligned(rows, width, to));
         }
         let rows = columns.kind[before..].iter().zip(&columns.name[before..]);
         let names = rows.map(|(&kind, &name)| u64::from(name & self.named[usize::from(kind)]));

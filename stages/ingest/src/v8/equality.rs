@@ -2,27 +2,27 @@
 //!
 //! * Computes: for each node its value and the slots whose targets are compared by value. If classes and prototypes
 //!   were compared by value, every object would reach the global object and none would have a duplicate. So the
-//!   targets of `map`, `__proto__` and `constructor`, and all targets of kinds that belong to the engine or whose
-//!   content the file does not have (hidden, code, object shape, native, symbol, closure, synthetic, `system / …`)
-//!   are compared by identity: they belong to the value, with kind, name, size and the labels of all slots. Nodes of
-//!   those kinds are never duplicates. `weak` and `shortcut` edges do not count. The map of a string does not either:
-//!   it says how V8 keeps the text, not what it is.
-//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); numbers and names 4 bytes
-//!   each per node and one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged
-//!   where not.
-//! * Passes over disk: nodes three times, edges twice (the second time those of nodes whose hash is repeated), in
-//!   order.
+//!   targets of `map`, `__proto__` and `constructor`, those of weak edges, and all targets of kinds that belong to the
+//!   engine or whose content the file does not have (hidden, code, object shape, native, symbol, closure, synthetic,
+//!   `system / …`) are compared by identity: they belong to the value, with kind, name, size and the labels of all
+//!   slots. Nodes of those kinds are never duplicates. `shortcut` edges do not count. The map of a string does not
+//!   either: it says how V8 keeps the text, not what it is.
+//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); first 5 bytes per node
+//!   ([`super::survey`]), then a byte per node for what the survey found, numbers and names 4 bytes each per node and
+//!   one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
+//! * Passes over disk: nodes four times, edges three times (the last time those of nodes whose hash is repeated; without
+//!   captured numbers the survey needs none), in order.
 //! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
 //!   sorted on disk where they do not fit.
 //! * Fails when: the budget is too small.
 //! * Determinism: input order; the hash pass only selects, the verify pass compares values.
-//! * Reference: what V8 leaves out is noted in `equal.limits`: small integers and the contents of heap numbers,
-//!   unless they were captured; the rest of strings of 1,024 characters; bigints, dates, and arrays of unboxed
-//!   numbers or bytes.
+//! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
 
-use super::names;
+use super::shown::Seen;
 use super::slots::{Meaning, Slot, Slots};
 use super::snapshot::{DOCUMENT, Snapshot};
+use super::survey::{Survey, TRAITS};
+use super::value_rules::{Edge, Node, Rules};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::{column_bytes, lookup};
 use heaplake_kit::dedup::{HashPass, Records};
@@ -31,12 +31,12 @@ use heaplake_kit::{
     Stats, StringTable,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, limits};
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "equality",
-    version: 3,
+    version: 4,
     when: |setting| setting.duplicates(),
     reads: &[
         document(DOCUMENT),
@@ -56,12 +56,15 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS),
         column(columns::EQUAL_TO).when(follows),
     ],
-    // Names, numbers of repeated values, and their records.
-    arrays: &[&[per_node::<StringId>(), per_node::<u32>(), per_node::<[u64; 4]>()]],
+    // Traits and links; then names, traits, numbers of repeated values, and their records.
+    arrays: &[
+        &[per_node::<u8>(), per_node::<u32>()],
+        &[per_node::<StringId>(), per_node::<u8>(), per_node::<u32>(), per_node::<[u64; 4]>()],
+    ],
     least: &[bits_per_node(1)],
     fixed: 16 << 20,
-    temporary: &[per_node::<[u32; 4]>()],
-    passes: "nodes three times, edges twice",
+    temporary: &[per_node::<[u32; 4]>(), per_node::<u8>()],
+    passes: "nodes four times, edges three times",
     run,
     ..Stage::NEW
 };
@@ -71,31 +74,29 @@ fn follows(setting: &Setting<'_>) -> bool {
     setting.looks_into_references()
 }
 
-/// Characters that V8 writes of a string, unless it was told otherwise.
-const CUT: usize = 1024;
-
-/// Bytes of an array without elements.
-const ARRAY_HEADER: u64 = 16;
-
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let snapshot = Snapshot::load(scratch)?;
     let nodes = snapshot.facts.node_count;
     context.progress.begin(STAGE.name, 2 * snapshot.facts.edge_count);
     let strings = StringTable::open(scratch, STRINGS)?;
-    let mut rules = Rules::new(&snapshot, scratch)?;
-    let opaque = rules.survey(&strings, nodes as usize, scratch, context)?;
-    let graph = Graph { rules: &rules, opaque: &opaque, scratch, context };
+    let survey = Survey::take(&snapshot, &strings, job)?;
+    let rules = Rules::new(&snapshot, &survey, scratch)?;
+    let graph = Graph { rules: &rules, opaque: &survey.opaque, scratch, context };
     let name_bytes = column_bytes(scratch, columns::NODE_NAME);
-    let names = || ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_NAME));
     let mut slots = Slots::new(&context.budget, scratch)?;
     let mut hashes = HashPass::new(nodes as u32, scratch, &context.budget)?;
-    let mut shape = Shape::create(&rules, &strings, job)?;
-    graph.each(&mut names()?, &mut slots, &mut hashes, &mut shape)?;
-    shape.finish()?;
+    {
+        let (mut names, traits) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_NAME), lookup(TRAITS)))?;
+        let mut shape = Shape::create(&rules, &strings, traits, job)?;
+        graph.each(&mut names, &mut slots, &mut hashes, &mut shape)?;
+        shape.finish()?;
+    }
+    scratch.discard(TRAITS);
     let mut values = hashes.finish(name_bytes, context)?;
     let mut column = Values(ColumnWriter::create(scratch, columns::EQUAL_VALUE)?);
-    graph.each(&mut names()?, &mut slots, &mut values, &mut column)?;
+    let mut names = ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_NAME))?;
+    graph.each(&mut names, &mut slots, &mut values, &mut column)?;
     column.0.finish()?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: values.spilled_bytes() })
@@ -103,8 +104,17 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// Sees the nodes in order, each after its slots.
 trait Visitor {
+    /// An edge of the node that comes next, of a kind, and what it means.
+    #[inline]
+    fn edge(&mut self, _kind: u8, _edge: Edge, _meaning: Meaning) -> Result<(), StageError> {
+        Ok(())
+    }
+
     /// A slot of the node that comes next, in the order of labels.
-    fn slot(&mut self, slot: Slot) -> Result<(), StageError>;
+    #[inline]
+    fn slot(&mut self, _slot: Slot) -> Result<(), StageError> {
+        Ok(())
+    }
 
     /// A node; what is found of it, unless it is compared by identity or not wanted.
     fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError>;
@@ -121,6 +131,7 @@ struct Found {
 struct Shape<'a> {
     rules: &'a Rules,
     strings: &'a StringTable,
+    traits: Lookup<u8>,
     degrees: ColumnWriter<u32>,
     missing: ColumnWriter<u8>,
     /// Only where references are followed.
@@ -130,20 +141,18 @@ struct Shape<'a> {
     seen: Seen,
 }
 
-/// What is seen in the slots of a node.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    /// A number that was captured.
-    number: bool,
-    elements: bool,
-}
-
 impl<'a> Shape<'a> {
-    fn create(rules: &'a Rules, strings: &'a StringTable, job: &Job<'_>) -> Result<Self, StageError> {
+    fn create(
+        rules: &'a Rules,
+        strings: &'a StringTable,
+        traits: Lookup<u8>,
+        job: &Job<'_>,
+    ) -> Result<Self, StageError> {
         let follows = follows(&job.setting);
         Ok(Self {
             rules,
             strings,
+            traits,
             degrees: ColumnWriter::create(job.scratch, columns::EQUAL_DEGREE)?,
             missing: ColumnWriter::create(job.scratch, columns::EQUAL_LIMITS)?,
             to: follows.then(|| ColumnWriter::create(job.scratch, columns::EQUAL_TO)).transpose()?,
@@ -161,11 +170,13 @@ impl<'a> Shape<'a> {
 
 impl Visitor for Shape<'_> {
     #[inline]
+    fn edge(&mut self, kind: u8, edge: Edge, meaning: Meaning) -> Result<(), StageError> {
+        self.rules.see(&mut self.seen, kind, edge, meaning, &mut self.traits)
+    }
+
+    #[inline]
     fn slot(&mut self, slot: Slot) -> Result<(), StageError> {
-        let meaning = slot.meaning();
-        self.seen.number |= matches!(meaning, Meaning::Text(_));
-        self.seen.elements |= self.rules.is_element(slot.kind());
-        if let Meaning::Followed(to) = meaning {
+        if let Meaning::Followed(to) = slot.meaning() {
             self.degree += 1;
             if let Some(column) = &mut self.to {
                 column.push(NodeId(to))?;
@@ -175,10 +186,13 @@ impl Visitor for Shape<'_> {
     }
 
     #[inline]
-    fn node(&mut self, _: NodeId, found: Option<Found>) -> Result<(), StageError> {
+    fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError> {
         let seen = std::mem::take(&mut self.seen);
-        self.degrees.push(std::mem::take(&mut self.degree))?;
-        self.missing.push(found.map_or(0, |found| self.rules.limits(found.node, seen, self.strings)))
+        let degree = std::mem::take(&mut self.degree);
+        self.degrees.push(degree)?;
+        let Some(Found { node: found, .. }) = found else { return self.missing.push(0) };
+        let own = self.traits.get(node.index())?;
+        self.missing.push(self.rules.limits(found, own, &seen, degree, self.strings))
     }
 }
 
@@ -187,168 +201,9 @@ struct Values(ColumnWriter<NodeId>);
 
 impl Visitor for Values {
     #[inline]
-    fn slot(&mut self, _: Slot) -> Result<(), StageError> {
-        Ok(())
-    }
-
-    #[inline]
     fn node(&mut self, node: NodeId, found: Option<Found>) -> Result<(), StageError> {
         self.0.push(found.map_or(node, |found| found.value))
     }
-}
-
-/// What kinds and names mean.
-struct Rules {
-    /// By node kind: nodes that are compared by identity.
-    opaque: Vec<bool>,
-    /// By node kind: strings of all sorts.
-    text: Vec<bool>,
-    /// By edge kind: edges that do not count.
-    skipped: Vec<bool>,
-    string: Option<u8>,
-    sliced: Option<u8>,
-    number: Option<u8>,
-    bigint: Option<u8>,
-    array: Option<u8>,
-    object: Option<u8>,
-    internal: Option<u8>,
-    element: Option<u8>,
-    hidden_edge: Option<u8>,
-    map: u32,
-    /// `__proto__` and `constructor`.
-    inherited: [u32; 2],
-    value: u32,
-    date: StringId,
-    smi: StringId,
-    /// Whether small integers are in the file.
-    captured: bool,
-}
-
-impl Rules {
-    fn new(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
-        const OPAQUE: [&str; 7] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic"];
-        const TEXT: [&str; 3] = ["string", "concatenated string", "sliced string"];
-        let header = &snapshot.header;
-        let of = |types: &[String], names: &[&str]| types.iter().map(|name| names.contains(&name.as_str())).collect();
-        let ids = names::find(scratch, &["map", "__proto__", "constructor", "value", "Date", "smi number"])?;
-        Ok(Self {
-            opaque: of(&header.node_types, &OPAQUE),
-            text: of(&header.node_types, &TEXT),
-            skipped: of(&header.edge_types, &["weak", "shortcut"]),
-            string: header.node_type("string"),
-            sliced: header.node_type("sliced string"),
-            number: header.node_type("number"),
-            bigint: header.node_type("bigint"),
-            array: header.node_type("array"),
-            object: header.node_type("object"),
-            internal: header.edge_type("internal"),
-            element: header.edge_type("element"),
-            hidden_edge: header.edge_type("hidden"),
-            map: ids[0].0,
-            inherited: [ids[1].0, ids[2].0],
-            value: ids[3].0,
-            date: ids[4],
-            smi: ids[5],
-            captured: false,
-        })
-    }
-
-    /// The nodes that are compared by identity.
-    fn survey(
-        &mut self,
-        strings: &StringTable,
-        nodes: usize,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Bitset, StageError> {
-        let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
-        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
-        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        let mut last = (StringId::NONE, false);
-        for node in 0..nodes {
-            let (kind, name) = (kinds.next()?, names.next()?);
-            if !self.text[kind as usize] && last.0 != name {
-                last = (name, strings.get(name.index()).starts_with(b"system / "));
-            }
-            if self.opaque[kind as usize] || (!self.text[kind as usize] && last.1) {
-                opaque.insert(node);
-            }
-            self.captured |= Some(kind) == self.number && name == self.smi;
-        }
-        Ok(opaque)
-    }
-
-    /// What an edge means for the equality of its source.
-    #[inline]
-    fn slot(
-        &self,
-        kind: u8,
-        edge: Edge,
-        opaque: &Bitset,
-        names: impl FnOnce() -> Result<StringId, StageError>,
-    ) -> Result<Meaning, StageError> {
-        let named = !self.is_element(edge.kind);
-        if self.skipped[edge.kind as usize] {
-            return Ok(Meaning::Nothing);
-        }
-        if named && edge.name == self.map && Some(edge.kind) == self.internal {
-            return Ok(if self.text[kind as usize] { Meaning::Nothing } else { Meaning::Identity(edge.to.0) });
-        }
-        if Some(kind) == self.number && named && edge.name == self.value {
-            return Ok(Meaning::Text(names()?.0));
-        }
-        let identity = opaque.contains(edge.to.index()) || (named && self.inherited.contains(&edge.name));
-        Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
-    }
-
-    /// Whether edges of a kind have positions instead of names.
-    #[inline]
-    fn is_element(&self, kind: u8) -> bool {
-        Some(kind) == self.element || Some(kind) == self.hidden_edge
-    }
-
-    /// What the file does not tell of a node.
-    fn limits(&self, node: Node, seen: Seen, strings: &StringTable) -> u8 {
-        let is = |kind: Option<u8>| Some(node.kind) == kind;
-        if self.text[node.kind as usize] {
-            let cut = is(self.string) && node.bytes >= CUT as u64 && is_cut(strings.get(node.name.index()));
-            return if cut {
-                limits::TEXTS
-            } else if is(self.sliced) {
-                limits::CONTENTS
-            } else {
-                0
-            };
-        }
-        if is(self.number) {
-            return if seen.number { 0 } else { limits::CONTENTS };
-        }
-        let unseen = is(self.bigint)
-            || (is(self.object) && node.name == self.date)
-            || (is(self.array) && node.bytes > ARRAY_HEADER && !seen.elements);
-        (if unseen { limits::CONTENTS } else { 0 }) | (if self.captured { 0 } else { limits::NUMBERS })
-    }
-}
-
-/// Whether a text is as long as those that V8 cut.
-fn is_cut(text: &[u8]) -> bool {
-    // A character of four bytes is two of V8's; bytes that continue one do not begin another.
-    let units = |byte: &u8| if *byte >= 0xf0 { 2 } else { usize::from(byte & 0xc0 != 0x80) };
-    text.len() >= CUT && text.iter().map(units).sum::<usize>() == CUT
-}
-
-#[derive(Clone, Copy)]
-struct Node {
-    kind: u8,
-    name: StringId,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Edge {
-    kind: u8,
-    name: u32,
-    to: NodeId,
 }
 
 /// What a pass looks at, beside the columns that it reads in order.
@@ -386,6 +241,7 @@ impl Graph<'_> {
             for _ in 0..count {
                 let edge = input.edge()?;
                 let meaning = rules.slot(node.kind, edge, opaque, || Ok(names.get(edge.to.index())?))?;
+                visitor.edge(node.kind, edge, meaning)?;
                 if let Some(slot) = Slot::new(edge.kind, edge.name, meaning) {
                     slots.push(slot)?;
                 }

@@ -16,7 +16,8 @@
 //! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
 //!
 //! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
-//! to [`strings`].
+//! to [`strings`]. [`equality`] knows from [`value_rules`], [`survey`] and
+//! [`shown`] what a snapshot shows of a value, and what it leaves out.
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
 
@@ -43,10 +44,13 @@ pub mod root_edges;
 pub mod rows;
 pub mod scripts;
 pub mod shallow_sizes;
+pub mod shown;
 pub mod slots;
 pub mod snapshot;
 pub mod strings;
+pub mod survey;
 pub mod trace;
+pub mod value_rules;
 pub mod weak_entries;
 
 use crate::format::{Estimate, Format};

@@ -23,9 +23,10 @@ use super::strings::Strings;
 use super::{locations, roles, trace};
 use crate::format;
 use heaplake_input::json::Scanner;
+use heaplake_input::numbers::Sign;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
-use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_kit::{Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, STRING_HASH, STRINGS, documents};
 use std::fs::{self, File};
@@ -128,9 +129,24 @@ pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageEr
             let header = read_header(&mut scanner)?;
             return Ok((header.node_count, header.edge_count));
         }
+        if key == b"nodeClassNames" {
+            return Err(javascript_core(&scanner, scanner.offset()));
+        }
         scanner.skip_value()?;
         scanner.expect(b',', "a comma and \"snapshot\"")?;
     }
+}
+
+/// The refusal of a snapshot in the format of JavaScriptCore, which no other has this key of.
+fn javascript_core(scanner: &Scanner<'_>, offset: u64) -> StageError {
+    InputError {
+        file: scanner.name().to_owned(),
+        offset,
+        expected: "a V8 heap snapshot".to_owned(),
+        found: "one of JavaScriptCore (Bun, Safari)".to_owned(),
+        hint: "take it in V8's format: Bun.generateHeapSnapshot(\"v8\")",
+    }
+    .into()
 }
 
 /// The object of the section `snapshot`.
@@ -188,6 +204,8 @@ impl Reader<'_> {
                     }
                     seen.push(section);
                     self.section(section, scanner)?;
+                } else if key == b"nodeClassNames" {
+                    return Err(javascript_core(scanner, offset));
                 } else {
                     scanner.skip_value()?;
                 }
@@ -216,14 +234,21 @@ impl Reader<'_> {
                 scanner.string_array(&mut sink)?;
                 self.strings = Some(sink.finish()?);
             }
+            // Without the number of nodes, offsets of nodes cannot be checked.
+            ("edges" | "locations", Some(header)) if header.node_count == 0 && self.nodes.is_none() => {
+                self.header = Some(header);
+                scanner.peek_token()?;
+                self.spooled.push((section, scanner.offset()));
+                self.spool(section, scanner)?;
+            }
             (_, None) => {
                 // The copy begins behind any white space, and so does the offset.
                 scanner.peek_token()?;
                 self.spooled.push((section, scanner.offset()));
                 self.spool(section, scanner)?;
             }
-            (_, Some(header)) => {
-                self.rows(section, &header, scanner)?;
+            (_, Some(mut header)) => {
+                self.rows(section, &mut header, scanner)?;
                 self.header = Some(header);
             }
         }
@@ -241,11 +266,13 @@ impl Reader<'_> {
 
     /// The sections that came too early.
     fn unspool(&mut self, scanner: &Scanner<'_>) -> Result<(), StageError> {
+        // Nodes first: others refer to them.
+        self.spooled.sort_by_key(|&(section, _)| section != "nodes");
         for (section, offset) in std::mem::take(&mut self.spooled) {
-            let Some(header) = self.header.take() else { break };
+            let Some(mut header) = self.header.take() else { break };
             let path = self.scratch.file(&spool_name(section));
             let source = Source::open(&Input::File(path.clone()))?.named(scanner.name());
-            self.rows(section, &header, &mut Scanner::new(source, self.context, offset, HINT))?;
+            self.rows(section, &mut header, &mut Scanner::new(source, self.context, offset, HINT))?;
             self.header = Some(header);
             // A file that stays is only space; the whole folder goes at the end.
             let _ = fs::remove_file(&path);
@@ -253,22 +280,30 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn rows(&mut self, section: &str, header: &Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+    fn rows(&mut self, section: &str, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match section {
             "nodes" => {
                 let (nodes, names) = (NodeRows::new(header), &mut self.names);
                 let mut writer = NodeWriter::create(header, self.scratch)?;
                 let read = |rows: &[u64], columns: &mut NodeColumns| nodes.read(rows, columns);
-                let rows = scanner.number_columns(header.node.width, read, |columns| writer.write(columns, names))?;
-                expect_rows(scanner, "node", header.node_count, rows)?;
+                let width = (header.node.width, Sign::Unsigned);
+                let rows = scanner.number_columns(width, read, |columns| writer.write(columns, names))?;
+                if header.node_count == 0 {
+                    if rows > MAX_NODES {
+                        return Err(scanner.error(&format!("at most {MAX_NODES} nodes")));
+                    }
+                    (self.admit)(rows)?;
+                }
+                expect_rows(scanner, "node", &mut header.node_count, rows)?;
                 self.nodes = Some(writer.finish()?);
             }
             "edges" => {
                 let (edges, names) = (EdgeRows::new(header), &mut self.names);
                 let mut writer = EdgeWriter::create(self.scratch)?;
                 let read = |rows: &[u64], columns: &mut EdgeColumns| edges.read(rows, columns);
-                let rows = scanner.number_columns(header.edge.width, read, |columns| writer.write(columns, names))?;
-                expect_rows(scanner, "edge", header.edge_count, rows)?;
+                let width = (header.edge.width, Sign::Signed);
+                let rows = scanner.number_columns(width, read, |columns| writer.write(columns, names))?;
+                expect_rows(scanner, "edge", &mut header.edge_count, rows)?;
                 writer.finish()?;
                 self.edges = Some(rows);
             }
@@ -346,8 +381,10 @@ fn spool_name(section: &str) -> String {
     format!("spool.{section}")
 }
 
-fn expect_rows(scanner: &Scanner<'_>, what: &str, promised: u64, rows: u64) -> Result<(), StageError> {
-    if promised == rows {
+/// Checks a count of the header. 0 is what Hermes writes, which does not know it yet: then it becomes what was found.
+fn expect_rows(scanner: &Scanner<'_>, what: &str, promised: &mut u64, rows: u64) -> Result<(), StageError> {
+    if *promised == rows || *promised == 0 {
+        *promised = rows;
         return Ok(());
     }
     let expected = format!("{promised} {what}s as snapshot.{what}_count promises");

@@ -39,6 +39,22 @@ fn nodes_are_ticks_of_their_bytes() {
     }
 }
 
+/// A function's samples are those that the file lists.
+#[test]
+fn samples_are_counted_as_the_file_lists_them() {
+    let list = r#""samples":[{"size":50,"nodeId":2,"ordinal":1},{"size":30,"nodeId":4,"ordinal":3},{"nodeId":2,"size":50},
+        {"size":7,"nodeId":99,"ordinal":9},{"size":20,"nodeId":2}]"#;
+    let (head, _) = PROFILE.split_once(",\n\"samples\"").unwrap();
+    let replayed = replay(format!("{head},{list}}}").as_bytes(), EXACT);
+    // Three of `main`, one of `main` below it, and one at least of each of the two that the list does not name.
+    assert_eq!((replayed.facts.sampled_count, replayed.facts.stackless_count), (6, 1));
+    let callees = replayed.rows(columns::CALLEES);
+    let mut counts: Vec<_> = callees.iter().map(|row| (row.exclusive_bytes, row.exclusive_samples)).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [(10, 1), (100, 3), (1000, 1)]);
+    assert_eq!(replayed.rows(columns::TYPES)[0].estimated_bytes, 1126);
+}
+
 #[test]
 fn cut_anywhere_is_refused() {
     for cut in 8..PROFILE.len() {

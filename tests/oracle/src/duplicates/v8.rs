@@ -71,7 +71,7 @@ fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>,
         let kind = snapshot.edge_type(edge);
         let label = label(snapshot, edge);
         let is = |text: &str| label.1.as_ref().is_some_and(|name| name.to_utf8().as_deref() == Some(text));
-        if kind == "weak" || kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, node)) {
+        if kind == "shortcut" || (is("map") && kind == "internal" && is_text(snapshot, node)) {
             continue;
         }
         // Edges of one label are told apart by their order.
@@ -82,8 +82,11 @@ fn outside(snapshot: &Snapshot, node: usize, labels: &mut Labels) -> (Vec<Slot>,
             texts.push((number, snapshot.strings[snapshot.nodes[edge.to].name].clone()));
             continue;
         }
-        let identity =
-            is_opaque(snapshot, edge.to) || (is("map") && kind == "internal") || is("__proto__") || is("constructor");
+        let identity = kind == "weak"
+            || is_opaque(snapshot, edge.to)
+            || (is("map") && kind == "internal")
+            || is("__proto__")
+            || is("constructor");
         slots.push(Slot { label: number, to: edge.to, identity });
     }
     slots.sort_unstable();

@@ -1,0 +1,406 @@
+//! What must be known of all nodes before [`super::equality`] compares any.
+//!
+//! A snapshot does not say which type of the engine an object has. But it has V8's maps (hidden classes): each refers
+//! to the map that it was derived from (`back_pointer`) or to the function that created its objects (`constructor`).
+//! That function is one that the native context lists, or refers to the script that it stands in, or is another one of
+//! the engine. A class derived from a class of the engine has the engine's function here.
+//!
+//! * Resident memory: a bit per node; 5 bytes per node while edges are read, where the budget allows, paged where not.
+//! * Passes over disk: nodes once; where numbers were captured, nodes and edges once more.
+//! * Worst case: linear.
+
+use super::names;
+use super::snapshot::Snapshot;
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Column, Per};
+
+/// [`traits`] of each node, while the stage works.
+pub const TRAITS: Column<u8> = Column::of("equality.traits", Per::Node);
+
+/// Bits of [`TRAITS`].
+pub mod traits {
+    /// Of a map or function: what its objects are, one of those below.
+    pub const CREATOR: u8 = 7;
+    /// Objects of the engine or the embedder.
+    pub const UNKNOWN: u8 = 0;
+    /// Objects that have properties and elements only.
+    pub const PLAIN: u8 = 1;
+    /// Arrays.
+    pub const ARRAY: u8 = 2;
+    /// `Map`s.
+    pub const MAP: u8 = 3;
+    /// `Set`s.
+    pub const SET: u8 = 4;
+    /// Of a map: it describes the properties of its objects, so these are no dictionaries.
+    pub const DESCRIBED: u8 = 8;
+    /// Of an object: as many of its elements are shown as its store has slots. Of a map: its objects are packed.
+    pub const COMPLETE: u8 = 16;
+    /// Of an array: some slots are not shown.
+    pub const PARTIAL: u8 = 32;
+    /// Of an array: all keys and values are shown, if it is the table of a `Map` or `Set`.
+    pub const FULL_TABLE: u8 = 64;
+    /// Of a string's map: one byte per character.
+    pub const ONE_BYTE: u8 = 128;
+    /// Of a string's map: two bytes per character. Maps are no tables.
+    pub const TWO_BYTE: u8 = FULL_TABLE;
+}
+
+/// What a native context says of the function or map that it refers to by this name. Errors have only properties.
+const LISTED: [(&str, u8); 14] = [
+    ("object_function", traits::PLAIN),
+    ("error_function", traits::PLAIN),
+    ("aggregate_error_function", traits::PLAIN),
+    ("eval_error_function", traits::PLAIN),
+    ("range_error_function", traits::PLAIN),
+    ("reference_error_function", traits::PLAIN),
+    ("syntax_error_function", traits::PLAIN),
+    ("type_error_function", traits::PLAIN),
+    ("uri_error_function", traits::PLAIN),
+    ("suppressed_error_function", traits::PLAIN),
+    ("array_function", traits::ARRAY),
+    ("js_map_fun", traits::MAP),
+    ("js_set_fun", traits::SET),
+    ("js_array_packed_elements_map", traits::COMPLETE),
+];
+
+/// Names of edges that are looked for.
+const EDGES: [&str; 7] =
+    ["elements", "shared", "back_pointer", "constructor", "descriptors", "script", "script_or_debug_info"];
+
+/// No link.
+const NONE: u32 = u32::MAX;
+
+/// Kinds whose nodes are compared by identity.
+const OPAQUE: [&str; 7] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic"];
+/// Kinds of texts.
+pub const TEXT: [&str; 3] = ["string", "concatenated string", "sliced string"];
+
+/// What is found beside [`TRAITS`].
+pub struct Survey {
+    /// Nodes that are compared by identity.
+    pub opaque: Bitset,
+    /// Whether numbers are in the file.
+    pub captured: bool,
+    /// Bytes of a slot.
+    pub slot: u64,
+}
+
+impl Survey {
+    /// Goes through all nodes, and writes [`TRAITS`].
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn take(snapshot: &Snapshot, strings: &StringTable, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let nodes = snapshot.facts.node_count as usize;
+        let mut opaque = Bitset::new(&context.budget, "nodes compared by identity", nodes)?;
+        let mut plan = ArrayPlan::of(job, "equality: survey");
+        let (mut found, mut link) = plan.make((filled(nodes, 0u8), filled(nodes, NONE)))?;
+        let rules = Rules::new(snapshot, scratch)?;
+        let (slot, captured) = rules.nodes(strings, &mut opaque, (&mut found, &mut link), scratch)?;
+        if captured {
+            let mut edges = Edges { rules: &rules, strings, slot, traits: &mut found, link: &mut link };
+            edges.read(&opaque, job)?;
+            rules.forget_sizes(&mut link, scratch)?;
+            resolve(nodes, &mut found, &mut link)?;
+        }
+        drop(link);
+        found.write_to(scratch, TRAITS)?;
+        Ok(Self { opaque, captured, slot })
+    }
+}
+
+/// What kinds and names mean.
+struct Rules {
+    opaque: Vec<bool>,
+    text: Vec<bool>,
+    object: Option<u8>,
+    array: Option<u8>,
+    closure: Option<u8>,
+    code: Option<u8>,
+    number: Option<u8>,
+    element: Option<u8>,
+    hidden: Option<u8>,
+    internal: Option<u8>,
+    smi: StringId,
+    context: StringId,
+    /// Ids of the names in [`LISTED`] and [`EDGES`].
+    listed: Vec<StringId>,
+    edges: Vec<StringId>,
+}
+
+impl Rules {
+    fn new(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
+        let header = &snapshot.header;
+        let of = |names: &[&str]| header.node_types.iter().map(|name| names.contains(&name.as_str())).collect();
+        let own = ["smi number", "system / NativeContext"].into_iter();
+        let wanted: Vec<&str> = own.chain(LISTED.map(|(name, _)| name)).chain(EDGES).collect();
+        let ids = names::find(scratch, &wanted)?;
+        let (listed, edges) = ids[2..].split_at(LISTED.len());
+        Ok(Self {
+            opaque: of(&OPAQUE),
+            text: of(&TEXT),
+            object: header.node_type("object"),
+            array: header.node_type("array"),
+            closure: header.node_type("closure"),
+            code: header.node_type("code"),
+            number: header.node_type("number"),
+            element: header.edge_type("element"),
+            hidden: header.edge_type("hidden"),
+            internal: header.edge_type("internal"),
+            smi: ids[0],
+            context: ids[1],
+            listed: listed.to_vec(),
+            edges: edges.to_vec(),
+        })
+    }
+
+    /// Reads the nodes: who is compared by identity, which maps are those of strings with one byte per character, and
+    /// as the link of each array its size in units of four bytes. Returns the bytes of a slot, and whether numbers are
+    /// in the file.
+    fn nodes(
+        &self,
+        strings: &StringTable,
+        opaque: &mut Bitset,
+        (traits, link): (&mut Array<u8>, &mut Array<u32>),
+        scratch: &Scratch,
+    ) -> Result<(u64, bool), StageError> {
+        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+        let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+        let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
+        let (mut slot, mut captured) = (8, false);
+        let mut last = (StringId::NONE, false, 0);
+        for node in 0..kinds.remaining() as usize {
+            let (kind, name, size) = (kinds.next()?, names.next()?, sizes.next()?);
+            let is_text = self.text[kind as usize];
+            if !is_text && last.0 != name {
+                let text = strings.get(name.index());
+                last = (name, text.starts_with(b"system / "), encoding(text));
+            }
+            if self.opaque[kind as usize] || (!is_text && last.1) {
+                opaque.insert(node);
+                if last.2 != 0 {
+                    traits.set(node, last.2)?;
+                }
+            } else if Some(kind) == self.array {
+                link.set(node, u32::try_from(size / 4).unwrap_or(NONE - 1).min(NONE - 1))?;
+            }
+            // Where pointers are compressed, objects are aligned to four bytes.
+            if Some(kind) == self.array && size % 8 == 4 {
+                slot = 4;
+            }
+            captured |= Some(kind) == self.number && name == self.smi;
+        }
+        Ok((slot, captured))
+    }
+
+    /// Takes the sizes of arrays out of their links.
+    fn forget_sizes(&self, link: &mut Array<u32>, scratch: &Scratch) -> Result<(), StageError> {
+        let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+        for node in 0..kinds.remaining() as usize {
+            if Some(kinds.next()?) == self.array {
+                link.set(node, NONE)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the name of a map says of its strings, such as `system / Map (SeqOneByteString)`.
+fn encoding(name: &[u8]) -> u8 {
+    let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    match name.starts_with(b"system / Map (") && contains(b"String") {
+        true if contains(b"OneByte") => traits::ONE_BYTE,
+        true => traits::TWO_BYTE,
+        false => 0,
+    }
+}
+
+/// The pass over the edges.
+struct Edges<'a> {
+    rules: &'a Rules,
+    strings: &'a StringTable,
+    slot: u64,
+    traits: &'a mut Array<u8>,
+    /// Of a map, the map or function that made it; of a function, what it shares with others; of an array, its size.
+    link: &'a mut Array<u32>,
+}
+
+/// What is seen of one node.
+#[derive(Default)]
+struct Counted {
+    elements: u64,
+    /// Edges with positions.
+    positions: u64,
+    store: Option<NodeId>,
+}
+
+/// An internal, element or hidden edge.
+#[derive(Clone, Copy)]
+struct Edge {
+    name: u32,
+    to: NodeId,
+}
+
+impl Edges<'_> {
+    fn read(&mut self, opaque: &Bitset, job: &Job<'_>) -> Result<(), StageError> {
+        let scratch = job.scratch;
+        let mut nodes = ColumnReader::open(scratch, columns::NODE_KIND)?;
+        let mut node_names = ColumnReader::open(scratch, columns::NODE_NAME)?;
+        let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+        let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
+        let mut names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
+        let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        for node in 0..nodes.remaining() as usize {
+            if node.is_multiple_of(1 << 16) {
+                job.context.check()?;
+            }
+            let (kind, name, count) = (nodes.next()?, node_names.next()?, counts.next()?);
+            let is_engine = opaque.contains(node);
+            let mut counted = Counted::default();
+            for _ in 0..count {
+                let (kind_of_edge, edge) = (Some(kinds.next()?), Edge { name: names.next()?, to: targets.next()? });
+                if kind_of_edge == self.rules.element {
+                    counted.elements += 1;
+                    counted.positions += 1;
+                } else if kind_of_edge == self.rules.hidden {
+                    counted.positions += 1;
+                } else if kind_of_edge == self.rules.internal && is_engine {
+                    self.engine(node, kind, name, edge)?;
+                } else if kind_of_edge == self.rules.internal && Some(kind) == self.rules.object {
+                    counted.store = counted.store.or((edge.name == self.rules.edges[0].0).then_some(edge.to));
+                } else if kind_of_edge == self.rules.internal && Some(kind) == self.rules.array {
+                    counted.positions += u64::from(is_position(self.strings.get(edge.name as usize)));
+                }
+            }
+            self.judge(node, kind, is_engine, &counted)?;
+        }
+        Ok(())
+    }
+
+    /// An edge from a node of the engine.
+    fn engine(
+        &mut self,
+        node: usize,
+        kind: u8,
+        name: StringId,
+        Edge { name: label, to }: Edge,
+    ) -> Result<(), StageError> {
+        let rules = self.rules;
+        let [_, shared, back, constructor, descriptors, script, script_or_debug_info] =
+            [0, 1, 2, 3, 4, 5, 6].map(|at| rules.edges[at].0);
+        if Some(kind) == rules.closure {
+            if label == shared {
+                self.link.set(node, to.0)?;
+            }
+        } else if Some(kind) == rules.code {
+            if label == script || label == script_or_debug_info {
+                self.traits.change(node, |traits| *traits |= traits::PLAIN)?;
+            }
+        } else if name == rules.context {
+            if let Some(at) = rules.listed.iter().position(|id| id.0 == label && !id.is_none()) {
+                self.traits.change(to.index(), |traits| *traits |= LISTED[at].1)?;
+            }
+        } else if label == back || label == constructor {
+            self.link.set(node, to.0)?;
+        } else if label == descriptors {
+            self.traits.change(node, |traits| *traits |= traits::DESCRIBED)?;
+        }
+        Ok(())
+    }
+
+    /// What follows from all edges of a node.
+    fn judge(&mut self, node: usize, kind: u8, is_engine: bool, counted: &Counted) -> Result<(), StageError> {
+        let found = if is_engine {
+            0
+        } else if Some(kind) == self.rules.object {
+            let Some(store) = counted.store.filter(|_| counted.elements > 0) else { return Ok(()) };
+            let slots = self.slots(store.index())?;
+            if slots == Some(counted.elements) { traits::COMPLETE } else { 0 }
+        } else if Some(kind) == self.rules.array {
+            // Newer versions give no sizes of what all programs share.
+            let slots = self.slots(node)?;
+            let partial = if slots.is_none_or(|slots| counted.positions < slots) { traits::PARTIAL } else { 0 };
+            let slots = slots.unwrap_or(0);
+            partial | if is_full_table(slots, counted.positions) { traits::FULL_TABLE } else { 0 }
+        } else {
+            0
+        };
+        if found != 0 {
+            self.traits.change(node, |traits| *traits |= found)?;
+        }
+        Ok(())
+    }
+
+    /// Slots of an array, behind its map and its length.
+    fn slots(&mut self, array: usize) -> Result<Option<u64>, StageError> {
+        let size = u64::from(self.link.get(array)?);
+        Ok((size * 4 / self.slot).checked_sub(2))
+    }
+}
+
+/// Whether a table of a `Map` or `Set` with so many slots, of which so many hold objects, has neither room left nor
+/// numbers in it: three numbers, one for each bucket, and for two entries of each bucket key, value and link.
+fn is_full_table(slots: u64, objects: u64) -> bool {
+    let Some(rest) = slots.checked_sub(3).filter(|&rest| rest > 0) else { return false };
+    let is = |of_bucket: u64, entries: u64| {
+        rest.is_multiple_of(of_bucket) && (rest / of_bucket).is_power_of_two() && objects == rest / of_bucket * entries
+    };
+    is(7, 4) || is(5, 2)
+}
+
+/// Whether the name of an edge is a position.
+fn is_position(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(u8::is_ascii_digit)
+}
+
+/// Hands what is known of functions to the maps that lead to them.
+fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>) -> Result<(), StageError> {
+    /// Links in a row; only those of a damaged file form a ring.
+    const MOST: u32 = 1 << 20;
+    for node in 0..nodes {
+        let (mut at, mut steps) = (node, 0);
+        let creator = loop {
+            let (creator, next) = (traits.get(at)? & traits::CREATOR, link.get(at)?);
+            if creator != traits::UNKNOWN || next == NONE || steps == MOST {
+                break creator;
+            }
+            (at, steps) = (next as usize, steps + 1);
+        };
+        // What was settled once is not walked again.
+        let mut at = node;
+        for _ in 0..steps {
+            let next = link.get(at)?;
+            if next == NONE {
+                break;
+            }
+            traits.change(at, |traits| *traits |= creator)?;
+            link.set(at, NONE)?;
+            at = next as usize;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_are_full() {
+        // Two buckets: four entries of three slots, or of two.
+        assert!(is_full_table(17, 8) && !is_full_table(17, 7) && !is_full_table(17, 4));
+        assert!(is_full_table(13, 4) && !is_full_table(13, 8));
+        assert!(!is_full_table(0, 0) && !is_full_table(3, 0) && !is_full_table(18, 8));
+        // Three buckets are none.
+        assert!(!is_full_table(3 + 21, 12));
+    }
+
+    #[test]
+    fn names_that_are_positions() {
+        assert!(is_position(b"0") && is_position(b"12"));
+        assert!(!is_position(b"") && !is_position(b"map") && !is_position(b"4 / part of key"));
+    }
+}
