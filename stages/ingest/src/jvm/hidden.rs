@@ -27,7 +27,7 @@ impl Hidden {
 }
 
 /// The classes; all of them have the boot loader.
-const HIDDEN: [Hidden; 15] = [
+const HIDDEN: [Hidden; 16] = [
     Hidden {
         class: "java.lang.Class",
         added: &[
@@ -54,6 +54,7 @@ const HIDDEN: [Hidden; 15] = [
         ],
         ..Hidden::NOTHING
     },
+    Hidden { class: "java.lang.VirtualThread", added: &[("objectWaiter", LONG)], ..Hidden::NOTHING },
     Hidden { class: "java.lang.InternalError", added: &[("during_unsafe_access", BYTE)], ..Hidden::NOTHING },
     Hidden { class: "java.lang.StackFrameInfo", added: &[("version", SHORT)], ..Hidden::NOTHING },
     Hidden { class: "java.lang.invoke.MemberName", added: &[("vmindex", LONG)], ..Hidden::NOTHING },
@@ -109,7 +110,7 @@ impl HiddenFields {
         let hidden = self.0.get(&class).copied().unwrap_or(&Hidden::NOTHING);
         for field in fields {
             let is = |name: &&str| field.name.get().is_some_and(|id| strings.get(id as usize) == name.as_bytes());
-            if hidden.apart.iter().any(|name| is(name)) { &mut apart } else { &mut rest }.add(field.kind as u8);
+            if hidden.apart.iter().any(is) { &mut apart } else { &mut rest }.add(field.kind as u8);
         }
         for (name, kind) in hidden.added {
             let is = |field: &Field| field.name.get().is_some_and(|id| strings.get(id as usize) == name.as_bytes());
