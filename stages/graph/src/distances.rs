@@ -45,7 +45,10 @@ pub const STAGE: Stage = Stage {
         column(columns::AVOIDED_EDGE).when(|setting| setting.follows_essential).if_any(),
         column(columns::AVOIDED_FROM).when(|setting| setting.follows_essential).if_any(),
     ],
-    writes: &[column(columns::NODE_DISTANCE), column(columns::NODE_AVOIDED).if_any()],
+    writes: &[
+        column(columns::NODE_DISTANCE),
+        column(columns::NODE_AVOIDED).when(|setting| setting.follows_essential).if_any(),
+    ],
     arrays: &[&[per_node::<i32>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(4)],
     fixed: 8 << 20,

@@ -4,7 +4,6 @@
 //! They matter only where sizes follow HotSpot. The list is that of JDK 24 to 26, the first ones with compact headers.
 
 use super::fields::Group;
-use super::layouts::Position;
 use super::types::{Field, TypeDescriptor};
 use super::value::{BYTE, INT, LONG, OBJECT, SHORT};
 use heaplake_kit::StringTable;
@@ -86,16 +85,16 @@ pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
 /// Name of the field that says how long a piece is, in words.
 pub const STACK_WORDS: &str = "size";
 
-/// The hidden fields of the classes of a dump.
+/// The hidden fields of the classes of a dump, by their positions in it.
 #[derive(Default)]
-pub struct HiddenFields(FxHashMap<Position, &'static Hidden>);
+pub struct HiddenFields(FxHashMap<usize, &'static Hidden>);
 
 impl HiddenFields {
     /// Finds the classes in a dump.
     #[must_use]
     pub fn find(types: &[TypeDescriptor], strings: &StringTable) -> Self {
         let known: FxHashMap<&[u8], &Hidden> = HIDDEN.iter().map(|hidden| (hidden.class.as_bytes(), hidden)).collect();
-        let of = |(position, class): (Position, &TypeDescriptor)| {
+        let of = |(position, class): (usize, &TypeDescriptor)| {
             let hidden = known.get(strings.get(class.name.index()))?;
             (class.loader == 0).then_some((position, *hidden))
         };
@@ -105,7 +104,7 @@ impl HiddenFields {
     /// The fields of a class in groups: those in a row with the superclass's, those apart from them. There is at least
     /// one group apart where anything is.
     #[must_use]
-    pub fn groups(&self, class: Position, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
+    pub fn groups(&self, class: usize, fields: &[Field], strings: &StringTable) -> (Group, Vec<Group>) {
         let (mut rest, mut apart) = (Group::default(), Group::default());
         let hidden = self.0.get(&class).copied().unwrap_or(&Hidden::NOTHING);
         for field in fields {

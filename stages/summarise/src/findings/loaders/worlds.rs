@@ -3,7 +3,7 @@
 use super::super::heap::Heap;
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ReadAt, StageError, StringTable, WriteAt, on_resident,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ReadAt, Reservation, StageError, StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
@@ -44,12 +44,14 @@ struct Worlds<'a> {
     of_node: BTreeMap<u32, u16>,
     /// Whether instances of a class may be such nodes.
     named: BudgetVec<bool>,
+    _reservation: Reservation,
     heap: &'a Heap<'a>,
 }
 
 impl<'a> Worlds<'a> {
     fn of(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &'a Heap<'a>) -> Result<Self, StageError> {
         let budget = &heap.job.context.budget;
+        let _reservation = budget.reserve("findings: nodes of classes", 24 * loader_of.len() as u64)?;
         let mut of_node: BTreeMap<u32, u16> =
             groups.iter().flatten().zip(1..).map(|(loader, world)| (loader.node, world)).collect();
         let mut of_class = budget.filled("findings: worlds of classes", loader_of.len(), NONE)?;
@@ -67,7 +69,7 @@ impl<'a> Worlds<'a> {
                 *named = true;
             }
         }
-        Ok(Self { of_class, of_node, named, heap })
+        Ok(Self { of_class, of_node, named, _reservation, heap })
     }
 
     #[inline]
