@@ -46,7 +46,16 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Int64,
         "`native_bytes` of all nodes that this one dominates, itself included; null likewise",
     ),
-    optional("distance", Type::Int32, "Edges on a shortest path from a root; null if no path leads to the node"),
+    optional(
+        "distance",
+        Type::Int32,
+        "Edges on a shortest path from a root, without weak and soft referents where such a path exists; null if no path leads to the node",
+    ),
+    optional(
+        "weakly_reachable",
+        Type::Boolean,
+        "Whether each path from a root to the node goes through a weak, soft, phantom or final referent; null in formats where such references hold nothing",
+    ),
     required("dominator", Type::UInt32, "`node` of the immediate dominator; the root's is the root itself"),
     required(
         "reachable",

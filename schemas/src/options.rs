@@ -74,6 +74,9 @@ pub struct AnalysisOptions {
     /// Whether weak references keep their referents alive, in formats that leave the choice.
     #[serde(default)]
     pub referents: Referents,
+    /// Whose rule shallow sizes follow, in formats that do not state them.
+    #[serde(default)]
+    pub sizes: SizeRule,
     /// Whether a damaged input is analysed as far as it can be read.
     #[serde(default)]
     pub salvage: bool,
@@ -289,6 +292,31 @@ impl Referents {
         match self {
             Self::Hold => "hold",
             Self::Skip => "skip",
+        }
+    }
+}
+
+/// Whose rule the shallow sizes of a Java heap follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SizeRule {
+    /// The virtual machine's where object headers are compact, Eclipse MAT's elsewhere.
+    #[default]
+    Auto,
+    /// Eclipse MAT's.
+    Mat,
+    /// The virtual machine's, as JDK 24 and newer lay out objects.
+    Jvm,
+}
+
+impl SizeRule {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Mat => "mat",
+            Self::Jvm => "jvm",
         }
     }
 }

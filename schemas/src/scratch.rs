@@ -80,6 +80,8 @@ columns! {
     NODE_EDGE_COUNT: u32 = "node.edge_count" per Node;
     /// Number of incoming edges, of every kind.
     NODE_RETAINER_COUNT: u32 = "node.retainer_count" per Node;
+    /// 1 where only paths over [`AVOIDED_EDGE`] lead from the root to the node, else 0. Only where there are such edges.
+    NODE_AVOIDED: u8 = "node.avoided" per Node;
     /// 0 unknown, 1 attached, 2 detached, after propagation.
     NODE_DETACHED: u8 = "node.detached" per Node;
     /// Node of the allocation trace tree; 0 for none. Only where [`Facts::has_trace_nodes`].
@@ -104,6 +106,12 @@ columns! {
     ESSENTIAL_DEGREE: u32 = "essential.degree" per Node;
     /// Their targets, grouped by source in node order.
     ESSENTIAL_TO: NodeId = "essential.to" per Edge;
+    /// Positions in [`ESSENTIAL_TO`] of the edges that paths from the root avoid, ascending: those that hold their target
+    /// only until memory runs short, or that the format merely counts as essential (weak and soft referents). They
+    /// count for dominators like others. Paths and distances follow them only to nodes that no other path reaches.
+    AVOIDED_EDGE: u64 = "avoided.edge" per Few;
+    /// The sources of these edges.
+    AVOIDED_FROM: NodeId = "avoided.from" per Few;
     /// Nodes other than the root that no essential edge enters, ascending.
     ESSENTIAL_ORPHAN: NodeId = "essential.orphan" per Few;
 
@@ -229,6 +237,11 @@ columns! {
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name" per Few;
 
+    /// What loaded each class, by [`ClassId`]: a node, or [`NodeId::NONE`] for the runtime itself. Shorter than the table
+    /// of classes where the last ones have no loader. Only where loaders are nodes.
+    CLASS_LOADER: NodeId = "class.loader" per Few;
+    /// The node that is the class itself, likewise.
+    CLASS_NODE: NodeId = "class.node" per Few;
     /// Where the code of classes comes from, by [`ClassId`]: a row of [`ORIGIN`], or `u32::MAX`. Only where classes
     /// tell.
     CLASS_ORIGIN: u32 = "class.origin" per Few;
@@ -352,6 +365,8 @@ pub mod edge_flags {
     /// One of two edges that keep their target alive only together (a weak map's key and table). The search for
     /// distances ignores the edge of the pair that it meets first and follows the other.
     pub const PAIRED: u8 = 4;
+    /// The edge is one of [`AVOIDED_EDGE`](super::AVOIDED_EDGE). Not on disk: stages set it while they read.
+    pub const AVOIDED: u8 = 8;
 }
 
 /// A kind of edge as the input names it.

@@ -32,6 +32,7 @@ struct Row {
     retained: u64,
     dominator: Option<Option<u64>>,
     distance: Option<i32>,
+    weakly: bool,
     /// Targets, and whether the edge is essential: one to itself is not.
     edges: Vec<(Option<u64>, bool)>,
 }
@@ -73,6 +74,7 @@ fn expected(truth: &Truth, node: &NodeTruth) -> Row {
         retained: node.retained,
         dominator: node.dominator.map(address),
         distance: node.distance.map(|distance| distance as i32),
+        weakly: node.weakly,
         edges,
     }
 }
@@ -81,6 +83,7 @@ fn rows(nodes: &Table, address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u
     let mut edges = edges(address, run);
     let (kinds, classes, names) = (nodes.texts("kind"), nodes.texts("class"), nodes.texts("name"));
     let (shallow, retained) = (nodes.u64s("shallow_bytes"), nodes.u64s("retained_bytes"));
+    let weakly = nodes.bools("weakly_reachable");
     let (dominators, distances, reached) = (nodes.u32s("dominator"), nodes.i32s("distance"), nodes.bools("reachable"));
     let row = |at: usize| {
         let reached = reached[at].unwrap();
@@ -94,6 +97,8 @@ fn rows(nodes: &Table, address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u
             retained: if reached { retained[at].unwrap() } else { 0 },
             dominator: reached.then(|| address[dominators[at].unwrap() as usize]),
             distance: distances[at],
+            // Null where the dump has no weak references.
+            weakly: weakly[at].unwrap_or_default(),
             edges: edges.remove(&address[at]).unwrap_or_default(),
         }
     };
@@ -187,15 +192,17 @@ fn first_paths(nodes: &Table, run: &Path) -> BTreeMap<usize, (usize, Option<Stri
     let edges = Table::read(run, "edges.parquet");
     let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
     let (kinds, names) = (edges.texts("kind"), edges.texts("name"));
-    let distances = nodes.i32s("distance");
+    let (distances, weakly) = (nodes.i32s("distance"), nodes.bools("weakly_reachable"));
+    let weakly = |node: usize| weakly[node] == Some(true);
     let mut paths = BTreeMap::new();
     for edge in 0..edges.rows() {
         let (from, to) = (from[edge].unwrap() as usize, to[edge].unwrap() as usize);
         let nearer = distances[from].zip(distances[to]).is_some_and(|(from, to)| from + 1 == to);
-        if !nearer || essential[edge] != Some(true) {
+        let kind = kinds[edge].as_deref().unwrap();
+        let avoided = !weakly(to) && (weakly(from) || kind == "referent");
+        if !nearer || essential[edge] != Some(true) || avoided {
             continue;
         }
-        let kind = kinds[edge].as_deref().unwrap();
         let name = match kind {
             "root" => None,
             "element" => Some("[]".to_owned()),

@@ -27,6 +27,7 @@ mod command_line;
 mod damage;
 mod dumps;
 mod golden;
+mod headers;
 mod huge;
 mod properties;
 mod records;

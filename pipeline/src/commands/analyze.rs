@@ -7,7 +7,7 @@ use crate::inputs::{self, Wanted};
 use crate::owner_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use heaplake_schemas::options::{AnalysisOptions, Options, Referents};
+use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
 use std::path::PathBuf;
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -64,6 +64,10 @@ pub struct Arguments {
     /// In Java heaps, whether weak, soft and phantom references hold what they refer to
     #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
     pub referents: Referents,
+    /// In Java heaps, whose rule sizes follow: the virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object
+    /// headers are compact (auto)
+    #[arg(long, value_name = "RULE", default_value = "auto", value_parser = sizes())]
+    pub sizes: SizeRule,
     /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
     #[arg(long)]
     pub salvage: bool,
@@ -89,6 +93,7 @@ pub fn run(arguments: &Arguments) -> Done {
         tables: arguments.tables.all(),
         labels: arguments.placement.labels(),
         referents: arguments.referents,
+        sizes: arguments.sizes,
         salvage: arguments.salvage,
         walk: arguments.walk.0,
         big: arguments.big.options(),
@@ -104,6 +109,12 @@ fn referents() -> impl TypedValueParser<Value = Referents> {
     let policies = [Referents::Hold, Referents::Skip];
     PossibleValuesParser::new(policies.map(Referents::name))
         .map(move |name| policies.into_iter().find(|policy| policy.name() == name).unwrap_or_default())
+}
+
+fn sizes() -> impl TypedValueParser<Value = SizeRule> {
+    let rules = [SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat];
+    PossibleValuesParser::new(rules.map(SizeRule::name))
+        .map(move |name| rules.into_iter().find(|rule| rule.name() == name).unwrap_or_default())
 }
 
 fn walk(text: &str) -> Result<WhichWalk, String> {

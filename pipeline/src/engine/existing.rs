@@ -117,6 +117,8 @@ fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) 
         Some(format!("--tables ({})", old.tables))
     } else if old.referents != new.referents {
         Some(format!("--referents ({})", old.referents.name()))
+    } else if old.sizes != new.sizes {
+        Some(format!("--sizes ({})", old.sizes.name()))
     } else if old.duplicates != new.duplicates {
         Some(format!("--duplicates ({})", old.duplicates.name()))
     } else if old.duplicates_of != new.duplicates_of {

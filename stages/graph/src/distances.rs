@@ -3,10 +3,11 @@
 //! * Computes: breadth-first distances from each of the seeds in turn, over the edges that distances follow. The
 //!   nodes of a seed get its distance; the search continues from there over nodes without a distance. Of two paired
 //!   edges (those of a weak map's entry) the first one that the search meets is skipped while its target has no
-//!   distance, and the second one is followed.
+//!   distance, and the second one is followed. Edges that paths avoid are followed when all others have been, to nodes
+//!   without a distance only, and the search continues from there over all edges.
 //! * Input: all edges; if distances follow essential edges only, the essential edges.
 //! * Resident memory: 8 bytes per node and 5 per edge, paged where the budget does not allow it; one byte per four
-//!   nodes for the levels; 9 bytes per pair.
+//!   nodes for the levels, and as much where paths avoid some edges; 9 bytes per pair.
 //! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reads move forward. A
 //!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. If a pair has
 //!   more than two edges or more than one target, which no known runtime writes, the order within a level affects the
@@ -20,8 +21,8 @@ use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Offsets, ReadAt, Scratch, Stage, StageError,
-    Stats, WriteAt, on_resident,
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Job, Offsets, ReadAt, Scratch, Stage,
+    StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, documents, edge_flags};
@@ -30,6 +31,7 @@ use std::ops::Deref;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "distances",
+    version: 2,
     reads: &[
         document(documents::FACTS),
         column(columns::DISTANCE_SEED),
@@ -40,10 +42,15 @@ pub const STAGE: Stage = Stage {
         column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
         column(columns::PAIRED_EDGE).when(|setting| !setting.follows_essential),
         column(columns::PAIRED_PAIR).when(|setting| !setting.follows_essential),
+        column(columns::AVOIDED_EDGE).when(|setting| setting.follows_essential).if_any(),
+        column(columns::AVOIDED_FROM).when(|setting| setting.follows_essential).if_any(),
     ],
-    writes: &[column(columns::NODE_DISTANCE)],
+    writes: &[
+        column(columns::NODE_DISTANCE),
+        column(columns::NODE_AVOIDED).when(|setting| setting.follows_essential).if_any(),
+    ],
     arrays: &[&[per_node::<i32>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
-    least: &[bits_per_node(2)],
+    least: &[bits_per_node(4)],
     fixed: 8 << 20,
     passes: "each node's edges once, level by level",
     run,
@@ -69,7 +76,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
     let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
     // Reserve the lists first, so that the arrays do not take their memory.
-    let listed = context.budget.reserve("distances: levels", 16 * (nodes / WIDE as u64).max(NARROW as u64))?;
+    let avoided = Avoided::open(nodes, facts.follows_essential, scratch, context)?;
+    let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
+    let listed = context.budget.reserve("distances: levels", 16 * ((nodes / WIDE as u64).max(NARROW as u64) + late))?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut distance, mut offsets, flags, mut to) = plan.make((
         filled(nodes as usize, NO_DISTANCE),
@@ -79,7 +88,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     ))?;
     drop(listed);
     let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
-    let levels = Levels { seeds: &facts.distance_seeds, level: list(), next: list(), pairs };
+    let levels = Levels { seeds: &facts.distance_seeds, level: list(), next: list(), pairs, avoided };
     let reached = match flags {
         None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
         Some(mut flags) => {
@@ -111,6 +120,7 @@ struct Levels<'a> {
     level: List,
     next: List,
     pairs: Pairs,
+    avoided: Option<Avoided>,
 }
 
 /// The searches from all seeds. Returns the number of nodes that got a distance.
@@ -128,10 +138,11 @@ where
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
-    let Levels { seeds, level, next, pairs } = levels;
-    let mut search = Search { offsets, to, flags, pairs, distance, level, next, reached: 0 };
+    let Levels { seeds, level, next, pairs, avoided } = levels;
+    let mut search = Search { offsets, to, flags, pairs, avoided, distance, level, next, reached: 0 };
     let mut nodes = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
     seeds.iter().try_for_each(|seed| search.run(seed, &mut nodes, job.context))?;
+    search.run_on(job)?;
     Ok(search.reached)
 }
 
@@ -161,6 +172,7 @@ struct Search<D, O, B, F, E> {
     to: E,
     flags: F,
     pairs: Pairs,
+    avoided: Option<Avoided>,
     distance: D,
     level: List,
     next: List,
@@ -200,6 +212,66 @@ where
         Ok(())
     }
 
+    /// Continues over the edges that paths avoid, when all others have been followed.
+    fn run_on(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let Some(mut avoided) = self.avoided.take() else { return Ok(()) };
+        let pending = self.pending(&avoided, job.context)?;
+        avoided.follows = true;
+        self.avoided = Some(avoided);
+        self.level.clear();
+        self.next.clear();
+        let mut rest = pending.iter().peekable();
+        let mut distance = 0;
+        loop {
+            if !self.level.wide && self.level.nodes.is_empty() {
+                let Some(&&(nearest, _)) = rest.peek() else { break };
+                distance = nearest;
+            }
+            while let Some(&(_, target)) = rest.next_if(|(next, _)| *next == distance) {
+                if self.distance.get(target.index())? == NO_DISTANCE {
+                    self.reach(target, distance)?;
+                    self.level.push(target)?;
+                }
+            }
+            self.expand_level(distance, job.context)?;
+            std::mem::swap(&mut self.level, &mut self.next);
+            self.next.clear();
+            distance += 1;
+        }
+        let mut column = ColumnWriter::create(job.scratch, columns::NODE_AVOIDED)?;
+        for node in 0..self.distance.count() {
+            column.push(self.avoided.as_ref().is_some_and(|avoided| avoided.late.contains(node)).into())?;
+        }
+        column.finish().map(drop)
+    }
+
+    /// Targets without a distance of the edges that paths avoid, with the distance that these give them, nearest first.
+    fn pending(&mut self, avoided: &Avoided, context: &Context<'_>) -> Result<BudgetVec<(i32, NodeId)>, StageError> {
+        let mut pending = context.budget.growing("distances: late nodes");
+        for (at, (&edge, from)) in avoided.edges.iter().zip(avoided.from.iter()).enumerate() {
+            let (far, target) = (self.distance.get(from.index())?, self.to.get(edge as usize)?);
+            if far != NO_DISTANCE && self.distance.get(target.index())? == NO_DISTANCE {
+                pending.push((far + 1, target))?;
+            }
+            if at.is_multiple_of(1 << 16) {
+                context.check()?;
+            }
+        }
+        pending.sort_unstable();
+        Ok(pending)
+    }
+
+    /// Gives a node its distance.
+    #[inline]
+    fn reach(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        self.distance.set(node.index(), distance)?;
+        self.reached += 1;
+        if let Some(avoided) = self.avoided.as_mut().filter(|avoided| avoided.follows) {
+            avoided.late.insert(node.index());
+        }
+        Ok(())
+    }
+
     /// Gives the next distance to all new targets of the nodes at this distance.
     fn expand_level(&mut self, distance: i32, context: &Context<'_>) -> Result<(), StageError> {
         if self.level.wide {
@@ -228,7 +300,11 @@ where
 
     #[inline]
     fn expand(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        let avoids = self.avoided.as_ref().is_some_and(|avoided| avoided.leave(node));
         for edge in self.offsets.range(node.index())? {
+            if avoids && self.avoided.as_ref().is_some_and(|avoided| avoided.has(edge as u64)) {
+                continue;
+            }
             let flags = self.flags.get(edge)?;
             if flags & edge_flags::FOLLOWED == 0 {
                 continue;
@@ -239,11 +315,54 @@ where
             {
                 continue;
             }
-            self.distance.set(target.index(), distance)?;
-            self.reached += 1;
+            self.reach(target, distance)?;
             self.next.push(target)?;
         }
         Ok(())
+    }
+}
+
+/// Edges that paths avoid.
+struct Avoided {
+    edges: ColumnMap<u64>,
+    from: ColumnMap<NodeId>,
+    /// The nodes that such edges leave.
+    sources: Bitset,
+    /// Whether all other edges have been followed, so that these are, too.
+    follows: bool,
+    /// The nodes that were reached since then.
+    late: Bitset,
+}
+
+impl Avoided {
+    /// Nothing where there are none.
+    fn open(
+        nodes: u64,
+        follows_essential: bool,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Option<Self>, StageError> {
+        if !follows_essential || !scratch.has(columns::AVOIDED_EDGE) {
+            return Ok(None);
+        }
+        let edges = ColumnMap::uncounted(scratch, columns::AVOIDED_EDGE)?;
+        let from = ColumnMap::uncounted(scratch, columns::AVOIDED_FROM)?;
+        let mut sources = Bitset::new(&context.budget, "distances: edges to avoid", nodes as usize)?;
+        for node in from.iter() {
+            sources.insert(node.index());
+        }
+        let late = Bitset::new(&context.budget, "distances: late nodes", nodes as usize)?;
+        Ok(Some(Self { edges, from, sources, follows: false, late }))
+    }
+
+    /// Whether edges of the node are left out for now.
+    #[inline]
+    fn leave(&self, node: NodeId) -> bool {
+        !self.follows && self.sources.contains(node.index())
+    }
+
+    fn has(&self, edge: u64) -> bool {
+        self.edges.binary_search(&edge).is_ok()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Compares the stages on thousands of random graphs with dominators by deletion and with plain breadth-first search.
 
-use crate::{distances, dominators, preorder, retained, retainers};
+use crate::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch};
+use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringWriter};
 use heaplake_oracle::graph::{self, Arc};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, documents, edge_flags};
+use heaplake_schemas::scratch::{
+    self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, STRINGS, documents, edge_flags,
+};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -22,6 +24,11 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
     let mut writer = ColumnWriter::create(scratch, column).unwrap();
     values.into_iter().for_each(|value| writer.push(value).unwrap());
     writer.finish().unwrap();
+}
+
+/// A table of strings without any.
+fn write_texts(scratch: &Scratch) {
+    StringWriter::create(scratch, STRINGS).unwrap().finish().unwrap();
 }
 
 fn read<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Vec<T> {
@@ -65,6 +72,11 @@ impl Bench {
     fn distances(&self) {
         let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
         (distances::STAGE.run)(&Job::on(&self.scratch, &context, &options)).unwrap();
+    }
+
+    fn shortest_paths(&self) {
+        let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
+        (shortest_paths::STAGE.run)(&Job::on(&self.scratch, &context, &options)).unwrap();
     }
 
     fn dominators(&self, patience: u64) {
@@ -128,6 +140,57 @@ fn distances_equal_a_plain_queue() {
             .map(|distance| distance.map_or(NO_DISTANCE, |distance| distance as i32))
             .collect();
         assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), expected, "seed {seed}: {edges:?}");
+    }
+}
+
+/// Marks some of the essential edges as such that paths avoid; gives the others and these, in the order of the column.
+fn avoid_some(bench: &Bench, seed: u64) -> (Vec<Arc>, Vec<Arc>) {
+    let mut rng = heaplake_oracle::SplitMix64::new(seed);
+    let (mut strong, mut avoided, mut positions) = (Vec::new(), Vec::new(), Vec::new());
+    let to = read(&bench.scratch, columns::ESSENTIAL_TO);
+    let degrees = read(&bench.scratch, columns::ESSENTIAL_DEGREE);
+    let from = degrees.iter().zip(0..).flat_map(|(&degree, node)| (0..degree).map(move |_| node));
+    for (position, arc) in from.zip(to.iter().map(|node| node.0)).enumerate() {
+        if rng.one_in(4) {
+            positions.push(position as u64);
+            avoided.push(arc);
+        } else {
+            strong.push(arc);
+        }
+    }
+    write(&bench.scratch, columns::AVOIDED_EDGE, positions);
+    write(&bench.scratch, columns::AVOIDED_FROM, avoided.iter().map(|&(from, _)| NodeId(from)));
+    let mut facts: Facts = bench.scratch.read_document(documents::FACTS).unwrap();
+    (facts.follows_essential, facts.node_count) = (true, degrees.len() as u64);
+    bench.scratch.write_document(documents::FACTS, &facts).unwrap();
+    (strong, avoided)
+}
+
+#[test]
+fn paths_avoid_edges_where_others_lead() {
+    for seed in 0..2000 {
+        let (n, edges) = graph::random_graph(seed, 60);
+        let bench = Bench::new(n, &edges);
+        let (strong, avoided) = avoid_some(&bench, seed);
+        write_texts(&bench.scratch);
+        bench.distances();
+        let expected = graph::distances_avoiding(n, &strong, &avoided, 0);
+        let distances = read(&bench.scratch, columns::NODE_DISTANCE);
+        let told = |distance: &Option<u32>| distance.map_or(NO_DISTANCE, |distance| distance as i32);
+        assert_eq!(distances, expected.iter().map(told).collect::<Vec<_>>(), "seed {seed}: {strong:?} {avoided:?}");
+        let late = read(&bench.scratch, columns::NODE_AVOIDED);
+        let reached = graph::reachable(n, &strong, 0, None);
+        bench.shortest_paths();
+        for (node, parent) in read(&bench.scratch, columns::PATH_PARENT).into_iter().enumerate() {
+            assert_eq!(late[node] == 1, expected[node].is_some() && !reached[node], "seed {seed}: node {node}");
+            assert_eq!(parent.is_none(), node == 0 || expected[node].is_none(), "seed {seed}: node {node}");
+            if !parent.is_none() {
+                let arc = (parent.0, node as u32);
+                assert_eq!(distances[parent.index()] + 1, distances[node], "seed {seed}: {arc:?}");
+                let is_plain = strong.contains(&arc) && reached[parent.index()];
+                assert!(is_plain || !reached[node], "seed {seed}: {arc:?} of {strong:?} {avoided:?}");
+            }
+        }
     }
 }
 

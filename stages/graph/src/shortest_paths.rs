@@ -1,7 +1,8 @@
 //! Stage `shortest paths`: the parent of every node in a breadth-first tree, and the label of the edge from it.
 //!
 //! * Computes: for every node that has a distance and is not a seed, a node whose distance is one less and that has
-//!   an edge to it that distances follow. Of several edges the one with the least kind is chosen, then the one with
+//!   an edge to it that distances follow. Where paths avoid some edges, only nodes that no other path reaches have one
+//!   of these, or a node of this kind, before them. Of several edges the one with the least kind is chosen, then the one with
 //!   the least source, then the first. The label of the edge is its name; all numeric names share one mark, and so do
 //!   all entries of weak maps, whose names contain ids.
 //! * Input: all edges; if distances follow essential edges only, the essential edges, with their labels where the
@@ -14,11 +15,11 @@
 //! * Reference: none needed; any breadth-first tree is valid, and this one depends on the graph only.
 
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
-    WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, Stage, StageError, Stats,
+    StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
@@ -27,7 +28,7 @@ use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, STRINGS, do
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "shortest paths",
-    version: 3,
+    version: 4,
     when: |setting| setting.chains(),
     reads: &[
         document(documents::FACTS),
@@ -40,6 +41,8 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_LABEL).when(|setting| setting.follows_essential).if_any(),
         column(columns::CLASS_LABEL_START).when(|setting| setting.follows_essential).if_any(),
         column(columns::NODE_CLASS).when(|setting| setting.follows_essential).if_any(),
+        column(columns::AVOIDED_EDGE).when(|setting| setting.follows_essential).if_any(),
+        column(columns::NODE_AVOIDED).when(|setting| setting.follows_essential).if_any(),
         column(columns::NODE_EDGE_COUNT).when(|setting| !setting.follows_essential),
         column(columns::EDGE_KIND).when(|setting| !setting.follows_essential),
         column(columns::EDGE_NAME).when(|setting| !setting.follows_essential),
@@ -49,6 +52,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::PATH_PARENT), column(columns::PATH_LABEL)],
     arrays: &[&[per_node::<i32>(), per_node::<u8>(), per_node::<Link>()]],
     fixed: 8 << 20,
+    least: &[bits_per_node(1)],
     passes: "edges once",
     run,
     ..Stage::NEW
@@ -73,13 +77,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let facts = &job.facts()?;
     let nodes = facts.node_count as usize;
     job.context.progress.begin(STAGE.name, facts.node_count);
+    let late = Late::open(job.scratch, job.context)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut distance, mut kinds, mut links) = plan.make((
         lookup(columns::NODE_DISTANCE),
         filled(nodes, NO_KIND),
         filled(nodes, Link { from: NodeId::NONE, label: label::NONE }),
     ))?;
-    on_resident!(distance, kinds, links => search(facts, distance, kinds, links, job))?;
+    on_resident!(distance, kinds, links => search(facts, &late, (distance, kinds, links), job))?;
     write(facts, &mut links, job)?;
     job.context.progress.end();
     Ok(Stats { rows: facts.node_count, spilled_bytes: plan.spilled_bytes() })
@@ -88,9 +93,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Visits every edge.
 fn search(
     facts: &Facts,
-    mut distance: impl ReadAt<i32>,
-    mut best: impl WriteAt<u8>,
-    mut links: impl WriteAt<Link>,
+    late: &Late,
+    (mut distance, mut best, mut links): (impl ReadAt<i32>, impl WriteAt<u8>, impl WriteAt<Link>),
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
@@ -121,7 +125,7 @@ fn search(
                 continue;
             }
             let to = edges.to[at].index();
-            if distance.get(to)? != far + 1 {
+            if distance.get(to)? != far + 1 || !late.may_follow(next - 1, edges.flags[at], to) {
                 continue;
             }
             let kind = edges.kind[at];
@@ -131,6 +135,74 @@ fn search(
             }
         }
         context.step(u64::from(next - before))?;
+    }
+}
+
+/// The nodes that only paths over edges to avoid reach; nothing where there are no such edges.
+struct Late(Option<Bitset>);
+
+impl Late {
+    fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        if !scratch.has(columns::NODE_AVOIDED) {
+            return Ok(Self(None));
+        }
+        let mut column = ColumnReader::open(scratch, columns::NODE_AVOIDED)?;
+        let nodes = column.remaining() as usize;
+        let mut late = Bitset::new(&context.budget, "shortest paths: late nodes", nodes)?;
+        for node in 0..nodes {
+            if column.next()? != 0 {
+                late.insert(node);
+            }
+        }
+        Ok(Self(Some(late)))
+    }
+
+    /// Whether a path may have this edge.
+    #[inline]
+    fn may_follow(&self, from: u32, flags: u8, to: usize) -> bool {
+        match &self.0 {
+            None => true,
+            Some(late) => late.contains(to) || (flags & edge_flags::AVOIDED == 0 && !late.contains(from as usize)),
+        }
+    }
+}
+
+/// The edges that paths avoid, as they come.
+struct AvoidedEdges {
+    edges: Option<ColumnReader<u64>>,
+    /// The next one, and the next edge of all.
+    next: u64,
+    position: u64,
+}
+
+impl AvoidedEdges {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let edges = match scratch.has(columns::AVOIDED_EDGE) {
+            true => Some(ColumnReader::open(scratch, columns::AVOIDED_EDGE)?),
+            false => None,
+        };
+        let mut all = Self { edges, next: 0, position: 0 };
+        all.advance().map(|()| all)
+    }
+
+    fn advance(&mut self) -> Result<(), StageError> {
+        self.next = match &mut self.edges {
+            Some(edges) if edges.remaining() > 0 => edges.next()?,
+            _ => u64::MAX,
+        };
+        Ok(())
+    }
+
+    /// Marks those among the next edges, all of which are followed.
+    fn mark(&mut self, flags: &mut [u8]) -> Result<(), StageError> {
+        flags.fill(edge_flags::FOLLOWED);
+        let end = self.position + flags.len() as u64;
+        while self.next < end {
+            flags[(self.next - self.position) as usize] |= edge_flags::AVOIDED;
+            self.advance()?;
+        }
+        self.position = end;
+        Ok(())
     }
 }
 
@@ -201,6 +273,7 @@ struct Edges {
     kind: Vec<u8>,
     name: Vec<u32>,
     flags: Vec<u8>,
+    avoided: AvoidedEdges,
 }
 
 impl Edges {
@@ -224,6 +297,7 @@ impl Edges {
             kind: vec![0; BATCH],
             name: vec![label::NONE; BATCH],
             flags: vec![edge_flags::FOLLOWED; BATCH],
+            avoided: AvoidedEdges::open(scratch)?,
         })
     }
 
@@ -238,8 +312,11 @@ impl Edges {
                 names.read_into(&mut self.name[..count])?;
                 flags.read_into(&mut self.flags[..count])?;
             }
-            Details::Labels(labels) => labels.read(&mut self.name[..count])?,
-            Details::Nothing => {}
+            Details::Labels(labels) => {
+                labels.read(&mut self.name[..count])?;
+                self.avoided.mark(&mut self.flags[..count])?;
+            }
+            Details::Nothing => self.avoided.mark(&mut self.flags[..count])?,
         }
         Ok(count)
     }

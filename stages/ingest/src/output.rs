@@ -10,13 +10,15 @@ use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
 /// What [`Output`] writes, for the declaration of a stage.
-pub const WRITES: [Access; 14] = [
+pub const WRITES: [Access; 16] = [
     column(columns::NODE_KIND),
     column(columns::NODE_CLASS),
     column(columns::NODE_SHALLOW),
     column(columns::NODE_SELF),
     column(columns::ESSENTIAL_DEGREE),
     column(columns::ESSENTIAL_TO),
+    column(columns::AVOIDED_EDGE).if_any(),
+    column(columns::AVOIDED_FROM).if_any(),
     column(columns::NODE_EDGE_COUNT).when(|setting| Wanted::of(setting).edge_counts()),
     column(columns::NODE_RETAINER_COUNT).when(|setting| Wanted::of(setting).nodes),
     column(columns::EDGE_KIND).when(|setting| Wanted::of(setting).edges),
@@ -72,6 +74,8 @@ pub enum Essential {
     Yes,
     /// It keeps its target alive, but so does an edge from the root: it is left out of the essential edges.
     Implied,
+    /// It keeps its target alive, but paths from the root avoid it.
+    Avoided,
     /// It does not keep its target alive.
     No,
 }
@@ -103,6 +107,9 @@ pub struct Output<D> {
     edge_count: Option<ColumnWriter<u32>>,
     essential_degree: ColumnWriter<u32>,
     essential_to: ColumnWriter<NodeId>,
+    /// Edges that paths avoid and their sources, once there is one.
+    avoided: Option<(ColumnWriter<u64>, ColumnWriter<NodeId>)>,
+    scratch: Scratch,
     /// Where a table wants them.
     in_degrees: Option<InDegrees<D>>,
     edges: Option<EdgeColumns>,
@@ -139,6 +146,8 @@ impl<D: WriteAt<u8>> Output<D> {
             edge_count: edge_count.transpose()?,
             essential_degree: ColumnWriter::create(scratch, columns::ESSENTIAL_DEGREE)?,
             essential_to: ColumnWriter::create(scratch, columns::ESSENTIAL_TO)?,
+            avoided: None,
+            scratch: scratch.clone(),
             in_degrees,
             edges,
             labels,
@@ -173,7 +182,10 @@ impl<D: WriteAt<u8>> Output<D> {
             in_degrees.add(to)?;
         }
         self.degree += 1;
-        if essential == Essential::Yes && to != self.node {
+        if matches!(essential, Essential::Yes | Essential::Avoided) && to != self.node {
+            if essential == Essential::Avoided {
+                self.avoid()?;
+            }
             self.essential_to.push(to)?;
             self.essential += 1;
             if let Some(labels) = &mut self.labels {
@@ -184,6 +196,20 @@ impl<D: WriteAt<u8>> Output<D> {
             edges.push(to, kind, name(), essential != Essential::No && to != self.node)?;
         }
         Ok(())
+    }
+
+    /// The next essential edge is one that paths avoid.
+    #[cold]
+    fn avoid(&mut self) -> Result<(), StageError> {
+        let (edges, from) = match &mut self.avoided {
+            Some(avoided) => avoided,
+            None => self.avoided.insert((
+                ColumnWriter::create(&self.scratch, columns::AVOIDED_EDGE)?,
+                ColumnWriter::create(&self.scratch, columns::AVOIDED_FROM)?,
+            )),
+        };
+        edges.push(self.essential_to.len())?;
+        from.push(self.node)
     }
 
     /// Ends the node, and begins the next.
@@ -219,6 +245,10 @@ impl<D: WriteAt<u8>> Output<D> {
         }
         self.essential_degree.finish()?;
         let essential = self.essential_to.finish()?;
+        if let Some((edges, from)) = self.avoided {
+            edges.finish()?;
+            from.finish()?;
+        }
         if let Some(in_degrees) = self.in_degrees {
             in_degrees.write(scratch, columns::NODE_RETAINER_COUNT)?;
         }

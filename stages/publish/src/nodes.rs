@@ -41,6 +41,7 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_RETAINED),
         column(columns::NODE_RETAINED_NATIVE).if_any(),
         column(columns::NODE_DISTANCE),
+        column(columns::NODE_AVOIDED).if_any(),
         column(columns::NODE_DOMINATOR),
         column(columns::NODE_PREORDER),
         column(columns::NODE_EDGE_COUNT),
@@ -105,6 +106,10 @@ fn sources<'a>(
         Source::sizes(scratch, columns::NODE_RETAINED)?,
         native(columns::NODE_RETAINED_NATIVE)?,
         distances(scratch)?,
+        match scratch.has(columns::NODE_AVOIDED) {
+            true => weakly_reachable(scratch)?,
+            false => Source::nothing(DataType::Boolean),
+        },
         Source::column::<_, UInt32Type>(scratch, columns::NODE_DOMINATOR)?,
         match facts.keeps_garbage {
             true => reachable(scratch, reachable_count, reachable_bytes)?,
@@ -170,6 +175,14 @@ fn distances<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
         let values = read(&mut column, rows)?;
         let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NO_DISTANCE);
         Ok(nullable::<Int32Type>(values, valid))
+    }))
+}
+
+fn weakly_reachable<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::NODE_AVOIDED)?;
+    Ok(Source::values(move |rows| {
+        let values = read(&mut column, rows)?;
+        Ok(Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(rows, |row| values[row] != 0), None)))
     }))
 }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 const SHOWN: usize = 60;
 
 /// Kinds of edges that keep their targets alive, in the order of their formats; others come last.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "context",
     "element",
     "property",
@@ -32,7 +32,11 @@ const KINDS: [&str; 13] = [
     "superclass",
     "loader",
     "local",
+    "referent",
 ];
+
+/// The column of nodes that only weak, soft, phantom or final referents hold. A path to any other node has none of them.
+const WEAKLY: &str = "weakly_reachable";
 
 /// How an edge compares with others to the same node, the best least; nothing for one that is on no path.
 fn rank(kind: &str, essential: bool) -> Option<usize> {
@@ -115,10 +119,18 @@ fn shown(path: impl Iterator<Item = u32>, nodes: &Path, names: &BTreeMap<u32, St
 /// The nodes of a shortest path, from its end to its beginning.
 fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageError> {
     let mut distances = Vec::new();
-    let mut batches = Reader::open(nodes)?.columns(&["distance"])?;
+    let mut weakly = Vec::new();
+    let reader = Reader::open(nodes)?;
+    // Lakes of older versions do not say it.
+    let columns = if reader.has(WEAKLY) { &["distance", WEAKLY][..] } else { &["distance"] };
+    let mut batches = reader.columns(columns)?;
     while let Some(batch) = batches.batch()? {
         distances.extend(batch.i32s("distance")?.iter().map(|distance| distance.unwrap_or(i32::MIN)));
+        if columns.contains(&WEAKLY) {
+            weakly.extend(batch.flags(WEAKLY)?.iter().map(Option::unwrap_or_default));
+        }
     }
+    let weakly = |node: usize| weakly.get(node).copied().unwrap_or(false);
     // The best rank of an edge to each node, and where that edge comes from.
     let mut best = vec![usize::MAX; distances.len()];
     let mut before = vec![u32::MAX; distances.len()];
@@ -130,6 +142,9 @@ fn shortest(node: u32, nodes: &Path, edges: &Path) -> Result<Vec<u32>, StageErro
             let (source, target) = (from.value(row) as usize, to.value(row) as usize);
             let far = distances.get(source).copied().unwrap_or(i32::MIN);
             if far == i32::MIN || distances.get(target).is_none_or(|&other| Some(other) != far.checked_add(1)) {
+                continue;
+            }
+            if weakly(source) && !weakly(target) {
                 continue;
             }
             let rank = rank(kinds.value(row), essential.value(row));

@@ -81,6 +81,30 @@ pub fn distances(n: usize, edges: &[Arc], root: u32) -> Vec<Option<u32>> {
     distance
 }
 
+/// The same where paths avoid some edges: only nodes to which no path without them leads are reached over them, and
+/// then over edges of both kinds, from where the others ended.
+#[must_use]
+pub fn distances_avoiding(n: usize, edges: &[Arc], avoided: &[Arc], root: u32) -> Vec<Option<u32>> {
+    let first = distances(n, edges, root);
+    let mut all = first.clone();
+    loop {
+        let mut changed = false;
+        for &(from, to) in edges.iter().chain(avoided) {
+            let (from, to) = (from as usize, to as usize);
+            if let Some(far) = all[from]
+                && first[to].is_none()
+                && all[to].is_none_or(|distance| distance > far + 1)
+            {
+                all[to] = Some(far + 1);
+                changed = true;
+            }
+        }
+        if !changed {
+            return all;
+        }
+    }
+}
+
 /// The targets of every node's edges, in order.
 #[must_use]
 pub fn successors(n: usize, edges: &[Arc]) -> Vec<Vec<u32>> {

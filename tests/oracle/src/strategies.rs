@@ -125,13 +125,14 @@ pub fn dump_drafts(max_objects: usize) -> impl Strategy<Value = jvm::Draft> {
 
 fn dump_options() -> impl Strategy<Value = dump::Options> {
     let one_in = |n: u32| proptest::bool::weighted(1.0 / f64::from(n));
-    let flags = (one_in(4), one_in(3), one_in(4), one_in(4), one_in(6));
+    let flags = (one_in(4), one_in(3), one_in(4), one_in(4), one_in(6), one_in(4));
     (flags, rarely(), rarely(), rarely()).prop_map(|(flags, alignment, start, address_order)| dump::Options {
         narrow: flags.0,
         wide_references: flags.1,
         old_strings: flags.2,
         no_sticky: flags.3,
         no_array_classes: flags.4,
+        compact: flags.5,
         alignment,
         start,
         address_order,

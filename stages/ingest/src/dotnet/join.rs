@@ -48,7 +48,7 @@ pub const STAGE: Stage = Stage {
         column(DEPENDENTS).if_any(),
         column(KIND),
     ],
-    writes: &writes_and::<_, 19>([
+    writes: &writes_and::<_, 21>([
         column(columns::NODE_NAME),
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),

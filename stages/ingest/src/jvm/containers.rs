@@ -229,8 +229,9 @@ pub fn settle(sizes: &Sizes, job: &Job<'_>) -> Result<u64, StageError> {
             let size = shallow.get(row.store as usize)?;
             // One edge of an array leads to its class.
             row.entries = row.entries.max(edges.get(row.store as usize)?.saturating_sub(1));
-            row.spare_bytes =
-                size.saturating_sub(sizes.array(need.slots(row.entries.into()).saturating_mul(sizes.reference)));
+            row.spare_bytes = size.saturating_sub(
+                sizes.array(need.slots(row.entries.into()).saturating_mul(sizes.reference), sizes.reference),
+            );
             if row.entries == 0 {
                 row.spare_bytes = size;
             }

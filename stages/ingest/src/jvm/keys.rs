@@ -5,7 +5,7 @@ use super::origins::Origins;
 use crate::index::Find;
 use crate::names::Names;
 use heaplake_kit::{ColumnMap, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
-use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
 
@@ -107,8 +107,12 @@ pub fn write(
     let mut name_of = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
     let mut keys = StringWriter::create(scratch, CLASS_KEYS)?;
     let mut origins = Origins::create(scratch, context)?;
+    let mut loader_of = ColumnWriter::create(scratch, columns::CLASS_LOADER)?;
+    let mut node_of = ColumnWriter::create(scratch, columns::CLASS_NODE)?;
     for class in types.descriptors.iter() {
         name_of.push(class.name)?;
+        node_of.push(class.node)?;
+        loader_of.push(loaders.node.get(&class.loader).copied().unwrap_or(NodeId::NONE))?;
         let loader = if class.loader == 0 { None } else { Some(loaders.class[&class.loader]) };
         origins.class(class.node, class.name, loader, &strings, names)?;
         keys.extend(&strings.text(class.name.index()).into_owned().into_bytes())?;
@@ -126,6 +130,8 @@ pub fn write(
         keys.end()?;
     }
     origins.finish(MORE, scratch)?;
+    loader_of.finish()?;
+    node_of.finish()?;
     for name in NAMES {
         name_of.push(names.intern(name.as_bytes())?)?;
         keys.push(name.as_bytes())?;
@@ -138,6 +144,8 @@ pub fn write(
 struct Loaders {
     /// Name of the class of each, by address.
     class: FxHashMap<u64, StringId>,
+    /// Node of each.
+    node: FxHashMap<u64, NodeId>,
     /// How many classes have the same name, and loaders of the same class.
     alike: FxHashMap<(StringId, StringId), u32>,
     _reservation: Reservation,
@@ -150,9 +158,9 @@ impl Loaders {
         scratch: &Scratch,
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
-        let _reservation = context.budget.reserve("class loaders", 80 * types.descriptors.len() as u64)?;
+        let _reservation = context.budget.reserve("class loaders", 104 * types.descriptors.len() as u64)?;
         let class_of = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
-        let (mut class, mut alike) = (FxHashMap::default(), FxHashMap::default());
+        let (mut class, mut node_of, mut alike) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         for loaded in types.descriptors.iter().filter(|class| class.loader != 0) {
             let loader = match class.get(&loaded.loader) {
                 Some(&name) => name,
@@ -162,11 +170,12 @@ impl Loaders {
                     let name = its_class.and_then(|id| types.descriptors[..].get(id.index())).map(|class| class.name);
                     let name = name.unwrap_or(StringId::NONE);
                     class.insert(loaded.loader, name);
+                    node_of.insert(loaded.loader, node.unwrap_or(NodeId::NONE));
                     name
                 }
             };
             *alike.entry((loaded.name, loader)).or_insert(0) += 1;
         }
-        Ok(Self { class, alike, _reservation })
+        Ok(Self { class, node: node_of, alike, _reservation })
     }
 }

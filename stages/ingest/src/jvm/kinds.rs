@@ -22,7 +22,7 @@ pub mod node_kind {
 }
 
 /// Kinds of edges, as in the table of edges, and whether their names are numbers.
-pub const EDGE_KINDS: [(&str, bool); 8] = [
+pub const EDGE_KINDS: [(&str, bool); 9] = [
     ("root", false),
     ("class", false),
     ("field", false),
@@ -31,6 +31,7 @@ pub const EDGE_KINDS: [(&str, bool); 8] = [
     ("superclass", false),
     ("loader", false),
     ("local", false),
+    ("referent", false),
 ];
 
 /// Positions in [`EDGE_KINDS`].
@@ -51,6 +52,8 @@ pub mod edge_kind {
     pub const LOADER: u8 = 6;
     /// From a thread to what its stack refers to; the name is the frame.
     pub const LOCAL: u8 = 7;
+    /// From a weak, soft, phantom or final reference to what it refers to. The last kind, so that paths avoid it.
+    pub const REFERENT: u8 = 8;
 }
 
 /// Names of edges that have no name in the dump.

@@ -1,11 +1,15 @@
 //! How the instances of classes are laid out, and how large they are.
 
+use super::big_endian::u32_at;
 use super::cursor::MOST_PIECE;
 use super::dump::Dump;
+use super::fields::Placed;
+use super::hidden::{HiddenFields, STACK_CHUNK, STACK_WORDS};
 use super::sizes::Sizes;
 use super::types::{DESCRIPTORS, FIELDS, Field, STATICS, Static, TypeDescriptor, load};
 use super::value;
 use heaplake_kit::{BudgetVec, Context, Job, Reservation, StageError, StringTable};
+use heaplake_schemas::scratch::STRINGS;
 use rustc_hash::FxHashMap;
 
 /// How the instances of a class are laid out.
@@ -26,19 +30,21 @@ pub struct Layout {
 pub struct Slot {
     /// Bytes from the beginning of the body.
     pub at: u32,
-    /// Position in [`Types::fields`], and [`WEAK`].
+    /// Position in [`Types::fields`], [`WEAK`] and [`REFERENT`].
     field: u32,
 }
 
 /// Marks a reference that does not keep its target alive.
 const WEAK: u32 = 1 << 31;
+/// Marks the referent of a weak, soft, phantom or final reference.
+const REFERENT: u32 = 1 << 30;
 
 impl Slot {
     /// Position in [`Types::fields`].
     #[inline]
     #[must_use]
     pub fn field(&self) -> usize {
-        (self.field & !WEAK) as usize
+        (self.field & !(WEAK | REFERENT)) as usize
     }
 
     /// Whether the reference keeps its target alive.
@@ -46,6 +52,13 @@ impl Slot {
     #[must_use]
     pub fn is_essential(&self) -> bool {
         self.field & WEAK == 0
+    }
+
+    /// Whether it is the referent of a weak, soft, phantom or final reference.
+    #[inline]
+    #[must_use]
+    pub fn is_referent(&self) -> bool {
+        self.field & REFERENT != 0
     }
 }
 
@@ -60,9 +73,34 @@ pub struct Types {
     layouts: BudgetVec<Layout>,
     slots: BudgetVec<Slot>,
     by_id: FxHashMap<u64, u32>,
+    /// Where sizes follow HotSpot: instances of `java.lang.Class` without static fields, bytes.
+    mirror: u64,
+    /// Where sizes follow HotSpot: the class of instances whose sizes differ.
+    pub stack: Option<StackChunk>,
     /// Bytes of an id.
     id_bytes: usize,
     _reservation: Reservation,
+}
+
+/// Pieces of the stacks of virtual threads.
+#[derive(Clone, Copy, Debug)]
+pub struct StackChunk {
+    /// Their class.
+    pub class: Position,
+    /// Where the length of the piece lies in an instance.
+    at: u32,
+}
+
+impl StackChunk {
+    /// Size of an instance with these fields: these, the words of the stack, and a bit for each place where one of them
+    /// may hold a reference.
+    #[must_use]
+    pub fn size(&self, layout: &Layout, body: &[u8], sizes: &Sizes) -> u64 {
+        let at = self.at as usize;
+        let words = if body.len() < at + 4 { 0 } else { u64::from(u32_at(body, at)) };
+        let bits = (words * 8 / sizes.reference).next_multiple_of(64);
+        sizes.aligned(layout.size + 8 * words + bits / 8)
+    }
 }
 
 /// Position of a class in the dump.
@@ -94,11 +132,16 @@ impl Types {
             slots: context.budget.growing("layouts: references"),
             descriptors,
             by_id,
+            mirror: 0,
+            stack: None,
             id_bytes: dump.id_bytes.into(),
             _reservation: reservation,
         };
         for position in 0..all.descriptors.len() {
             all.lay_out(position, dump, job.analysis().salvage)?;
+        }
+        if dump.sizes.heads.is_some() {
+            all.place_fields(&dump.sizes, job)?;
         }
         all.align(&dump.sizes);
         Ok(all)
@@ -131,9 +174,17 @@ impl Types {
         &self.slots[layout.first as usize..(layout.first + layout.count) as usize]
     }
 
-    /// Shallow size of a class itself: that of its static fields.
+    /// Shallow size of a class itself: that of its static fields; where sizes follow HotSpot, behind those of an instance
+    /// of `java.lang.Class`.
     #[must_use]
     pub fn static_size(&self, class: &TypeDescriptor, sizes: &Sizes) -> u64 {
+        if sizes.heads.is_some() {
+            let statics = &self.statics[class.first_static as usize..(class.first_static + class.statics) as usize];
+            let references = statics.iter().filter(|field| field.elsewhere == 0).count() as u64;
+            let end = self.mirror + references * sizes.reference;
+            let end = if class.has_wide_static == 0 { end } else { end.next_multiple_of(8) };
+            return sizes.aligned(end + u64::from(class.static_bytes));
+        }
         sizes.aligned(u64::from(class.static_bytes) + u64::from(class.statics) * sizes.reference)
     }
 
@@ -204,6 +255,47 @@ impl Types {
         Ok(Some(layout).filter(|layout| (layout.body as usize) < MOST_PIECE))
     }
 
+    /// Gives layouts the sizes that follow from where HotSpot places fields.
+    fn place_fields(&mut self, sizes: &Sizes, job: &Job<'_>) -> Result<(), StageError> {
+        let strings = StringTable::open(job.scratch, STRINGS)?;
+        let hidden = HiddenFields::find(&self.descriptors, &strings);
+        let mut gaps = job.context.budget.growing("fields: gaps");
+        // Where the gaps of each class are that is done.
+        let mut done = job.context.budget.filled("fields: gaps of classes", self.descriptors.len(), None)?;
+        let mut path = Vec::new();
+        for class in 0..self.descriptors.len() {
+            let mut at = Some(class);
+            while let Some(here) = at.filter(|&here| done[here].is_none()) {
+                path.push(here);
+                at = self.position(self.descriptors[here].superclass);
+            }
+            let mut placed = Placed { end: sizes.header() as u32, gaps: Vec::new() };
+            if let Some((above, (first, count))) = at.and_then(|above| Some((above, done[above]?))) {
+                placed.end = self.layouts[above].size as u32;
+                placed.gaps.extend_from_slice(&gaps[first as usize..(first + count) as usize]);
+            }
+            for class in path.drain(..).rev() {
+                let TypeDescriptor { first_field, fields, .. } = self.descriptors[class];
+                let own = &self.fields[first_field as usize..(first_field + fields) as usize];
+                let (group, apart) = hidden.groups(class, own, &strings);
+                placed.place(group, sizes.reference as u32);
+                if !apart.is_empty() {
+                    placed.place_apart(&apart, sizes.reference as u32);
+                }
+                self.layouts[class].size = placed.end.into();
+                done[class] = Some((gaps.len() as u32, placed.gaps.len() as u32));
+                placed.gaps.iter().try_for_each(|&gap| gaps.push(gap))?;
+            }
+        }
+        let mirror = self.named("java.lang.Class", &strings).map_or(sizes.header(), |class| self.layouts[class].size);
+        self.mirror = mirror.next_multiple_of(8);
+        self.stack = self.named(STACK_CHUNK, &strings).and_then(|class| {
+            let (_, at) = self.own_field(class, STACK_WORDS, value::INT, &strings)?;
+            Some(StackChunk { class, at })
+        });
+        Ok(())
+    }
+
     /// Turns the sizes of layouts into those of instances. Layouts build on each other unaligned.
     fn align(&mut self, sizes: &Sizes) {
         for layout in self.layouts.iter_mut() {
@@ -236,12 +328,12 @@ impl Types {
         Ok(extending)
     }
 
-    /// Makes the edges of a field in the instances of a class weak.
-    pub fn weaken(&mut self, class: Position, field: usize) {
+    /// Makes a field in the instances of a class a referent, which may hold what it refers to or not.
+    pub fn refer(&mut self, class: Position, field: usize, holds: bool) {
         let Layout { first, count, .. } = self.layouts[class];
         for slot in &mut self.slots[first as usize..(first + count) as usize] {
             if slot.field() == field {
-                slot.field |= WEAK;
+                slot.field |= if holds { REFERENT } else { REFERENT | WEAK };
             }
         }
     }

@@ -22,7 +22,7 @@ use super::layouts::Types;
 use super::objects::{self, Linked, Linker};
 use super::root_kinds::ROOT_KINDS;
 use super::roots::{self, Roots};
-use super::sizes::{EXTENTS, Extent};
+use super::sizes::{EXTENTS, Extent, HEADS, Heads, Sizes};
 use super::special::Special;
 use super::strings::{ARRAY_NODE, ARRAY_OFFSET, STRING_CODER, STRING_NODE, STRING_VALUE};
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
@@ -37,12 +37,13 @@ use heaplake_kit::{
     ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::options::SizeRule;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "link",
-    version: 2,
+    version: 3,
     reads: &[
         Dump::CONTENT,
         column(columns::NODE_ID),
@@ -55,12 +56,15 @@ pub const STAGE: Stage = Stage {
         column(super::stacks::TRACES),
         column(super::stacks::TRACE_FRAMES),
         column(EXTENTS),
+        column(HEADS),
     ],
-    writes: &writes_and::<_, 35>([
+    writes: &writes_and::<_, 39>([
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
         column(columns::CLASS_NAME),
         texts(CLASS_KEYS),
+        column(columns::CLASS_LOADER),
+        column(columns::CLASS_NODE),
         column(columns::CLASS_ORIGIN),
         column(columns::ORIGIN),
         column(columns::ORIGIN_NODE),
@@ -88,6 +92,10 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
+/// What is said of a heap whose sizes are not those of MAT.
+const COMPACT: &str = "its object headers are compact: sizes are those of the virtual machine (--sizes mat: Eclipse MAT's, \
+                       which are larger)";
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut facts = job.facts()?;
@@ -96,8 +104,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = facts.node_count;
     let mut types = Types::load(&dump, job)?;
     let mut index = index(&dump, nodes, job)?;
-    if dump.sizes.may_be_compressed() && overlapping(&mut index, job)? {
-        dump.sizes = dump.sizes.compressed();
+    let sizes = settled(dump.sizes, &mut index, job)?;
+    if sizes != dump.sizes {
+        dump.sizes = sizes;
         drop(types);
         types = Types::load(&dump, job)?;
     }
@@ -134,7 +143,39 @@ fn index(dump: &Dump, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     }
 }
 
-/// Whether an array would overlap some object if references were not compressed, whatever the order of the dump.
+/// The layout of the heap, whatever the order of the dump.
+fn settled(mut sizes: Sizes, index: &mut Index, job: &Job<'_>) -> Result<Sizes, StageError> {
+    if sizes.may_be_compressed() && overlapping(index, job)? {
+        sizes = sizes.compressed();
+    }
+    let rule = job.analysis().sizes;
+    if sizes.may_be_compact(rule) && compact(index, job)? {
+        sizes = sizes.compact(rule);
+    }
+    Ok(sizes)
+}
+
+/// Whether an array would overlap some object if headers were not compact, and none does since they are.
+fn compact(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
+    let mut heads = ColumnReader::open(job.scratch, HEADS)?;
+    let mut found = false;
+    while heads.remaining() > 0 {
+        let Extent { start, end } = heads.next()?;
+        let mut within = |head: Heads| index.any_within(start.saturating_add(1), end.saturating_add(head.array));
+        if within(Heads::NARROW)? {
+            found = true;
+            if within(Heads::COMPACT)? {
+                return Ok(false);
+            }
+        }
+        if heads.remaining().is_multiple_of(1 << 12) {
+            job.context.check()?;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an array would overlap some object if references were not compressed.
 fn overlapping(index: &mut Index, job: &Job<'_>) -> Result<bool, StageError> {
     let mut extents = ColumnReader::open(job.scratch, EXTENTS)?;
     while extents.remaining() > 0 {
@@ -190,6 +231,11 @@ fn link<I: Find, D: WriteAt<u8>>(
     facts.internal_kinds = vec![0];
     facts.roles = super::roles::roles();
     facts.distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
+    if heap.dump.sizes.heads.is_some() && heap.job.analysis().sizes == SizeRule::Auto {
+        // A stage that was killed may run twice.
+        facts.remarks.retain(|remark| remark != COMPACT);
+        facts.remarks.push(COMPACT.to_owned());
+    }
     facts.referents = Some(heap.job.analysis().referents.name().to_owned());
     Ok(())
 }

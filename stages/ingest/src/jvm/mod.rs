@@ -11,7 +11,8 @@
 //! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
 //!
 //! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
-//! are those of Eclipse MAT, object for object.
+//! are those of Eclipse MAT, object for object; in heaps with compact object headers, which MAT does not know, sizes are
+//! those of the virtual machine ([`sizes`]).
 
 pub mod big_endian;
 pub mod containers;
@@ -19,8 +20,10 @@ mod content;
 pub mod cursor;
 pub mod dump;
 pub mod equality;
+mod fields;
 pub mod header;
 mod heap;
+mod hidden;
 pub mod keys;
 pub mod kinds;
 pub mod labels;

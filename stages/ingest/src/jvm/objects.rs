@@ -12,6 +12,7 @@ use super::layouts::Position;
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::roots::Roots;
+use super::sizes::Sizes;
 use super::special::Text;
 use super::strings::StringsWriter;
 use super::type_cache::TypeCache;
@@ -196,9 +197,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
                 continue;
             }
             if let Some(to) = self.index.find(address)? {
-                let essential = if slot.is_essential() { Essential::Yes } else { Essential::No };
+                let (kind, essential) = match (slot.is_referent(), slot.is_essential()) {
+                    (false, _) => (edge_kind::FIELD, Essential::Yes),
+                    (true, true) => (edge_kind::REFERENT, Essential::Avoided),
+                    (true, false) => (edge_kind::REFERENT, Essential::No),
+                };
                 let name = || types.fields[slot.field()].name.0;
-                self.output.edge::<EDGES>(to, edge_kind::FIELD, name, (essential, Label::Slot(position)))?;
+                self.output.edge::<EDGES>(to, kind, name, (essential, Label::Slot(position)))?;
             }
         }
         if let Some(string) = self.heap.special.string.filter(|string| string.class == class) {
@@ -211,7 +216,11 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             let name = self.thread_name::<ID>(class, body)?;
             self.thread::<EDGES>(name)?;
         }
-        self.output.end(node_kind::INSTANCE, Ids::of(class), layout.size)
+        let size = match types.stack.filter(|stack| stack.class == class) {
+            Some(stack) => stack.size(layout, body, &self.heap.dump.sizes),
+            None => layout.size,
+        };
+        self.output.end(node_kind::INSTANCE, Ids::of(class), size)
     }
 
     /// Notes a string with these fields, and the array of its text.
@@ -290,7 +299,8 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
-        let size = self.heap.dump.sizes.array(u64::from(length) * self.heap.dump.sizes.reference);
+        let Sizes { reference, .. } = self.heap.dump.sizes;
+        let size = self.heap.dump.sizes.array(u64::from(length) * reference, reference);
         let class = class.map_or(self.ids.object_array(), Ids::of);
         self.output.end(node_kind::OBJECT_ARRAY, class, size)
     }
@@ -307,9 +317,9 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             self.thread::<EDGES>(None)?;
         }
         // The first pass has seen that the type has a width.
-        let bytes = u64::from(length) * value::width(element, ID).unwrap_or(1) as u64;
+        let width = value::width(element, ID).unwrap_or(1) as u64;
         let id = class.map_or(self.ids.primitive_array(element), Ids::of);
-        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.heap.dump.sizes.array(bytes))
+        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.heap.dump.sizes.array(u64::from(length) * width, width))
     }
 
     fn class<const EDGES: bool>(&mut self, id: u64, offset: u64) -> Result<(), StageError> {

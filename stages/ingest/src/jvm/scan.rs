@@ -1,7 +1,7 @@
 //! Stage `scan`: the first pass over a dump of a Java heap.
 //!
 //! * Computes: which objects there are and where; the classes with their fields; names, roots, stacks; from the
-//!   addresses, what they are multiples of and how wide references are.
+//!   addresses, what they are multiples of, how wide references are and how large headers.
 //! * Resident memory: 16 bytes per text of the dump (symbols of the virtual machine), 80 per class, 24 per loaded
 //!   class, 16 per field, 24 per static reference, 40 per frame, some 80 and their bytes for each different name; 18
 //!   bytes per 32 KiB of heap.
@@ -20,10 +20,11 @@ use super::names::TextWriter;
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::roots::{ROOTS, RootRecord};
-use super::sizes::{EXTENTS, Extent, Observed};
+use super::sizes::{EXTENTS, Extent, HEADS, MOST_HEADS, Observed};
 use super::spool::{Spooled, spool};
 use super::stacks::{FRAMES, RawFrame, StackWriter, TRACE_FRAMES, TRACES};
 use super::types::{DESCRIPTORS, FIELDS, STATICS, TypeDescriptor, TypeWriter};
+use super::value;
 use crate::format::opened;
 use crate::index::{CHUNKS, Chunks};
 use crate::names::Names;
@@ -39,7 +40,7 @@ use std::path::{Path, PathBuf};
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
-    version: 2,
+    version: 3,
     writes: &[
         document(documents::FACTS),
         Dump::DOCUMENT,
@@ -54,6 +55,7 @@ pub const STAGE: Stage = Stage {
         column(TRACES),
         column(TRACE_FRAMES),
         column(EXTENTS),
+        column(HEADS),
         texts(STRINGS),
     ],
     fixed: 8 << 20,
@@ -86,7 +88,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         content: content.path,
         content_bytes: content.bytes,
         id_bytes: head.id_bytes,
-        sizes: scanned.observed.sizes(head.id_bytes),
+        sizes: scanned.observed.sizes(head.id_bytes, job.analysis().sizes),
         unit: scanned.observed.unit(),
     };
     dump.save(scratch)?;
@@ -169,6 +171,7 @@ struct Scan<'a> {
     chunks: Chunks,
     observed: Observed,
     extents: ColumnWriter<Extent>,
+    heads: ColumnWriter<Extent>,
     nodes: u64,
 }
 
@@ -200,6 +203,7 @@ impl<'a> Scan<'a> {
             chunks: Chunks::new(&context.budget)?,
             observed: Observed::default(),
             extents: ColumnWriter::create(scratch, EXTENTS)?,
+            heads: ColumnWriter::create(scratch, HEADS)?,
             nodes: FIRST.into(),
         })
     }
@@ -221,10 +225,11 @@ impl<'a> Scan<'a> {
             Err(StageError::Input(_)) => None,
             Err(other) => return Err(other),
         };
-        let Self { job, texts, types, stacks, roots, ids, chunks, observed, extents, nodes, .. } = self;
+        let Self { job, texts, types, stacks, roots, ids, chunks, observed, extents, heads, nodes, .. } = self;
         let Job { scratch, context, .. } = *job;
         roots.finish()?;
         extents.finish()?;
+        heads.finish()?;
         ids.finish()?;
         chunks.write(&context.budget, scratch)?;
         let texts = texts.finish(scratch)?;
@@ -306,7 +311,13 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
     #[inline]
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, W>) -> Result<(), StageError> {
         records.cursor.skip(array.bytes)?;
-        self.observed.object(array.id);
+        let bytes = u64::from(array.length) * value::width(array.element, W).unwrap_or(0) as u64;
+        if let Some(head) = self.observed.values(array.id, bytes)
+            && W == 8
+            && self.heads.len() < MOST_HEADS
+        {
+            self.heads.push(head)?;
+        }
         self.object(array.id, records.start())
     }
 
@@ -337,9 +348,12 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
             Record::Class { id, superclass, loader, .. } => {
                 let offset = records.start();
                 let mark = self.types.mark();
-                let (mut static_bytes, mut result) = (0, Ok(()));
+                let (mut static_bytes, mut has_wide_static, mut result) = (0, 0, Ok(()));
                 records.class_body(|part| match self.types.part(part) {
-                    Ok(bytes) => static_bytes += bytes,
+                    Ok(bytes) => {
+                        static_bytes += bytes;
+                        has_wide_static |= u32::from(bytes == 8);
+                    }
                     Err(error) => result = Err(error),
                 })?;
                 result?;
@@ -353,6 +367,7 @@ impl<const W: usize> Visitor<W> for Scan<'_> {
                     node,
                     name,
                     static_bytes,
+                    has_wide_static,
                     ..TypeDescriptor::zeroed()
                 };
                 self.observed.object(id);

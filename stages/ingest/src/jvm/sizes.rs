@@ -1,9 +1,12 @@
-//! Shallow sizes, as Eclipse MAT computes them.
+//! Shallow sizes, as Eclipse MAT computes them or as HotSpot lays out objects.
 //!
-//! The dump does not say how large objects are in memory. Three numbers say nearly all: the width of a pointer, that
-//! of a reference (4 bytes where pointers to objects are compressed), and what addresses are multiples of.
+//! The dump does not say how large objects are in memory. Three numbers say nearly all that MAT's rule needs: the width
+//! of a pointer, that of a reference (4 bytes where pointers to objects are compressed), and what addresses are
+//! multiples of. HotSpot's rule needs a fourth one, the size of headers, which the addresses of neighbours show: an array
+//! ends before the next object begins.
 
 use bytemuck::{Pod, Zeroable};
+use heaplake_schemas::options::SizeRule;
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +25,33 @@ pub struct Sizes {
     pub reference: u64,
     /// What sizes are multiples of.
     pub alignment: u64,
+    /// Headers, where sizes follow HotSpot; MAT's rule where there are none.
+    pub heads: Option<Heads>,
+}
+
+/// What comes before fields and elements, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heads {
+    /// Before the fields of an instance.
+    pub instance: u64,
+    /// Before the elements of an array, unless these must be aligned further on: header and length.
+    pub array: u64,
+}
+
+impl Heads {
+    /// Compact headers: mark and class share eight bytes.
+    pub const COMPACT: Self = Self { instance: 8, array: 12 };
+    /// A word and the compressed pointer to the class.
+    pub const NARROW: Self = Self { instance: 12, array: 16 };
+    /// Two words.
+    pub const WIDE: Self = Self { instance: 16, array: 20 };
+    /// Two words, where elements begin at a multiple of eight: before JDK 23.
+    pub const WIDE_ALIGNED: Self = Self { instance: 16, array: 24 };
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { pointer: 8, reference: 8, alignment: 8 }
+        Self { pointer: 8, reference: 8, alignment: 8, heads: None }
     }
 }
 
@@ -46,7 +71,19 @@ impl Sizes {
     /// What an instance of a class without superclass takes, before it is aligned: its header.
     #[must_use]
     pub fn header(&self) -> u64 {
-        self.pointer + self.reference
+        self.heads.map_or(self.pointer + self.reference, |heads| heads.instance)
+    }
+
+    /// The same with compact headers, where the rule asks for them.
+    #[must_use]
+    pub fn compact(self, rule: SizeRule) -> Self {
+        if rule == SizeRule::Mat { self } else { Self { heads: Some(Heads::COMPACT), ..self } }
+    }
+
+    /// Whether headers may be compact though nothing shows it so far.
+    #[must_use]
+    pub fn may_be_compact(&self, rule: SizeRule) -> bool {
+        rule != SizeRule::Mat && self.pointer == 8 && self.heads != Some(Heads::COMPACT)
     }
 
     /// What an instance takes down to a class, before it is aligned: `above` down to the superclass, `own` for the
@@ -62,12 +99,16 @@ impl Sizes {
         bytes.next_multiple_of(self.alignment)
     }
 
-    /// Size of an array with so many bytes of elements.
+    /// Size of an array with so many bytes of elements, each of this width.
     #[inline]
     #[must_use]
-    pub fn array(&self, elements: u64) -> u64 {
+    pub fn array(&self, elements: u64, width: u64) -> u64 {
         // Alignments are powers of two; a division would cost more than the rest.
-        let head = (self.header() + 4 + self.reference - 1) & !(self.reference - 1);
+        let head = match self.heads {
+            Some(heads) if width == 8 => (heads.array + 7) & !7,
+            Some(heads) => heads.array,
+            None => (self.header() + 4 + self.reference - 1) & !(self.reference - 1),
+        };
         (head + elements + self.alignment - 1) & !(self.alignment - 1)
     }
 }
@@ -87,18 +128,36 @@ pub struct Extent {
 /// did not show while the dump was read.
 pub const EXTENTS: Column<Extent> = Column::new("jvm.extent");
 
+/// Where headers and elements of some arrays of primitive values lie: where these would end without any header. Only
+/// such that would be larger without compact headers, and only where headers may be compact and it did not show while
+/// the dump was read.
+pub const HEADS: Column<Extent> = Column::new("jvm.head");
+
+/// How many of [`HEADS`] there are at most. In a heap with compact headers each of the first ones has a neighbour that
+/// shows it, but for the last one of a page.
+pub const MOST_HEADS: u64 = 1 << 16;
+
 impl Extent {
     /// Of an array of so many elements.
     #[inline]
     #[must_use]
     pub fn new(start: u64, length: u32) -> Self {
-        Self { start, end: start.saturating_add(LEAST_ARRAY_HEAD + 8 * u64::from(length)) }
+        Self::of_bytes(start, LEAST_ARRAY_HEAD + 8 * u64::from(length))
+    }
+
+    fn of_bytes(start: u64, bytes: u64) -> Self {
+        Self { start, end: start.saturating_add(bytes) }
+    }
+
+    /// Whether its elements are so many that an array with a compact header is smaller than one with another header.
+    fn tells_heads(&self) -> bool {
+        (1..=4).contains(&((self.end - self.start) % 8))
     }
 }
 
 /// Infers the layout from the addresses of a dump, one by one. Objects mostly lie in memory as they follow each other
 /// in the dump, so that whether references are compressed mostly shows at once.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Observed {
     /// All bits that any address has.
     bits: u64,
@@ -106,6 +165,16 @@ pub struct Observed {
     array: Extent,
     /// Whether some object lies inside.
     overlapping: bool,
+    /// The last array of primitive values, without any header.
+    values: Extent,
+    /// The least that such an array has besides its elements before the next object begins.
+    head: u64,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        Self { bits: 0, array: Extent::default(), overlapping: false, values: Extent::default(), head: u64::MAX }
+    }
 }
 
 impl Observed {
@@ -114,6 +183,33 @@ impl Observed {
     pub fn object(&mut self, address: u64) {
         self.bits |= address;
         self.overlapping |= self.array.start < address && address < self.array.end;
+        if self.values.start < address {
+            self.head = self.head.min(address.saturating_sub(self.values.end));
+        }
+    }
+
+    /// An array of primitive values with so many bytes of elements. Gives where they would lie without a header, where
+    /// this may tell how large it is.
+    #[inline]
+    pub fn values(&mut self, address: u64, bytes: u64) -> Option<Extent> {
+        self.object(address);
+        self.values = Extent::of_bytes(address, bytes);
+        Some(self.values).filter(|values| !self.is_compact() && values.tells_heads())
+    }
+
+    /// Whether headers are compact. If arrays leave no place even for those, addresses are not those of HotSpot.
+    fn is_compact(&self) -> bool {
+        (Heads::COMPACT.array..Heads::NARROW.array).contains(&self.head)
+    }
+
+    fn heads(&self) -> Heads {
+        let some = [Heads::WIDE_ALIGNED, Heads::WIDE];
+        match self.head {
+            _ if self.is_compact() => Heads::COMPACT,
+            // What is larger is no distance of neighbours.
+            25.. => Heads::NARROW,
+            least => some.into_iter().find(|heads| heads.array <= least).unwrap_or(Heads::NARROW),
+        }
     }
 
     /// An array of references. Gives its extent where it may be that of some object, too.
@@ -132,9 +228,16 @@ impl Observed {
 
     /// The layout, of a heap with pointers of so many bytes.
     #[must_use]
-    pub fn sizes(&self, pointer: u8) -> Sizes {
+    pub fn sizes(&self, pointer: u8, rule: SizeRule) -> Sizes {
         let alignment = 1 << self.unit().max(ALIGNMENTS.0);
-        let sizes = Sizes { pointer: pointer.into(), reference: pointer.into(), alignment };
+        let heads = match (rule, pointer) {
+            (SizeRule::Mat, _) => None,
+            // Mark and class have four bytes each.
+            (SizeRule::Jvm, 4) => Some(Heads::COMPACT),
+            (SizeRule::Jvm, _) => Some(self.heads()),
+            (SizeRule::Auto, _) => Some(Heads::COMPACT).filter(|_| pointer == 8 && self.is_compact()),
+        };
+        let sizes = Sizes { pointer: pointer.into(), reference: pointer.into(), alignment, heads };
         if self.overlapping { sizes.compressed() } else { sizes }
     }
 }
@@ -143,9 +246,9 @@ impl Observed {
 mod tests {
     use super::*;
 
-    const COMPRESSED: Sizes = Sizes { pointer: 8, reference: 4, alignment: 8 };
-    const PLAIN: Sizes = Sizes { pointer: 8, reference: 8, alignment: 8 };
-    const NARROW: Sizes = Sizes { pointer: 4, reference: 4, alignment: 8 };
+    const COMPRESSED: Sizes = Sizes { pointer: 8, reference: 4, alignment: 8, heads: None };
+    const PLAIN: Sizes = Sizes { pointer: 8, reference: 8, alignment: 8, heads: None };
+    const NARROW: Sizes = Sizes { pointer: 4, reference: 4, alignment: 8, heads: None };
 
     /// Size of an instance with these bytes of fields, the topmost class below `java.lang.Object` first.
     fn instance(sizes: Sizes, levels: &[u64]) -> u64 {
@@ -175,8 +278,47 @@ mod tests {
             (8, [24, 32, 24]),
             (4 << 32, [16 + (4 << 32), 24 + (4 << 32), 16 + (4 << 32)]),
         ] {
-            assert_eq!([COMPRESSED, PLAIN, NARROW].map(|sizes| sizes.array(bytes)), expected, "{bytes}");
+            assert_eq!([COMPRESSED, PLAIN, NARROW].map(|sizes| sizes.array(bytes, 1)), expected, "{bytes}");
         }
+    }
+
+    #[test]
+    fn arrays_behind_headers_of_hotspot() {
+        let of = |heads, width| Sizes { heads: Some(heads), ..PLAIN }.array(8, width);
+        for (heads, expected) in [
+            (Heads::COMPACT, [24, 24]),
+            (Heads::NARROW, [24, 24]),
+            (Heads::WIDE, [32, 32]),
+            (Heads::WIDE_ALIGNED, [32, 32]),
+        ] {
+            assert_eq!([of(heads, 1), of(heads, 8)], expected, "{heads:?}");
+        }
+        let compact = Sizes { heads: Some(Heads::COMPACT), ..COMPRESSED };
+        assert_eq!([compact.array(4, 1), compact.array(0, 8), compact.array(12, 4)], [16, 16, 24]);
+    }
+
+    #[test]
+    fn headers_show_between_neighbours() {
+        let mut heap = Observed::default();
+        let rules =
+            |heap: &Observed| [SizeRule::Auto, SizeRule::Jvm, SizeRule::Mat].map(|rule| heap.sizes(8, rule).heads);
+        // 4 bytes may end at 16, 20 or 24 bytes from the beginning of the array.
+        assert!(heap.values(0x1000, 4).is_some());
+        heap.object(0x1020);
+        assert_eq!(rules(&heap), [None, Some(Heads::NARROW), None]);
+        assert!(heap.values(0x2000, 4).is_some());
+        heap.object(0x2018);
+        assert_eq!(rules(&heap), [None, Some(Heads::WIDE), None]);
+        assert!(heap.values(0x3000, 8).is_none());
+        heap.object(0x3018);
+        assert_eq!(rules(&heap), [None, Some(Heads::NARROW), None]);
+        heap.values(0x4000, 4);
+        heap.object(0x4010);
+        assert_eq!(rules(&heap), [Some(Heads::COMPACT), Some(Heads::COMPACT), None]);
+        assert!(heap.values(0x5000, 4).is_none());
+        // No virtual machine that we know leaves less than 12 bytes.
+        heap.object(0x5008);
+        assert_eq!(rules(&heap), [None, Some(Heads::NARROW), None]);
     }
 
     #[test]
@@ -184,12 +326,12 @@ mod tests {
         let mut heap = Observed::default();
         heap.references(0x1000, 4);
         heap.object(0x1030);
-        assert_eq!(heap.sizes(8), Sizes { alignment: 16, ..PLAIN });
+        assert_eq!(heap.sizes(8, SizeRule::Auto), Sizes { alignment: 16, ..PLAIN });
         heap.references(0x2000, 4);
         heap.object(0x2028);
-        assert_eq!(heap.sizes(8), COMPRESSED);
-        assert_eq!(heap.sizes(4), NARROW);
+        assert_eq!(heap.sizes(8, SizeRule::Auto), COMPRESSED);
+        assert_eq!(heap.sizes(4, SizeRule::Auto), NARROW);
         heap.object(0x3001);
-        assert_eq!((heap.unit(), heap.sizes(8).alignment), (0, 8));
+        assert_eq!((heap.unit(), heap.sizes(8, SizeRule::Auto).alignment), (0, 8));
     }
 }

@@ -10,6 +10,9 @@ use heaplake_schemas::scratch::STRINGS;
 const WEAK_CLASSES: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
 
+/// The class above them and above final references, which wait for finalizers.
+const REFERENCE: &str = "java.lang.ref.Reference";
+
 /// Classes and fields that mean something to the reader.
 pub struct Special {
     /// `java.lang.Class`, which classes are instances of.
@@ -36,7 +39,7 @@ pub struct Text {
 }
 
 impl Special {
-    /// Finds them, and makes edges of references weak where that is wanted.
+    /// Finds them, and marks referents: weak edges where that is wanted, else edges that paths avoid.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].
@@ -63,11 +66,15 @@ impl Special {
             string,
             thread_name: reference("java.lang.Thread", "name"),
         };
-        let referent = reference("java.lang.ref.Reference", "referent");
-        if let Some(referent) = referent.filter(|_| job.analysis().referents == Referents::Skip) {
+        let referent = reference(REFERENCE, "referent");
+        if let Some(referent) = referent {
+            let all: Vec<Position> = named(REFERENCE).into_iter().collect();
             let tops: Vec<Position> = WEAK_CLASSES.iter().filter_map(|name| named(name)).collect();
+            let all = types.extending(&all, job.context)?;
             let weak = types.extending(&tops, job.context)?;
-            (0..weak.len()).filter(|&class| weak[class]).for_each(|class| types.weaken(class, referent));
+            for class in (0..all.len()).filter(|&class| all[class]) {
+                types.refer(class, referent, !weak[class] || job.analysis().referents == Referents::Hold);
+            }
         }
         Ok(special)
     }

@@ -38,8 +38,8 @@ pub struct TypeDescriptor {
     pub statics: u32,
     /// Bytes of its other static fields.
     pub static_bytes: u32,
-    /// Not used.
-    pub padding: u32,
+    /// Whether one of these has eight bytes.
+    pub has_wide_static: u32,
 }
 
 /// A field of instances.
@@ -60,8 +60,8 @@ pub struct Static {
     pub value: u64,
     /// Its name; [`StringId::NONE`] where the dump has none.
     pub name: StringId,
-    /// Not used.
-    pub padding: u32,
+    /// Whether the virtual machine keeps it elsewhere, so that the class has no such field.
+    pub elsewhere: u32,
 }
 
 /// The descriptors, in the order of the dump.
@@ -131,7 +131,7 @@ impl TypeWriter {
             }
             ClassPart::Static { name, kind: value::OBJECT, value } => {
                 self.static_names.push(name)?;
-                self.statics.push(Static { value, name: StringId::NONE, padding: 0 })?;
+                self.statics.push(Static { value, name: StringId::NONE, elsewhere: 0 })?;
             }
             ClassPart::Static { kind, .. } => return Ok(value::width(kind, 0).unwrap_or(0) as u32),
         }
@@ -159,6 +159,7 @@ impl TypeWriter {
         }
         for (field, &name) in self.statics.iter_mut().zip(self.static_names.iter()) {
             field.name = name_of(name)?;
+            field.elsewhere = texts.get(name).is_some_and(|text| text.starts_with(b"<")).into();
         }
         let loaded = Loaded::new(self.loaded, self.serials);
         for class in self.descriptors.iter_mut() {

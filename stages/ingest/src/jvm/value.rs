@@ -8,6 +8,8 @@ pub const CHAR: u8 = 5;
 pub const BYTE: u8 = 8;
 /// `int`.
 pub const INT: u8 = 10;
+/// `short`.
+pub const SHORT: u8 = 9;
 /// `long`.
 pub const LONG: u8 = 11;
 

@@ -1,20 +1,40 @@
-//! Rule `class-loader-leak`: one class that many loaders have loaded, each copy with what it holds. A loader that was
-//! thrown away (a redeployed application, a script engine) should be gone.
+//! Rule `class-loader-leak`: class loaders of one type that define the same classes. They are reloads of one thing (a web
+//! application, a script, a plugin), and all but the newest should be gone, with all that their classes and objects
+//! hold.
+//!
+//! A loader's world is the loader, the classes that it defines and their instances. What a world retains is what the
+//! topmost nodes of it in the dominator tree retain. Loaders that are held like each other, each by an object of one
+//! class, are siblings in some registry and may all be wanted; one that is held otherwise than the rest is the living
+//! one.
+
+mod worlds;
 
 use super::class_roles::role;
 use super::heap::{Heap, blank, shorten};
-use super::rule::{Detector, Rule, map_bytes, severity};
-use heaplake_kit::StageError;
+use super::rule::{Detector, Rule, list_bytes, severity};
+use heaplake_kit::access::{column, per_node};
 use heaplake_kit::text::count;
-use heaplake_schemas::classes::ClassRow;
+use heaplake_kit::{BudgetVec, ColumnMap, StageError, StringTable};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
-use std::collections::BTreeMap;
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use std::cmp::Reverse;
+use worlds::{Loader, World};
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
-    candidates: map_bytes::<u32, Copies>(NAMES),
-    open: |_, _| Ok(Box::<Loaders>::default()),
+    reads: &[
+        column(columns::CLASS_LOADER).if_any(),
+        column(columns::CLASS_NODE).if_any(),
+        column(columns::PREORDER_NODE),
+        column(columns::PREORDER_DOMINATOR),
+        column(columns::PATH_PARENT).if_any(),
+        column(columns::PATH_LABEL).if_any(),
+    ],
+    arrays: &[per_node::<u16>(), per_node::<NodeId>(), per_node::<ClassId>()],
+    working: list_bytes::<World>(LOADERS),
+    open: |_, _| Ok(Box::new(Loaders)),
     ..Rule::NEW
 };
 
@@ -22,60 +42,182 @@ const NAME: &str = "class-loader-leak";
 /// Percent of the heap from which on a finding is high, medium, low.
 const PERCENT: [u64; 3] = [20, 5, 1];
 /// Loaders from which on they are many.
-const MANY: u64 = 4;
-/// Names that are told apart.
-const NAMES: usize = 1 << 16;
+const MANY: usize = 4;
+/// Loaders that are looked at.
+const LOADERS: usize = 1 << 14;
+/// Groups of loaders of one type that are told apart.
+const GROUPS: usize = 64;
+/// Percent of a loader's classes that the largest one of its group need not have.
+const OWN_PERCENT: usize = 1;
 
-#[derive(Default)]
-struct Copies {
-    loaders: u64,
-    count: u64,
-    bytes: u64,
-    class: u32,
-}
-
-#[derive(Default)]
-struct Loaders {
-    names: BTreeMap<u32, Copies>,
-}
+struct Loaders;
 
 impl Detector for Loaders {
-    fn see_class(&mut self, row: &ClassRow, heap: &Heap) {
-        let key = heap.class_name_id(row.class_id).0;
-        // In other formats a key tells classes of one name apart by their place in the source.
-        if !heap.has_class_objects() || (self.names.len() == NAMES && !self.names.contains_key(&key)) {
-            return;
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(columns::CLASS_LOADER) || !heap.has_class_objects() {
+            return Ok(Vec::new());
         }
-        let copies = self.names.entry(key).or_insert_with(|| Copies { class: row.class_id, ..Copies::default() });
-        copies.loaders += 1;
-        copies.count = copies.count.saturating_add(row.count);
-        copies.bytes = copies.bytes.saturating_add(row.retained_bytes);
+        let loader_of = ColumnMap::uncounted(heap.job.scratch, columns::CLASS_LOADER)?;
+        let names = names(&loader_of, heap)?;
+        let groups = groups(&names, heap)?;
+        if groups.is_empty() {
+            return Ok(Vec::new());
+        }
+        let worlds = worlds::worlds(&groups, &loader_of, heap)?;
+        let names = Names { of: &names, strings: StringTable::open(heap.job.scratch, STRINGS)? };
+        let mut first = 0;
+        let mut findings = Vec::new();
+        for group in &groups {
+            findings.push(about(group, &worlds[first..first + group.len()], &names, heap)?);
+            first += group.len();
+        }
+        Ok(findings)
+    }
+}
+
+/// Names of the classes of loaders, as ids and as texts.
+struct Names<'a> {
+    of: &'a [(u32, u32)],
+    strings: StringTable,
+}
+
+/// Loader and name of each class that a reachable loader has defined, sorted; not those that are made at run time.
+fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<(u32, u32)>, StageError> {
+    let preorder: ColumnMap<Preorder> = ColumnMap::uncounted(heap.job.scratch, columns::NODE_PREORDER)?;
+    let mut names = heap.job.context.budget.growing("findings: classes of loaders");
+    for (class, &loader) in loader_of.iter().enumerate() {
+        let is_garbage = loader.is_none() || preorder[loader.index()].is_none();
+        if !is_garbage && !heap.classes.has(class as u32, role::GENERATED) {
+            names.push((loader.0, heap.class_name_id(class as u32).0))?;
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Loaders of one type that define the same classes, that with most classes first.
+fn groups(names: &[(u32, u32)], heap: &Heap) -> Result<Vec<Vec<Loader>>, StageError> {
+    let mut loaders: Vec<Loader> = Vec::new();
+    let mut first = 0;
+    for chunk in names.chunk_by(|a, b| a.0 == b.0) {
+        if loaders.len() < LOADERS {
+            loaders.push(Loader { node: chunk[0].0, first, count: chunk.len() });
+        }
+        first += chunk.len();
+    }
+    let kind = |loader: &Loader| heap.class_name_id(heap.nodes.class[loader.node as usize].0);
+    loaders.sort_unstable_by_key(|loader| (kind(loader), Reverse(loader.count), loader.node));
+    let mut all = Vec::new();
+    for alike in loaders.chunk_by(|a, b| kind(a) == kind(b)).filter(|alike| alike.len() >= MANY) {
+        let mut groups: Vec<Vec<Loader>> = Vec::new();
+        for &loader in alike {
+            heap.job.context.check()?;
+            match groups.iter().position(|group| is_within(loader, group[0], names)) {
+                Some(group) => groups[group].push(loader),
+                None if groups.len() < GROUPS => groups.push(vec![loader]),
+                None => {}
+            }
+        }
+        all.extend(groups.into_iter().filter(|group| group.len() >= MANY));
+    }
+    Ok(all)
+}
+
+/// Whether the classes of a loader are among those of another one, but for a few.
+fn is_within(loader: Loader, other: Loader, names: &[(u32, u32)]) -> bool {
+    let of = |loader: Loader| names[loader.first..loader.first + loader.count].iter().map(|&(_, name)| name);
+    let mut others = of(other).peekable();
+    let own = of(loader).filter(|&name| {
+        while others.next_if(|&other| other < name).is_some() {}
+        others.peek() != Some(&name)
+    });
+    100 * own.count() <= OWN_PERCENT * loader.count
+}
+
+fn about(group: &[Loader], worlds: &[World], names: &Names<'_>, heap: &Heap) -> Result<Finding, StageError> {
+    let (living, alike) = living(worlds);
+    let dead: Vec<&World> = worlds.iter().enumerate().filter(|&(at, _)| at != living).map(|(_, world)| world).collect();
+    let bytes = dead.iter().fold(0, |sum: u64, world| sum.saturating_add(world.bytes));
+    let severity = severity(bytes, heap.bytes, PERCENT).filter(|_| !alike).unwrap_or(Severity::Low);
+    let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));
+    let example = group[largest.unwrap_or(0)];
+    let class = heap.nodes.class[example.node as usize].0;
+    let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(class));
+    (finding.class_id, finding.node) = (Some(class), Some(example.node));
+    (finding.count, finding.bytes) = (dead.len() as u64, bytes);
+    let classes = shown_classes(group[0], names);
+    let path = worlds::path(example.node, &names.strings, heap)?;
+    let held = if path.is_empty() { heap.chain(example.node) } else { path };
+    finding.message = format!(
+        "{} class loaders of type {} define the same {classes}; all but one retain {}, though a reload should free \
+         them. One of these: {held}",
+        count(group.len() as u64),
+        shorten(&heap.class_key(class), 120),
+        heap.share(bytes),
+    );
+    finding.next_step = if alike {
+        "Close the loaders that are no longer used, or share one among all that need these classes."
+    } else {
+        "Release what holds the old loaders when the application stops: threads, thread locals, listeners, drivers and \
+         statics of libraries above them."
+    }
+    .to_owned();
+    Ok(finding)
+}
+
+/// How many classes a loader has, and one of them: that which most of it is about is not known, so the first one that
+/// is not nested.
+fn shown_classes(loader: Loader, names: &Names<'_>) -> String {
+    let of = names.of[loader.first..loader.first + loader.count].iter();
+    let texts = of.take(SHOWN_NAMES).map(|&(_, name)| names.strings.text(name as usize));
+    let name = texts.min_by_key(|name| (name.ends_with("[]"), name.contains('$'), name.len()));
+    let name = name.as_deref().unwrap_or_default().to_owned();
+    match loader.count {
+        1 => format!("class, {name}"),
+        many => format!("{} classes, {name} among them", count(many as u64)),
+    }
+}
+
+/// Names among which the one that is shown is chosen.
+const SHOWN_NAMES: usize = 1000;
+
+/// Which of the loaders is the living one: that which is held otherwise than all others, or else that which retains
+/// most; and whether all are held by objects of one class.
+fn living(worlds: &[World]) -> (usize, bool) {
+    let others_differ = |at: usize| {
+        let mut others = worlds.iter().enumerate().filter(|&(other, _)| other != at).map(|(_, world)| world.holder);
+        let first = others.next();
+        others.all(|holder| Some(holder) == first) && first != Some(worlds[at].holder)
+    };
+    let most = (0..worlds.len()).max_by_key(|&at| (worlds[at].bytes, Reverse(at))).unwrap_or(0);
+    let odd = (0..worlds.len()).find(|&at| others_differ(at));
+    let alike = worlds.iter().all(|world| world.holder == worlds[0].holder && world.holder.is_some());
+    (odd.unwrap_or(most), alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loader_that_is_held_otherwise_lives() {
+        let world = |bytes, holder| World { bytes, holder, largest: 0 };
+        assert_eq!(living(&[world(5, Some(1)), world(9, Some(1)), world(7, Some(2))]), (2, false));
+        assert_eq!(living(&[world(5, Some(1)), world(9, Some(1)), world(7, Some(1))]), (1, true));
+        assert_eq!(living(&[world(5, Some(1)), world(9, None), world(7, Some(2))]), (1, false));
+        assert_eq!(living(&[world(5, None), world(9, None), world(9, None)]), (1, false));
     }
 
-    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let found = self.names.values().filter(|copies| copies.loaders >= MANY).filter_map(|copies| {
-            if heap.classes.has(copies.class, role::GENERATED) {
-                return None;
-            }
-            let severity = severity(copies.bytes, heap.bytes, PERCENT).unwrap_or(Severity::Low);
-            let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(copies.class));
-            finding.class_id = Some(copies.class);
-            finding.count = copies.count;
-            finding.bytes = copies.bytes;
-            finding.message = format!(
-                "{} was loaded by {} class loaders; its {} objects retain {}. One of them: {}",
-                finding.subject,
-                count(copies.loaders),
-                count(copies.count),
-                heap.share(copies.bytes),
-                shorten(&heap.class_key(copies.class), 120),
-            );
-            finding.next_step =
-                "Look for what holds the old loaders: threads, thread locals, listeners and statics of \
-                                 libraries above them."
-                    .to_owned();
-            Some(finding)
-        });
-        Ok(found.collect())
+    #[test]
+    fn classes_of_another_loader_but_for_a_few() {
+        let mut names: Vec<(u32, u32)> = (0..200).map(|name| (1, name)).collect();
+        names.extend((1..150).map(|name| (2, name)));
+        names.extend((5..10).chain(200..202).map(|name| (3, name)));
+        names.extend((100..201).map(|name| (4, name)));
+        let loader = |node: u32| {
+            let first = names.iter().position(|&(of, _)| of == node).unwrap();
+            Loader { node, first, count: names.iter().filter(|&&(of, _)| of == node).count() }
+        };
+        assert_eq!([1, 2, 3, 4].map(|node| is_within(loader(node), loader(1), &names)), [true, true, false, true]);
     }
 }

@@ -104,8 +104,12 @@ impl<'a> Builder<'a> {
         match object.kind % 4 {
             0 => 16 + 8 * length,
             1 => 16 + reference * length,
-            _ => 16 + self.primitive(object).size() * length,
+            _ => self.array_header() + self.primitive(object).size() * length,
         }
+    }
+
+    fn array_header(&self) -> u64 {
+        if self.draft.options.compact && !self.draft.options.narrow { 12 } else { 16 }
     }
 
     fn primitive(&self, object: &ObjectDraft) -> Primitive {

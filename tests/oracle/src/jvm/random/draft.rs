@@ -61,6 +61,8 @@ pub struct Options {
     pub narrow: bool,
     /// Where ids have eight bytes, objects lie as close as references of eight bytes make them.
     pub wide_references: bool,
+    /// Where ids have eight bytes, arrays of primitives lie as close as compact headers make them.
+    pub compact: bool,
     /// Strings have characters, as on old machines and on Android.
     pub old_strings: bool,
     /// No sticky classes.
@@ -142,6 +144,7 @@ impl Options {
             alignment: if rng.one_in(3) { any(rng) } else { 0 },
             start: any(rng),
             address_order: any(rng),
+            compact: rng.one_in(4),
         }
     }
 }

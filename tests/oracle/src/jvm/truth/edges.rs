@@ -13,6 +13,9 @@ pub enum Referents {
     Skip,
 }
 
+/// The class below which paths avoid the edge to the referent, where that is one.
+const REFERENCE: &str = "java.lang.ref.Reference";
+
 /// The classes below which references may be weak.
 const WEAK: [&str; 3] =
     ["java.lang.ref.SoftReference", "java.lang.ref.WeakReference", "java.lang.ref.PhantomReference"];
@@ -68,11 +71,19 @@ fn weakly(index: &Index<'_>, object: &Object, referents: Referents) -> Option<us
     targets(index, std::iter::once(*referent)).next()
 }
 
+/// What a weak, soft, phantom or final reference refers to.
+pub(super) fn referent_of(index: &Index<'_>, node: &Node<'_>) -> Option<usize> {
+    let Node::Object(object) = node else { return None };
+    let ObjectData::Instance(class, values) = &object.data else { return None };
+    let referent = values.get(referent(index, *class, &[REFERENCE])?)?;
+    targets(index, std::iter::once(*referent)).next()
+}
+
 /// The place of the value of an instance that does not count, if there is one.
 fn skipped(index: &Index<'_>, class: u64, referents: Referents) -> Option<usize> {
     match referents {
         Referents::Hold => None,
-        Referents::Skip => referent(index, class),
+        Referents::Skip => referent(index, class, &WEAK),
     }
 }
 
@@ -83,16 +94,16 @@ fn targets(index: &Index<'_>, values: impl Iterator<Item = Value>) -> impl Itera
     })
 }
 
-/// The place of the `referent` among the values of an instance of a weak, soft or phantom reference.
-fn referent(index: &Index<'_>, class: u64) -> Option<usize> {
+/// The place of the `referent` among the values of an instance of one of these classes or below.
+fn referent(index: &Index<'_>, class: u64, below: &[&str]) -> Option<usize> {
     let name = |class: &Class| index.class_name(ClassId::Dumped(class.address));
-    if !index.chain(class).any(|class| WEAK.contains(&name(class).as_str())) {
+    if !index.chain(class).any(|class| below.contains(&name(class).as_str())) {
         return None;
     }
     let fields = index.chain(class).flat_map(|class| class.fields.iter().map(move |&(field, _)| (class, field)));
     let mut fields = fields.enumerate();
     fields
-        .find(|(_, (class, field))| name(class) == "java.lang.ref.Reference" && index.text(*field) == Some(b"referent"))
+        .find(|(_, (class, field))| name(class) == REFERENCE && index.text(*field) == Some(b"referent"))
         .map(|(at, _)| at)
 }
 

@@ -63,6 +63,7 @@ pub fn truth_with(
             retained: 0,
             dominator: None,
             distance: None,
+            weakly: false,
             edges: sorted(edges::edges(&index, node, referents)),
         })
         .collect();
@@ -71,11 +72,25 @@ pub fn truth_with(
         .filter_map(|(from, to, holds)| holds.then_some((from, to)))
         .collect();
     let dominator = dominators(nodes.len(), &arcs, 0);
-    let distance = crate::graph::distances(nodes.len(), &arcs, 0);
+    let avoided: Vec<Arc> = index
+        .nodes
+        .iter()
+        .zip(0..)
+        .filter_map(|(node, from)| Some((from, edges::referent_of(&index, node)? as u32)))
+        .filter(|arc| arcs.contains(arc))
+        .collect();
+    let mut strong = arcs.clone();
+    for arc in &avoided {
+        let at = strong.iter().position(|other| other == arc).expect("one of the edges");
+        strong.remove(at);
+    }
+    let reached = crate::graph::reachable(nodes.len(), &strong, 0, None);
+    let distance = crate::graph::distances_avoiding(nodes.len(), &strong, &avoided, 0);
     let retained = retained(&dominator, &arcs, &nodes);
     for (v, node) in nodes.iter_mut().enumerate() {
         node.dominator = dominator[v].map(|dominator| dominator as usize);
         node.distance = distance[v];
+        node.weakly = distance[v].is_some() && !reached[v];
         node.retained = retained[v];
     }
     Truth { classes: rows::class_rows(&nodes), threads: threads::threads(&index, &nodes), nodes }

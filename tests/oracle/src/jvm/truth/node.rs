@@ -23,6 +23,8 @@ pub struct NodeTruth {
     pub dominator: Option<usize>,
     /// Distance from the root.
     pub distance: Option<u32>,
+    /// Whether each path from the root goes through the referent of a reference.
+    pub weakly: bool,
     /// Targets of its edges and whether these are essential, repetitions kept, ascending.
     pub edges: Vec<(usize, bool)>,
 }

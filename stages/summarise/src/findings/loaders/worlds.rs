@@ -1,0 +1,175 @@
+//! What class loaders retain with their classes and the instances of these, and how they are held.
+
+use super::super::heap::Heap;
+use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::{
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ReadAt, Reservation, StageError, StringTable, WriteAt, on_resident,
+};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::scratch as columns;
+use std::collections::BTreeMap;
+
+/// No world: the node belongs to no loader.
+const NONE: u16 = 0;
+
+/// Steps of a path that are followed, and those that are shown at each end.
+const STEPS: usize = 10_000;
+const ENDS: usize = 6;
+
+/// A loader: where the names of its classes begin among all, and how many they are.
+#[derive(Clone, Copy)]
+pub(super) struct Loader {
+    pub node: u32,
+    pub first: usize,
+    pub count: usize,
+}
+
+/// What belongs to a loader.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct World {
+    /// What its topmost nodes retain.
+    pub bytes: u64,
+    /// Class of what dominates the largest one of them; nothing for the root.
+    pub holder: Option<u32>,
+    /// What that one retains.
+    pub largest: u64,
+}
+
+/// Which world a node belongs to.
+struct Worlds<'a> {
+    /// Of the instances of each class; worlds are numbered from 1.
+    of_class: BudgetVec<u16>,
+    /// Of loaders and classes, by node.
+    of_node: BTreeMap<u32, u16>,
+    /// Whether instances of a class may be such nodes.
+    named: BudgetVec<bool>,
+    _reservation: Reservation,
+    heap: &'a Heap<'a>,
+}
+
+impl<'a> Worlds<'a> {
+    fn of(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &'a Heap<'a>) -> Result<Self, StageError> {
+        let budget = &heap.job.context.budget;
+        let _reservation = budget.reserve("findings: nodes of classes", 24 * loader_of.len() as u64)?;
+        let mut of_node: BTreeMap<u32, u16> =
+            groups.iter().flatten().zip(1..).map(|(loader, world)| (loader.node, world)).collect();
+        let mut of_class = budget.filled("findings: worlds of classes", loader_of.len(), NONE)?;
+        let class_nodes = ColumnMap::uncounted(heap.job.scratch, columns::CLASS_NODE)?;
+        for (class, loader) in loader_of.iter().enumerate() {
+            let Some(&world) = of_node.get(&loader.0) else { continue };
+            of_class[class] = world;
+            if let Some(&node) = class_nodes.get(class).filter(|node| !node.is_none()) {
+                of_node.insert(node.0, world);
+            }
+        }
+        let mut named = budget.filled("findings: classes of loaders", loader_of.len(), false)?;
+        for &node in of_node.keys() {
+            if let Some(named) = named.get_mut(heap.nodes.class[node as usize].index()) {
+                *named = true;
+            }
+        }
+        Ok(Self { of_class, of_node, named, _reservation, heap })
+    }
+
+    #[inline]
+    fn world(&self, node: NodeId, class: ClassId) -> u16 {
+        match self.of_class.get(class.index()) {
+            Some(&NONE) if self.named[class.index()] => self.of_node.get(&node.0).copied().unwrap_or(NONE),
+            Some(&world) => world,
+            None => NONE,
+        }
+    }
+}
+
+/// The worlds of all loaders, in their order. One that lies in another is a part of that.
+pub(super) fn worlds(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &Heap<'_>) -> Result<Vec<World>, StageError> {
+    let of = Worlds::of(groups, loader_of, heap)?;
+    let count = groups.iter().map(Vec::len).sum();
+    let (mut within, mut nodes, mut class) = ArrayPlan::of(&heap.job, "findings: class loaders").make((
+        filled(heap.facts.node_count as usize, NONE),
+        lookup(columns::PREORDER_NODE),
+        lookup(columns::NODE_CLASS),
+    ))?;
+    on_resident!(within, nodes, class => add_up(&of, count, within, nodes, class))
+}
+
+/// Goes down the dominator tree and notes for each node, by preorder, in which world it lies.
+fn add_up(
+    of: &Worlds<'_>,
+    count: usize,
+    mut within: impl WriteAt<u16>,
+    mut nodes: impl ReadAt<NodeId>,
+    mut class: impl ReadAt<ClassId>,
+) -> Result<Vec<World>, StageError> {
+    let mut worlds = vec![World::default(); count];
+    let mut dominators: ColumnReader<Preorder> = ColumnReader::open(of.heap.job.scratch, columns::PREORDER_DOMINATOR)?;
+    let reached = dominators.remaining() as usize;
+    for at in 0..reached {
+        let dominator = dominators.next()?;
+        if at.is_multiple_of(1 << 16) {
+            of.heap.job.context.check()?;
+        }
+        let node = nodes.get(at)?;
+        let above = if dominator.index() == at { NONE } else { within.get(dominator.index())? };
+        let own = if above == NONE { of.world(node, class.get(node.index())?) } else { NONE };
+        within.set(at, if own == NONE { above } else { own })?;
+        if own == NONE {
+            continue;
+        }
+        let bytes = of.heap.nodes.retained[node.index()];
+        let world = &mut worlds[usize::from(own) - 1];
+        world.bytes = world.bytes.saturating_add(bytes);
+        if bytes > world.largest {
+            world.largest = bytes;
+            let holder = nodes.get(dominator.index())?;
+            world.holder = if holder == of.heap.facts.root { None } else { Some(class.get(holder.index())?.0) };
+        }
+    }
+    Ok(worlds)
+}
+
+/// A shortest path from the root to a node, as text; empty where paths were not looked for.
+pub(super) fn path(node: u32, strings: &StringTable, heap: &Heap<'_>) -> Result<String, StageError> {
+    let scratch = heap.job.scratch;
+    if !scratch.has(columns::PATH_PARENT) {
+        return Ok(String::new());
+    }
+    let parents: ColumnMap<NodeId> = ColumnMap::uncounted(scratch, columns::PATH_PARENT)?;
+    let labels = ColumnMap::uncounted(scratch, columns::PATH_LABEL)?;
+    let mut steps = Vec::new();
+    let mut at = NodeId(node);
+    while at != heap.facts.root && steps.len() < STEPS {
+        steps.push((at, labels[at.index()]));
+        at = parents[at.index()];
+        if at.is_none() {
+            return Ok(String::new());
+        }
+    }
+    steps.reverse();
+    let left_out = steps.len().saturating_sub(2 * ENDS);
+    let mut text = String::new();
+    for (position, &(node, edge)) in steps.iter().enumerate() {
+        if left_out > 0 && (ENDS..ENDS + left_out).contains(&position) {
+            if position == ENDS {
+                text += &format!(" → … {left_out} more …");
+            }
+            continue;
+        }
+        if position > 0 {
+            text += &edge_text(edge, strings);
+            text += " → ";
+        }
+        text += &heap.nodes.label(node);
+    }
+    Ok(text)
+}
+
+/// The label of an edge behind the object that it leaves.
+fn edge_text(edge: u32, strings: &StringTable) -> String {
+    match edge {
+        label::INDEX => "[]".to_owned(),
+        edge if edge >= label::NO_PATH => String::new(),
+        name => format!(".{}", strings.text(name as usize)),
+    }
+}
