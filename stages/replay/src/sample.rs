@@ -153,9 +153,9 @@ impl Sample {
             return 1.0;
         }
         // Of sizes in an order of chance, this ratio is 1 with a deviation of one over the root of their number (von
-        // Neumann 1941). Two deviations tell a change from chance.
+        // Neumann 1941). One deviation tells a change from chance.
         let ratio = order.differences / (2.0 * order.squares);
-        if ratio > 1.0 - 2.0 / (count as f64).sqrt() { 1.0 } else { ratio.max(0.02).sqrt() }
+        if ratio > 1.0 - 1.0 / (count as f64).sqrt() { 1.0 } else { ratio.max(0.02).sqrt() }
     }
 }
 
