@@ -14,7 +14,10 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`estimated_bytes` descending, then `type_id`",
     runs: Runs::Replay,
     condition: None,
-    notes: &[],
+    notes: &[
+        "Estimates say what a sample tells. Where the trace has each size, `exact_bytes` says more; estimates do not use \
+         it, so that the two can be compared. How often the intervals hold: [limits](limits.md#sampling).",
+    ],
     columns: COLUMNS,
 };
 
@@ -27,12 +30,12 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "estimated_bytes",
         Type::Int64,
-        "Bytes of all objects: mean sampled size times the exact count; null without a sample",
+        "Bytes of all objects, from the sampled sizes and the exact count alone; null if nothing like them was sampled",
     ),
     optional(
         "estimated_low_bytes",
         Type::Int64,
-        "Lower end of the 95 % interval of `estimated_bytes`; null for fewer than two sampled objects",
+        "Lower end of the 95 % interval of `estimated_bytes`; null if the trace itself is a sample",
     ),
     optional("estimated_high_bytes", Type::Int64, "Upper end; null likewise"),
     optional("exact_bytes", Type::Int64, "Sum of all sizes; null if the trace does not give each"),
@@ -41,7 +44,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "interval",
         Type::UInt32,
-        "Mean number of objects per sampled object; null if the trace itself is a sample",
+        "Mean number of objects per sampled object of a type with many; null if the trace itself is a sample",
     ),
 ];
 

@@ -326,6 +326,9 @@ impl SizeRule {
 pub struct Recording {
     /// Mean interval of sampling.
     pub sample_interval: u32,
+    /// Which objects are taken.
+    #[serde(default)]
+    pub sample_start: SampleStart,
     /// What was recorded of objects.
     pub sample_mode: SampleMode,
     /// Seed of sampling.
@@ -345,6 +348,7 @@ impl Default for Recording {
     fn default() -> Self {
         Self {
             sample_interval: 10,
+            sample_start: SampleStart::default(),
             sample_mode: SampleMode::default(),
             seed: 0,
             tables: TraceTable::most(),
@@ -398,6 +402,28 @@ impl TraceTable {
     #[must_use]
     pub fn most() -> BTreeSet<Self> {
         Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
+    }
+}
+
+/// Which objects of a type a sample begins with and goes on with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleStart {
+    /// Random ones, the first of a type more densely than later ones, and all that are large for their type.
+    #[default]
+    Random,
+    /// The Nth, then about every Nth.
+    Nth,
+}
+
+impl SampleStart {
+    /// Name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Nth => "nth",
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, TraceTable};
+use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart, TraceTable};
 use std::collections::BTreeSet;
 
 const REPLAY_EXAMPLES: &str = "\
@@ -29,9 +29,13 @@ pub struct Arguments {
     /// Where runs go
     #[command(flatten)]
     pub placement: Placement,
-    /// Take size and stack of every Nth object of a type or so; 1 takes all
+    /// Take size and stack of one object of a type in N; 1 takes all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub sample_interval: u32,
+    /// Which objects are taken: random ones, the first of a type more densely and all that are large for it; or the
+    /// Nth first, then about every Nth
+    #[arg(long, value_name = "START", default_value = "random", value_parser = sample_start())]
+    pub sample_start: SampleStart,
     /// What is recorded of objects: their creation only, or their collection too
     #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
     pub sample_mode: SampleMode,
@@ -93,6 +97,7 @@ impl Chosen {
 pub fn run(arguments: &Arguments) -> Done {
     let recording = Recording {
         sample_interval: arguments.sample_interval,
+        sample_start: arguments.sample_start,
         sample_mode: arguments.sample_mode,
         seed: arguments.seed,
         tables: arguments.tables.all(),
@@ -114,4 +119,10 @@ fn sample_mode() -> impl TypedValueParser<Value = SampleMode> {
     let modes = [SampleMode::Creation, SampleMode::CreationAndCollection];
     PossibleValuesParser::new(modes.map(SampleMode::name))
         .map(move |name| modes.into_iter().find(|mode| mode.name() == name).unwrap_or_default())
+}
+
+fn sample_start() -> impl TypedValueParser<Value = SampleStart> {
+    let starts = [SampleStart::Random, SampleStart::Nth];
+    PossibleValuesParser::new(starts.map(SampleStart::name))
+        .map(move |name| starts.into_iter().find(|start| start.name() == name).unwrap_or_default())
 }

@@ -9,13 +9,15 @@ use heaplake_schemas::object_lifetimes::GENERATIONS;
 /// No function: the root of a call tree, or a frame whose function is not known.
 pub const NONE: u32 = u32::MAX;
 
-/// Sampled objects of one type that were allocated on one stack.
+/// Sampled objects of one type and stratum that were allocated on one stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     /// Node of the stack.
     pub stack: u32,
     /// The type.
     pub type_id: u32,
+    /// Their stratum in the sample of the type.
+    pub stratum: u32,
     /// Events.
     pub samples: u64,
     /// Objects: one for each, unless the runtime itself takes a sample.
@@ -47,20 +49,26 @@ impl Cells {
         Ok(Self { cells, deaths, index: IndexTable::new(budget, who)? })
     }
 
-    /// Counts a sampled event that represents `count` objects; returns the number of its cell.
+    /// Counts a sampled event of a stratum that represents `count` objects; returns the number of its cell.
     ///
     /// # Errors
     /// [`StageError::Budget`].
     #[inline]
-    pub fn add(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<u32, StageError> {
+    pub fn add(
+        &mut self,
+        stack: u32,
+        (type_id, stratum): (u32, u32),
+        count: u64,
+        bytes: u64,
+    ) -> Result<u32, StageError> {
         let cells = &self.cells;
         let is = |number: u32| {
             let cell = &cells[number as usize];
-            cell.stack == stack && cell.type_id == type_id
+            cell.stack == stack && cell.type_id == type_id && cell.stratum == stratum
         };
         let number = match self.index.find(hash(u64::from(stack), u64::from(type_id)), is) {
             Some(number) => number,
-            None => self.make(stack, type_id)?,
+            None => self.make(stack, type_id, stratum)?,
         };
         let cell = &mut self.cells[number as usize];
         cell.samples += 1;
@@ -70,9 +78,9 @@ impl Cells {
     }
 
     #[cold]
-    fn make(&mut self, stack: u32, type_id: u32) -> Result<u32, StageError> {
+    fn make(&mut self, stack: u32, type_id: u32, stratum: u32) -> Result<u32, StageError> {
         let number = u32::try_from(self.cells.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
-        self.cells.push(Cell { stack, type_id, samples: 0, count: 0, bytes: 0 })?;
+        self.cells.push(Cell { stack, type_id, stratum, samples: 0, count: 0, bytes: 0 })?;
         self.deaths.push(Deaths::default())?;
         let cells = &self.cells;
         self.index.add(number, |number| {
@@ -87,7 +95,7 @@ impl Cells {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn add_all(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<(), StageError> {
-        let number = self.add(stack, type_id, count, bytes)?;
+        let number = self.add(stack, (type_id, 1), count, bytes)?;
         let samples = &mut self.cells[number as usize].samples;
         *samples = samples.saturating_add(count.saturating_sub(1));
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
-//! ([`sampling`], [`spread`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts
+//! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts
 //! their [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows.
 //! [`replay_trace`] is the stage of all this.
 
@@ -16,10 +16,11 @@ pub mod lifetimes;
 pub mod log;
 pub mod nettrace;
 pub mod output;
+pub mod posterior;
 pub mod replay;
 pub mod replay_trace;
+pub mod sample;
 pub mod sampling;
-pub mod spread;
 pub mod stacks;
 pub mod symbols;
 pub mod tracetree;

@@ -2,8 +2,10 @@
 
 use crate::calls::{self, Amount, Cell, NONE, Tree};
 use crate::index_table::{IndexTable, hash};
+use crate::posterior::{Estimate, Pool, Population};
 use crate::replay::{Replay, TypeCounts};
-use crate::sampling::{Estimate, Sample, scale};
+use crate::sample::Sample;
+use crate::sampling::scale;
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter};
@@ -75,7 +77,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     Ok(totals)
 }
 
-/// How much of a type was allocated and how much sampled: the ratio by which a sample is scaled.
+/// How much of a type was allocated and how much sampled: the ratio by which a sample that the runtime took is scaled.
 fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     match replay.coverage {
         // The number of objects is unknown: ticks count as the bytes that they report.
@@ -84,8 +86,17 @@ fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     }
 }
 
+/// The ratio by which the objects of a cell are scaled.
+fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
+    let counts = &replay.counts[cell.type_id as usize];
+    match replay.coverage {
+        Coverage::Every => counts.sample.ratio(cell.stratum, counts.allocated),
+        _ => ratio(replay, counts),
+    }
+}
+
 fn amount(replay: &Replay, cell: &Cell) -> Amount {
-    Amount::of(cell.samples, cell.count, cell.bytes, ratio(replay, &replay.counts[cell.type_id as usize]))
+    Amount::of(cell.samples, cell.count, cell.bytes, ratio_of(replay, cell))
 }
 
 fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), StageError> {
@@ -97,13 +108,15 @@ fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), Stag
     let exact = matches!(replay.coverage, Coverage::Every | Coverage::Sampled);
     let every = replay.coverage == Coverage::Every;
     let live = |of: u64| if replay.tracks() { of } else { ABSENT };
+    let pool = Pool::new(budget, (0..replay.counts.len() as u32).map(|type_id| population(replay, type_id)))?;
     let mut rows = budget.growing("the rows of types");
     for (counts, type_id) in replay.counts.iter().zip(0..) {
         let sample = counts.sample;
         if counts.allocated == 0 && sample.count == 0 {
             continue;
         }
-        let estimate = if every { sample.estimate(counts.allocated) } else { whole(&sample, ratio(replay, counts)) };
+        let estimate =
+            if every { pool.estimate(&population(replay, type_id)) } else { whole(&sample, ratio(replay, counts)) };
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
         rows.push(TypeRow {
@@ -126,6 +139,17 @@ fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), Stag
     let mut writer = ColumnWriter::create(scratch, columns::TYPES)?;
     writer.extend(&rows)?;
     writer.finish().map(drop)
+}
+
+fn population(replay: &Replay, type_id: u32) -> Population<'_> {
+    let counts = &replay.counts[type_id as usize];
+    Population {
+        total: counts.allocated,
+        sample: &counts.sample,
+        varies: replay.types.varies(type_id),
+        took_large: counts.counter.took_large(),
+        seed: replay.seed_of(type_id),
+    }
 }
 
 /// The estimate for a sample that the runtime took: the trace gives it, without its uncertainty.
@@ -349,7 +373,7 @@ fn sites(
         if function_id == NONE {
             continue;
         }
-        let ratio = ratio(replay, &replay.counts[cell.type_id as usize]);
+        let ratio = ratio_of(replay, cell);
         let deaths = replay.cells.deaths(number);
         for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
             let function = names[function_id as usize];

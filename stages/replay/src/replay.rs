@@ -4,7 +4,8 @@ use crate::calls::{self, Cells};
 use crate::collection::Open;
 use crate::events::{Allocation, Clock, CollectionStart, Range, Root};
 use crate::lifetimes::{Lifetimes, Moment};
-use crate::sampling::{Counter, Sample, Sampler};
+use crate::sample::Sample;
+use crate::sampling::{Counter, Sampler};
 use crate::stacks::{EMPTY, Frames, Stacks};
 use crate::symbols::Symbols;
 use crate::track::{Collected, Object, Objects, Survival};
@@ -19,7 +20,8 @@ use heaplake_schemas::replay::{self as columns, Coverage};
 /// What is counted of a type, as every allocation looks at it.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeCounts {
-    counter: Counter,
+    /// Which of its objects are taken.
+    pub counter: Counter,
     /// Objects allocated.
     pub allocated: u64,
     /// Their sizes, bytes.
@@ -28,8 +30,8 @@ pub struct TypeCounts {
     pub sample: Sample,
     /// How many objects these are: one for each, unless the runtime itself takes a sample.
     pub represented: u64,
-    /// Events of which there is one for every so many bytes.
-    pub ticks: Sample,
+    /// Events of which there is one for every so many bytes, and these bytes.
+    pub ticks: (u64, u64),
 }
 
 /// Anomalies of a trace, counted by kind.
@@ -107,7 +109,7 @@ impl Replay {
     pub fn new(recording: &Recording, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             recording: recording.clone(),
-            sampler: Sampler::new(recording.sample_interval, recording.seed),
+            sampler: Sampler::new(recording.sample_interval, recording.sample_start, recording.seed),
             types: Types::new(budget)?,
             stacks: Stacks::new(budget)?,
             symbols: Symbols::new(budget)?,
@@ -139,6 +141,7 @@ impl Replay {
         let type_id = self.types.number(event.type_handle)?;
         let sampler = self.sampler;
         let counts = counts(&mut self.counts, type_id, &sampler)?;
+        let taken = sampler.take(&mut counts.counter, event.bytes, (counts.allocated, counts.bytes));
         counts.allocated = counts.allocated.saturating_add(event.count);
         counts.bytes = counts.bytes.saturating_add(event.bytes);
         if event.count == 1 {
@@ -148,15 +151,16 @@ impl Replay {
         }
         let mut cell = calls::NONE;
         // What the runtime sampled is not thinned out any more.
-        if sampler.take(&mut counts.counter) || event.count != 1 {
+        if taken.is_some() || event.count != 1 {
+            let stratum = taken.unwrap_or(sampler.interval());
             if sampler.interval() == 1 {
                 counts.sample.add_one_of_all(event.bytes);
             } else {
-                counts.sample.add(event.bytes);
+                counts.sample.add(stratum, event.bytes);
             }
             counts.represented = counts.represented.saturating_add(event.count);
             let stack = self.stack(event.stack, frames)?;
-            cell = self.cells.add(stack, type_id, event.count, event.bytes)?;
+            cell = self.cells.add(stack, (type_id, stratum), event.count, event.bytes)?;
         }
         self.allocations += 1;
         self.last_time = self.last_time.max(event.time);
@@ -210,9 +214,8 @@ impl Replay {
         }
         let type_id = self.types.number(type_handle)?;
         let sampler = self.sampler;
-        let ticks = &mut counts(&mut self.counts, type_id, &sampler)?.ticks;
-        ticks.add(bytes);
-        ticks.count = ticks.count.saturating_add(count.saturating_sub(1));
+        let (ticks, sum) = &mut counts(&mut self.counts, type_id, &sampler)?.ticks;
+        (*ticks, *sum) = (ticks.saturating_add(count), sum.saturating_add(bytes));
         let stack = self.stack(stack, frames)?;
         self.cells_of_ticks.add_all(stack, type_id, count, bytes)
     }
@@ -228,7 +231,7 @@ impl Replay {
         (count, bytes): (u64, u64),
         frames: &mut impl Frames,
     ) -> Result<(), StageError> {
-        self.sampler = Sampler::new(1, self.recording.seed);
+        self.sampler = Sampler::new(1, self.recording.sample_start, self.recording.seed);
         self.coverage = Coverage::Every;
         let type_id = self.types.number(type_handle)?;
         let counts = counts(&mut self.counts, type_id, &self.sampler)?;
@@ -377,7 +380,9 @@ impl Replay {
         if self.coverage == Coverage::None && !self.cells_of_ticks.all().is_empty() {
             self.coverage = Coverage::Ticks;
             std::mem::swap(&mut self.cells, &mut self.cells_of_ticks);
-            self.counts.iter_mut().for_each(|counts| counts.sample = counts.ticks);
+            for counts in self.counts.iter_mut() {
+                (counts.sample.count, counts.sample.bytes) = counts.ticks;
+            }
         }
         self.objects.settle()?;
         for (&cell, &(count, bytes)) in &self.objects.lost {
@@ -408,6 +413,12 @@ impl Replay {
         self.sampler.interval()
     }
 
+    /// A seed of its own for each type.
+    #[must_use]
+    pub fn seed_of(&self, type_id: u32) -> u64 {
+        !self.sampler.seed_of(type_id)
+    }
+
     /// Whether objects are followed to their deaths.
     #[must_use]
     pub fn tracks(&self) -> bool {
@@ -424,8 +435,8 @@ fn counts<'a>(
     let index = type_id as usize;
     while counts.len() <= index {
         let counter = sampler.counter(counts.len() as u32);
-        let (sample, ticks) = (Sample::default(), Sample::default());
-        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks })?;
+        let sample = Sample::default();
+        counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks: (0, 0) })?;
     }
     Ok(&mut counts[index])
 }

@@ -6,8 +6,8 @@
 //!   tells of deaths, and sites only where it has stacks.
 //! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
 //!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
-//!   to 64 bytes per distinct frame of a stack, 150 to 300 per distinct pair of stack and type, 2,000 to 4,000 per
-//!   type, 200 and its texts per function; at the end some 150 per node of the call tree; the events that a format
+//!   to 64 bytes per distinct frame of a stack, 150 to 300 per distinct triple of stack, type and stratum of
+//!   the sample, 1,000 to 2,000 per type, 200 and its texts per function; at the end some 150 per node of the call tree; the events that a format
 //!   buffers to bring them into order. 32 bytes per object where tracks are wanted, paged where they do not fit. All
 //!   of it depends on the trace and is unknown beforehand, so `STAGE` declares only the fixed part.
 //! * Passes over disk: one read of the trace; births and deaths once each where tracks are wanted.
@@ -16,7 +16,7 @@
 //! * Fails when: the trace is not of its format, or what is alive at once does not fit the budget.
 //! * Determinism: rows are in an order of their own; sampling is seeded.
 //! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
-//!   collection in memory profiling"; inclusive and exclusive as in "Understand memory allocation and object lifetime
+//!   collection in memory profiling" with `--sample-start nth`, and as in [`sampling`](crate::sampling) else; inclusive and exclusive as in "Understand memory allocation and object lifetime
 //!   data values".
 
 use crate::format::Format;
@@ -41,7 +41,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 2,
+    version: 3,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),

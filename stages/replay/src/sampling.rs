@@ -1,39 +1,82 @@
-//! Semi-statistical sampling: exact counts, and sizes and stacks of every tenth object or so.
+//! Semi-statistical sampling: exact counts, and sizes and stacks of one object in N or so.
 //!
-//! Each type has a counter that starts at the interval. An allocation decrements it; at zero the object's size and
-//! stack are taken, and the counter restarts at a value drawn uniformly from 0.7 to 1.3 of the interval, so that its
-//! mean is exactly the interval and no loop of the program stays in step with it. Draws are seeded by type: a run can
-//! be repeated, and types do not disturb each other. Interval 1 takes every object.
+//! How objects of a type are chosen, where the interval is N:
 //!
-//! From the sizes of a sample, the bytes of all objects are estimated by the ratio of the exact count to the sampled
-//! one. The interval around it rests on the long-run variance of the sampled sizes ([`spread`](crate::spread)), less
-//! the part of them that was seen, and on Student's distribution.
+//! * **Blocks.** The objects of a type form blocks in the order of allocation, and one object of each block is taken, at
+//!   a uniformly random place (stratified systematic sampling: Cochran, Sampling Techniques, 1977, 8.13). Each object of
+//!   a block is as likely as the others, so no loop of the program stays in step with the sample, and the choices of
+//!   two blocks have nothing to do with each other, so that what neighbours have in common makes no interval wrong.
+//! * **A falling rate.** The first [`EACH`] blocks have one object, the next ones two, then four, and so on until they
+//!   have N. So no type is without a sample, small types are known well, and for large ones it costs nothing:
+//!   at most `EACH` objects more per type and power of two below N.
+//! * **Large objects are all taken**: those of at least [`LARGE_TIMES`] times the mean of the objects of their type
+//!   before them (a stratum of certainty: Cochran, 5A.1; Hidiroglou, "The construction of a self-representing stratum of large
+//!   units in survey design", American Statistician 40, 1986). A few of them make most of the uncertainty of types
+//!   such as buffers and lists. What is large depends on the trace alone and not on the choice, so estimates keep
+//!   without bias. As soon as there are more of them than blocks, further ones count as any other, so that they at most
+//!   double the sample.
+//!
+//! [`SampleStart::Nth`] is the rule of "Semi-statistical data collection in memory profiling" instead: a counter of
+//! each type starts at N; an allocation decrements it; at zero the object is taken, and the counter restarts at a
+//! value drawn uniformly from 0.7 to 1.3 of N. The first object taken is then always the Nth, so small types are
+//! badly known or not at all.
+//!
+//! Draws are seeded by type: a run can be repeated, and types do not disturb each other. Interval 1 takes every object.
 
-use crate::spread::Spread;
+use heaplake_schemas::options::SampleStart;
+
+/// Blocks of each length below the interval.
+pub const EACH: u64 = 4;
+
+/// How many times the mean of its type makes an object large.
+pub const LARGE_TIMES: u64 = 4;
+
+/// The stratum of large objects; others have the length of their blocks.
+pub const LARGE: u32 = 0;
 
 /// Parameters of sampling.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
     interval: u32,
-    spread: u32,
+    start: SampleStart,
     seed: u64,
 }
 
 /// What a type keeps between two allocations.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
-    left: u32,
     state: u64,
+    /// Objects until the end of the block, or until one is taken.
+    left: u32,
+    /// Of how many left one is taken.
+    chosen: u32,
+    length: u32,
+    blocks: u64,
+    large: u64,
+    passed: bool,
+}
+
+impl Counter {
+    /// Whether all large objects were taken, so that none is among those that were not.
+    #[must_use]
+    pub fn took_large(&self) -> bool {
+        self.blocks > 0 && !self.passed
+    }
+
+    fn begin(&mut self, interval: u32) {
+        let length = 1_u64.checked_shl((self.blocks / EACH).min(63) as u32).unwrap_or(u64::MAX);
+        self.length = interval.min(u32::try_from(length).unwrap_or(u32::MAX));
+        self.blocks += 1;
+        self.left = self.length;
+        self.chosen = below(&mut self.state, u64::from(self.length)) as u32;
+    }
 }
 
 impl Sampler {
-    /// Samples with a mean interval of at least 1.
+    /// Samples one object in `interval`, at least 1.
     #[must_use]
-    pub fn new(interval: u32, seed: u64) -> Self {
-        let interval = interval.max(1);
-        // The draw spans at least one to either side, as soon as the interval allows.
-        let spread = (u64::from(interval) * 3 / 10).max(u64::from(interval > 1)) as u32;
-        Self { interval, spread, seed }
+    pub fn new(interval: u32, start: SampleStart, seed: u64) -> Self {
+        Self { interval: interval.max(1), start, seed }
     }
 
     /// Mean interval.
@@ -42,45 +85,74 @@ impl Sampler {
         self.interval
     }
 
+    /// A seed of its own for each type.
+    #[must_use]
+    pub fn seed_of(&self, type_id: u32) -> u64 {
+        let mut state = self.seed ^ u64::from(type_id).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        next(&mut state)
+    }
+
     /// The counter of a type that has not occurred yet.
     #[must_use]
     pub fn counter(&self, type_id: u32) -> Counter {
-        let mut state = self.seed ^ u64::from(type_id).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        next(&mut state);
-        Counter { left: self.interval, state }
+        let left = if self.start == SampleStart::Nth { self.interval } else { 0 };
+        let state = self.seed_of(type_id);
+        Counter { state, left, chosen: 0, length: self.interval, blocks: 0, large: 0, passed: false }
     }
 
-    /// Counts an allocation; true when its size and stack are to be taken.
+    /// Counts an allocation of so many bytes, before which there were so many objects of the type with so many bytes.
+    /// Where size and stack are to be taken, gives the stratum: [`LARGE`], or the length of the block that the object
+    /// stands for.
     #[inline]
-    pub fn take(&self, counter: &mut Counter) -> bool {
+    pub fn take(&self, counter: &mut Counter, bytes: u64, (count, sum): (u64, u64)) -> Option<u32> {
+        if self.interval == 1 {
+            return Some(1);
+        }
+        if self.start == SampleStart::Nth {
+            return self.take_nth(counter);
+        }
+        let large = u128::from(bytes) * u128::from(count) >= u128::from(sum) * u128::from(LARGE_TIMES);
+        if large && count > 0 && bytes > 0 {
+            if counter.large <= counter.blocks {
+                counter.large += 1;
+                return Some(LARGE);
+            }
+            counter.passed = true;
+        }
+        if counter.left == 0 {
+            counter.begin(self.interval);
+        }
+        counter.left -= 1;
+        (counter.left == counter.chosen).then_some(counter.length)
+    }
+
+    fn take_nth(&self, counter: &mut Counter) -> Option<u32> {
         counter.left -= 1;
         if counter.left > 0 {
-            return false;
+            return None;
         }
-        counter.left = self.restart(&mut counter.state);
-        true
-    }
-
-    fn restart(&self, state: &mut u64) -> u32 {
-        if self.spread == 0 {
-            return self.interval;
-        }
-        // An exactly uniform draw: what would favour small values is drawn again.
-        let range = u64::from(self.spread) * 2 + 1;
-        let limit = u64::MAX - u64::MAX % range;
-        let drawn = loop {
-            let drawn = next(state);
-            if drawn < limit {
-                break drawn % range;
-            }
-        };
+        // The draw spans at least one to either side; its mean is the interval.
+        let spread = (u64::from(self.interval) * 3 / 10).max(1);
+        let drawn = u64::from(self.interval) - spread + below(&mut counter.state, spread * 2 + 1);
         // At most 1.3 times 2^32; a counter that large stays at its greatest value.
-        u32::try_from(u64::from(self.interval - self.spread) + drawn).unwrap_or(u32::MAX)
+        counter.left = u32::try_from(drawn).unwrap_or(u32::MAX);
+        Some(self.interval)
+    }
+}
+
+/// An exactly uniform number below `range`, which is not 0: what would favour small values is drawn again.
+pub fn below(state: &mut u64, range: u64) -> u64 {
+    let limit = u64::MAX - u64::MAX % range;
+    loop {
+        let drawn = next(state);
+        if drawn < limit {
+            return drawn % range;
+        }
     }
 }
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-fn next(state: &mut u64) -> u64 {
+pub fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -88,86 +160,9 @@ fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A sample of sizes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Objects.
-    pub count: u64,
-    /// Sum of their sizes, bytes.
-    pub bytes: u64,
-    /// How they vary.
-    pub spread: Spread,
-}
-
-/// An estimate of all sizes, bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// The estimate itself.
-    pub bytes: u64,
-    /// Its 95 % interval, where the sample has at least two objects or is everything.
-    pub interval: Option<(u64, u64)>,
-}
-
-impl Sample {
-    /// Adds an object.
-    #[inline]
-    pub fn add(&mut self, bytes: u64) {
-        self.add_one_of_all(bytes);
-        self.spread.add(bytes);
-    }
-
-    /// Adds an object where all are sampled, so that their variance is not needed.
-    #[inline]
-    pub fn add_one_of_all(&mut self, bytes: u64) {
-        self.count += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    /// What `total` objects weigh, of which these are a sample; nothing without a sample.
-    #[must_use]
-    pub fn estimate(&self, total: u64) -> Option<Estimate> {
-        if self.count == 0 {
-            return None;
-        }
-        let bytes = scale(self.bytes, total, self.count);
-        if self.count >= total {
-            return Some(Estimate { bytes, interval: Some((bytes, bytes)) });
-        }
-        let Some(variance) = self.spread.variance() else {
-            return Some(Estimate { bytes, interval: None });
-        };
-        let (n, all) = (self.count as f64, total as f64);
-        // Of what was seen nothing is uncertain, which takes its share of the variance, if the order is one of
-        // chance. In step with a loop, what was seen says less of what was not. Two standard deviations tell one from
-        // the other.
-        let by_chance = variance.long_run <= variance.single * (1.0 + 2.0 * (2.0 / variance.freedom).sqrt());
-        let seen = if by_chance { n / all } else { 0.0 };
-        let variance_of_mean = (variance.long_run - variance.single * seen).max(variance.single / 8.0) / n;
-        let margin = student(variance.freedom) * all * variance_of_mean.sqrt();
-        // The sampled objects themselves are certain.
-        let low = (bytes as f64 - margin).max(self.bytes as f64).floor() as u64;
-        Some(Estimate { bytes, interval: Some((low.min(bytes), (bytes as f64 + margin).ceil() as u64)) })
-    }
-}
-
 /// `value` times `numerator` over `denominator`, rounded to the nearest, halves up; the denominator is not 0.
 #[must_use]
 pub fn scale(value: u64, numerator: u64, denominator: u64) -> u64 {
     let product = u128::from(value) * u128::from(numerator);
     u64::try_from((product + u128::from(denominator) / 2) / u128::from(denominator)).unwrap_or(u64::MAX)
-}
-
-/// The 97.5 % point of Student's distribution. Tabulated up to 10 degrees of freedom; beyond, the expansion of Cornish
-/// and Fisher around the normal distribution (Abramowitz and Stegun, 26.7.5), which is right to 1 in 10,000 there.
-fn student(freedom: f64) -> f64 {
-    const TABLE: [f64; 10] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];
-    if freedom < TABLE.len() as f64 {
-        // Between two whole numbers, the one below: rather too wide than too narrow.
-        return TABLE[(freedom as usize).clamp(1, TABLE.len()) - 1];
-    }
-    let (z, v) = (1.959_964_f64, freedom);
-    let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
-    z + (z3 + z) / (4.0 * v)
-        + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * v * v)
-        + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * v.powi(3))
 }

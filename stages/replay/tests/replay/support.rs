@@ -4,7 +4,7 @@ use heaplake_input::source::{Input, Opened, Source};
 use heaplake_kit::stage::{Handover, Silent};
 use heaplake_kit::{Budget, ColumnReader, Context, Job, Scratch, StageError};
 use heaplake_replay::replay_trace::STAGE;
-use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode};
+use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart};
 use heaplake_schemas::replay::{FACTS, Facts};
 use heaplake_schemas::scratch::Column;
 use std::collections::BTreeSet;
@@ -21,6 +21,7 @@ pub fn folder() -> TempDir {
 /// Takes every object.
 pub const EXACT: Recording = Recording {
     sample_interval: 1,
+    sample_start: SampleStart::Random,
     sample_mode: SampleMode::CreationAndCollection,
     seed: 0,
     tables: BTreeSet::new(),

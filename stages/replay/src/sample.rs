@@ -1,0 +1,202 @@
+//! A sample of the sizes of a type, in memory that does not grow with it.
+//!
+//! Kept are sums by stratum, from which the estimate follows; a histogram of at most [`BINS`] sizes; and the squares
+//! of differences between successive sizes, which tell how much of the variance is left within blocks (Wolter,
+//! Introduction to Variance Estimation, 2007, 8.2). Blocks only grow longer, so of all strata but the last two sums
+//! suffice.
+
+use crate::sampling::{LARGE, scale};
+
+/// Sizes that are told apart. Further ones are merged with their neighbours, which keeps the mean.
+pub const BINS: usize = 48;
+
+/// Sizes of the last stratum from which on their order counts.
+const LEAST_IN_ORDER: u64 = 8;
+
+/// A sample of sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Objects.
+    pub count: u64,
+    /// Sum of their sizes, bytes.
+    pub bytes: u64,
+    large: (u64, u64),
+    /// Objects and bytes that stand in the finished strata.
+    finished: (u64, u64),
+    /// Objects taken there, each times its weight and times the square of that.
+    weights: (f64, f64),
+    last: Stratum,
+    bins: Bins,
+}
+
+/// The stratum with the longest blocks so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stratum {
+    length: u32,
+    count: u64,
+    bytes: u64,
+    order: Order,
+}
+
+/// Moments of sizes in their order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Order {
+    before: f64,
+    mean: f64,
+    squares: f64,
+    differences: f64,
+}
+
+/// A histogram: sizes in ascending order, each with its weight.
+#[derive(Clone, Copy, Debug)]
+struct Bins {
+    bins: [(f64, f64); BINS],
+    used: usize,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        let bins = Bins { bins: [(0.0, 0.0); BINS], used: 0 };
+        Self {
+            count: 0,
+            bytes: 0,
+            large: (0, 0),
+            finished: (0, 0),
+            weights: (0.0, 0.0),
+            last: Stratum::default(),
+            bins,
+        }
+    }
+}
+
+impl Sample {
+    /// Adds an object of a stratum.
+    #[inline]
+    pub fn add(&mut self, stratum: u32, bytes: u64) {
+        self.add_one_of_all(bytes);
+        if stratum == LARGE {
+            self.large = (self.large.0 + 1, self.large.1.saturating_add(bytes));
+            return;
+        }
+        if stratum != self.last.length {
+            self.finish();
+            self.last.length = stratum;
+        }
+        self.last.add(bytes);
+        self.bins.add(bytes as f64, f64::from(stratum));
+    }
+
+    /// Adds an object where all are sampled, so that their variance is not needed.
+    #[inline]
+    pub fn add_one_of_all(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The blocks of a finished stratum were whole, so each of its objects stands for as many as a block has.
+    fn finish(&mut self) {
+        let Stratum { length, count, bytes, .. } = std::mem::take(&mut self.last);
+        let length = u64::from(length);
+        let stand = scale(bytes, length, 1);
+        self.finished =
+            (self.finished.0.saturating_add(scale(count, length, 1)), self.finished.1.saturating_add(stand));
+        let (weight, count) = (length as f64, count as f64);
+        self.weights = (self.weights.0 + count * weight, self.weights.1 + count * weight * weight);
+    }
+
+    /// By what an object of a stratum is multiplied, where the type has `total` objects: of the last stratum, by all
+    /// objects that no other one stands for.
+    #[must_use]
+    pub fn ratio(&self, stratum: u32, total: u64) -> (u64, u64) {
+        if stratum == LARGE || self.count >= total {
+            return (1, 1);
+        }
+        if stratum != self.last.length {
+            return (u64::from(stratum), 1);
+        }
+        (total.saturating_sub(self.large.0).saturating_sub(self.finished.0), self.last.count.max(1))
+    }
+
+    /// The estimate of the bytes of `total` objects; nothing without a sample.
+    #[must_use]
+    pub fn estimate(&self, total: u64) -> Option<u64> {
+        if self.count >= total {
+            return (self.count > 0).then_some(self.bytes);
+        }
+        if self.last.count == 0 {
+            return None;
+        }
+        let (rest, count) = self.ratio(self.last.length, total);
+        let certain = self.large.1.saturating_add(self.finished.1);
+        Some(certain.saturating_add(scale(self.last.bytes, rest, count)).max(self.bytes))
+    }
+
+    /// The sizes of objects that are not large, ascending, each with its weight; and the factor by which the sum of
+    /// the weights becomes the number of objects that, drawn evenly, would say as much (Kish, Survey Sampling, 1965,
+    /// 11.7).
+    #[must_use]
+    pub fn sizes(&self, total: u64) -> (&[(f64, f64)], f64) {
+        let bins = &self.bins.bins[..self.bins.used];
+        let (rest, count) = self.ratio(self.last.length, total);
+        let (weight, taken) = (rest as f64 / count as f64, self.last.count as f64);
+        let (sum, squares) = (self.weights.0 + taken * weight, self.weights.1 + taken * weight * weight);
+        let kept: f64 = bins.iter().map(|bin| bin.1).sum();
+        (bins, if kept > 0.0 { sum * sum / squares / kept } else { 0.0 })
+    }
+
+    /// What part of the standard deviation is left between neighbours. The rest is change over time, of which blocks
+    /// take their share, so that it adds nothing to the error.
+    #[must_use]
+    pub fn within_blocks(&self) -> f64 {
+        let Stratum { count, order, .. } = self.last;
+        if count < LEAST_IN_ORDER || order.squares <= 0.0 {
+            return 1.0;
+        }
+        // Of sizes in an order of chance, this ratio is 1 with a deviation of one over the root of their number (von
+        // Neumann 1941). One deviation tells a change from chance.
+        let ratio = order.differences / (2.0 * order.squares);
+        if ratio > 1.0 - 1.0 / (count as f64).sqrt() { 1.0 } else { ratio.max(0.02).sqrt() }
+    }
+}
+
+impl Stratum {
+    fn add(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        let (size, order) = (bytes as f64, &mut self.order);
+        if self.count > 1 {
+            order.differences += (size - order.before) * (size - order.before);
+        }
+        order.before = size;
+        let off = size - order.mean;
+        order.mean += off / self.count as f64;
+        order.squares += off * (size - order.mean);
+    }
+}
+
+impl Bins {
+    fn add(&mut self, size: f64, weight: f64) {
+        let at = self.bins[..self.used].partition_point(|bin| bin.0 < size);
+        if at < self.used && self.bins[at].0 == size {
+            self.bins[at].1 += weight;
+            return;
+        }
+        if self.used == BINS {
+            self.merge();
+            return self.add(size, weight);
+        }
+        self.bins.copy_within(at..self.used, at + 1);
+        self.bins[at] = (size, weight);
+        self.used += 1;
+    }
+
+    /// Makes one of the two that are nearest to each other, by their ratio.
+    fn merge(&mut self) {
+        let near = |at: usize| (self.bins[at + 1].0 - self.bins[at].0) / self.bins[at + 1].0;
+        let at = (0..BINS - 1).min_by(|&a, &b| near(a).total_cmp(&near(b))).unwrap_or(0);
+        let ((a, of_a), (b, of_b)) = (self.bins[at], self.bins[at + 1]);
+        self.bins[at] = ((a * of_a + b * of_b) / (of_a + of_b), of_a + of_b);
+        self.bins.copy_within(at + 2.., at + 1);
+        self.used -= 1;
+    }
+}
