@@ -1,5 +1,5 @@
-//! Properties of sampling: random choice, no resonance with loops of the program, estimates without bias, intervals that
-//! hold, on invented populations and on real ones.
+//! Properties of sampling: random choice, no resonance with loops of the program, estimates without bias, intervals
+//! that hold, on invented populations and on real ones.
 
 use crate::support::{Chance, EXACT, replay};
 use heaplake_kit::Budget;
@@ -42,7 +42,7 @@ fn the_nth_is_first_and_intervals_have_the_mean_that_was_asked_for() {
 #[test]
 fn one_object_of_each_block_is_taken_wherever_it_is() {
     const SEEDS: u64 = 4000;
-    let (sizes, mut times) = (vec![24; 100], vec![0_u64; 100]);
+    let (sizes, mut times) = ([24; 100], [0_u64; 100]);
     for seed in 0..SEEDS {
         let places = taken(Sampler::new(10, SampleStart::Random, seed), 5, &sizes);
         assert_eq!(places.len(), 20);
@@ -65,7 +65,7 @@ fn one_object_of_each_block_is_taken_wherever_it_is() {
 
 #[test]
 fn a_run_can_be_repeated_and_seeds_and_types_differ() {
-    let sizes = vec![24; 1000];
+    let sizes = [24; 1000];
     for start in [SampleStart::Random, SampleStart::Nth] {
         let places = |type_id, seed| taken(Sampler::new(10, start, seed), type_id, &sizes);
         assert_eq!(places(0, 1), places(0, 1));
@@ -184,7 +184,6 @@ fn estimates_of_invented_types_have_no_bias_and_their_intervals_hold() {
         }
         let mut all = Trial::default();
         for (name, trial) in &trials {
-            println!("{interval} {name} {:.3} {:+.3} %", trial.coverage(), trial.bias() * 100.0);
             assert!(trial.bias().abs() < 0.01, "{name} at {interval}: {trial:?}");
             if *name == "constant" {
                 assert_eq!((trial.held, trial.estimates), (trial.of, trial.truth));
@@ -237,7 +236,6 @@ fn estimates_of_real_types_have_no_bias_and_their_intervals_hold() {
                 Trial::add(&mut all, sizes, estimate);
             }
         }
-        println!("{log} {:.3} {:+.3} %", varying.coverage(), all.bias() * 100.0);
         assert!((0.93..=0.97).contains(&varying.coverage()), "{log}: {varying:?}");
         assert!(small.coverage() >= 0.95, "{log}: {small:?}");
         assert_eq!((fixed.held, fixed.estimates), (fixed.of, fixed.truth), "{log}");
@@ -266,7 +264,7 @@ fn types_without_a_sample_have_the_sizes_of_others() {
 #[test]
 fn names_are_believed_while_they_are_right() {
     let sampler = Sampler::new(10, SampleStart::Random, 1);
-    let mut types = vec![(vec![40; 100], false), (invented("log-normal", 100, &mut Chance::new(5)), true)];
+    let mut types = [(vec![40; 100], false), (invented("log-normal", 100, &mut Chance::new(5)), true)];
     assert_eq!(estimates(&types, sampler)[0].unwrap().interval, Some((4000, 4000)));
     types[1].1 = false;
     let (low, high) = estimates(&types, sampler)[0].unwrap().interval.unwrap();
