@@ -6,6 +6,7 @@ use heaplake_kit::Budget;
 use heaplake_replay::posterior::{Estimate, Pool, Population};
 use heaplake_replay::sample::Sample;
 use heaplake_replay::sampling::{LARGE, Sampler};
+use heaplake_replay::types::Types;
 use heaplake_schemas::options::{Recording, SampleStart};
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
@@ -88,10 +89,10 @@ fn large_objects_are_all_taken_while_they_are_few() {
 }
 
 /// Types of a trace, each with the sizes of its objects and whether its name says that they vary.
-type Types = [(Vec<u64>, bool)];
+type Populations = [(Vec<u64>, bool)];
 
 /// Estimates of all types in one replay.
-fn estimates(types: &Types, sampler: Sampler) -> Vec<Option<Estimate>> {
+fn estimates(types: &Populations, sampler: Sampler) -> Vec<Option<Estimate>> {
     let mut samples = Vec::new();
     for ((sizes, _), type_id) in types.iter().zip(0..) {
         let (mut counter, mut before, mut sample) = (sampler.counter(type_id), (0, 0), Sample::default());
@@ -258,6 +259,20 @@ fn types_without_a_sample_have_the_sizes_of_others() {
     }
     // Where nothing is known of any type, nothing is made up.
     assert_eq!(estimates(&[sizes(24, 9)], Sampler::new(10, SampleStart::Nth, 1)), [None]);
+}
+
+#[test]
+fn names_tell_of_which_types_sizes_vary() {
+    let mut types = Types::new(&Budget::new(1 << 20)).unwrap();
+    let varying = ["System.String", "System.Byte[]", "System.Int32[,]", "Entry[System.Int32,Order][]", ""];
+    let fixed = ["System.Object", "System.Collections.Generic.List`1[System.String]", "List<System.Byte[]>", "Strings"];
+    for (names, varies) in [(&varying[..], true), (&fixed[..], false)] {
+        for name in names {
+            let handle = types.len() as u64;
+            types.name(handle, name.as_bytes()).unwrap();
+            assert_eq!(types.varies(handle as u32), varies, "{name:?}");
+        }
+    }
 }
 
 /// A name that says that sizes do not vary is believed until a sample shows otherwise.
