@@ -91,6 +91,22 @@ fn counts_are_exact_at_any_interval_and_estimates_near() {
     assert_eq!(Table::read(&exact, "object_lifetimes.parquet").0, Table::read(&run, "object_lifetimes.parquet").0);
 }
 
+/// Where the Nth object is the first to be taken, small types have no sample; else each type has one.
+#[test]
+fn the_rule_of_the_document_is_an_option() {
+    for (start, all_sampled) in [("nth", false), ("random", true)] {
+        let lake = Lake::new();
+        replay(&lake, fixtures::path(LOG)).args(["--sample-start", start]).assert().success();
+        let types = Table::read(&lake.run(), "allocation_types.parquet");
+        let (samples, counts) = (types.u64s("sampled_count"), types.u64s("allocated_count"));
+        assert_eq!(samples.iter().all(|&count| count > Some(0)), all_sampled);
+        assert!(all_sampled || samples.iter().zip(&counts).all(|(&taken, &of)| taken == Some(0) || of >= Some(10)));
+        for column in ["estimated_bytes", "estimated_low_bytes", "estimated_high_bytes"] {
+            assert!(types.u64s(column).iter().all(Option::is_some), "{column} with {start}");
+        }
+    }
+}
+
 #[test]
 fn creation_alone_says_nothing_of_deaths() {
     let lake = Lake::new();

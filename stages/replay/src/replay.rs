@@ -152,7 +152,7 @@ impl Replay {
         let mut cell = calls::NONE;
         // What the runtime sampled is not thinned out any more.
         if taken.is_some() || event.count != 1 {
-            let stratum = taken.unwrap_or(sampler.interval());
+            let stratum = taken.filter(|_| event.count == 1).unwrap_or(1);
             if sampler.interval() == 1 {
                 counts.sample.add_one_of_all(event.bytes);
             } else {

@@ -2,17 +2,17 @@
 //!
 //! How objects of a type are chosen, where the interval is N:
 //!
-//! * **Blocks.** The objects of a type form blocks in the order of allocation, and one object of each block is taken, at
-//!   a uniformly random place (stratified systematic sampling: Cochran, Sampling Techniques, 1977, 8.13). Each object of
-//!   a block is as likely as the others, so no loop of the program stays in step with the sample, and the choices of
+//! * **Blocks.** The objects of a type form blocks in the order of allocation, and one object of each block is taken,
+//!   at a uniformly random place (stratified systematic sampling: Cochran, Sampling Techniques, 1977, 8.13). Each object
+//!   of a block is as likely as the others, so no loop of the program stays in step with the sample, and the choices of
 //!   two blocks have nothing to do with each other, so that what neighbours have in common makes no interval wrong.
 //! * **A falling rate.** The first [`EACH`] blocks have one object, the next ones two, then four, and so on until they
 //!   have N. So no type is without a sample, small types are known well, and for large ones it costs nothing:
 //!   at most `EACH` objects more per type and power of two below N.
 //! * **Large objects are all taken**: those of at least [`LARGE_TIMES`] times the mean of the objects of their type
-//!   before them (a stratum of certainty: Cochran, 5A.1; Hidiroglou, "The construction of a self-representing stratum of large
-//!   units in survey design", American Statistician 40, 1986). A few of them make most of the uncertainty of types
-//!   such as buffers and lists. What is large depends on the trace alone and not on the choice, so estimates keep
+//!   before them (a stratum of certainty: Hidiroglou, "The construction of a self-representing stratum of large units
+//!   in survey design", American Statistician 40, 1986). A few of them make most of the uncertainty of types such as
+//!   buffers and lists. What is large depends on the trace alone and not on the choice, so estimates keep
 //!   without bias. As soon as there are more of them than blocks, further ones count as any other, so that they at most
 //!   double the sample.
 //!

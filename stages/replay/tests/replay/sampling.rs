@@ -1,11 +1,12 @@
-//! Properties of sampling: random choice, no resonance with loops of the program, estimates without bias, intervals that
-//! hold, on invented populations and on real ones.
+//! Properties of sampling: random choice, no resonance with loops of the program, estimates without bias, intervals
+//! that hold, on invented populations and on real ones.
 
 use crate::support::{Chance, EXACT, replay};
 use heaplake_kit::Budget;
 use heaplake_replay::posterior::{Estimate, Pool, Population};
 use heaplake_replay::sample::Sample;
 use heaplake_replay::sampling::{LARGE, Sampler};
+use heaplake_replay::types::Types;
 use heaplake_schemas::options::{Recording, SampleStart};
 use heaplake_schemas::replay as columns;
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ fn the_nth_is_first_and_intervals_have_the_mean_that_was_asked_for() {
 #[test]
 fn one_object_of_each_block_is_taken_wherever_it_is() {
     const SEEDS: u64 = 4000;
-    let (sizes, mut times) = (vec![24; 100], vec![0_u64; 100]);
+    let (sizes, mut times) = ([24; 100], [0_u64; 100]);
     for seed in 0..SEEDS {
         let places = taken(Sampler::new(10, SampleStart::Random, seed), 5, &sizes);
         assert_eq!(places.len(), 20);
@@ -65,7 +66,7 @@ fn one_object_of_each_block_is_taken_wherever_it_is() {
 
 #[test]
 fn a_run_can_be_repeated_and_seeds_and_types_differ() {
-    let sizes = vec![24; 1000];
+    let sizes = [24; 1000];
     for start in [SampleStart::Random, SampleStart::Nth] {
         let places = |type_id, seed| taken(Sampler::new(10, start, seed), type_id, &sizes);
         assert_eq!(places(0, 1), places(0, 1));
@@ -88,10 +89,10 @@ fn large_objects_are_all_taken_while_they_are_few() {
 }
 
 /// Types of a trace, each with the sizes of its objects and whether its name says that they vary.
-type Types = [(Vec<u64>, bool)];
+type Populations = [(Vec<u64>, bool)];
 
 /// Estimates of all types in one replay.
-fn estimates(types: &Types, sampler: Sampler) -> Vec<Option<Estimate>> {
+fn estimates(types: &Populations, sampler: Sampler) -> Vec<Option<Estimate>> {
     let mut samples = Vec::new();
     for ((sizes, _), type_id) in types.iter().zip(0..) {
         let (mut counter, mut before, mut sample) = (sampler.counter(type_id), (0, 0), Sample::default());
@@ -184,7 +185,6 @@ fn estimates_of_invented_types_have_no_bias_and_their_intervals_hold() {
         }
         let mut all = Trial::default();
         for (name, trial) in &trials {
-            println!("{interval} {name} {:.3} {:+.3} %", trial.coverage(), trial.bias() * 100.0);
             assert!(trial.bias().abs() < 0.01, "{name} at {interval}: {trial:?}");
             if *name == "constant" {
                 assert_eq!((trial.held, trial.estimates), (trial.of, trial.truth));
@@ -237,7 +237,6 @@ fn estimates_of_real_types_have_no_bias_and_their_intervals_hold() {
                 Trial::add(&mut all, sizes, estimate);
             }
         }
-        println!("{log} {:.3} {:+.3} %", varying.coverage(), all.bias() * 100.0);
         assert!((0.93..=0.97).contains(&varying.coverage()), "{log}: {varying:?}");
         assert!(small.coverage() >= 0.95, "{log}: {small:?}");
         assert_eq!((fixed.held, fixed.estimates), (fixed.of, fixed.truth), "{log}");
@@ -262,11 +261,25 @@ fn types_without_a_sample_have_the_sizes_of_others() {
     assert_eq!(estimates(&[sizes(24, 9)], Sampler::new(10, SampleStart::Nth, 1)), [None]);
 }
 
+#[test]
+fn names_tell_of_which_types_sizes_vary() {
+    let mut types = Types::new(&Budget::new(1 << 20)).unwrap();
+    let varying = ["System.String", "System.Byte[]", "System.Int32[,]", "Entry[System.Int32,Order][]", ""];
+    let fixed = ["System.Object", "System.Collections.Generic.List`1[System.String]", "List<System.Byte[]>", "Strings"];
+    for (names, varies) in [(&varying[..], true), (&fixed[..], false)] {
+        for name in names {
+            let handle = types.len() as u64;
+            types.name(handle, name.as_bytes()).unwrap();
+            assert_eq!(types.varies(handle as u32), varies, "{name:?}");
+        }
+    }
+}
+
 /// A name that says that sizes do not vary is believed until a sample shows otherwise.
 #[test]
 fn names_are_believed_while_they_are_right() {
     let sampler = Sampler::new(10, SampleStart::Random, 1);
-    let mut types = vec![(vec![40; 100], false), (invented("log-normal", 100, &mut Chance::new(5)), true)];
+    let mut types = [(vec![40; 100], false), (invented("log-normal", 100, &mut Chance::new(5)), true)];
     assert_eq!(estimates(&types, sampler)[0].unwrap().interval, Some((4000, 4000)));
     types[1].1 = false;
     let (low, high) = estimates(&types, sampler)[0].unwrap().interval.unwrap();
