@@ -71,8 +71,8 @@ fn counts_of_zero_are_unknown() {
         let run = lake.run();
         let [nodes, edges] = ["nodes.parquet", "edges.parquet"].map(|file| Table::read(&run, file));
         let sizes = ["shallow_bytes", "retained_bytes"].map(|column| nodes.u64s(column));
-        let places = [nodes.u32s("dominator"), nodes.u32s("distance"), edges.u32s("to"), edges.u32s("index")];
-        (sizes, places, [nodes.texts("class"), edges.texts("name")])
+        let places = [nodes.u32s("dominator"), edges.u32s("to"), edges.u32s("index")];
+        (sizes, places, nodes.i32s("distance"), [nodes.texts("class"), edges.texts("name")])
     };
     let expected = tables(&text);
     assert!(tables(&with_counts(&text, 0, 0)) == expected);
