@@ -36,7 +36,8 @@ fn indices_from_2_to_the_31_on_are_read_as_what_they_are() {
 #[test]
 fn other_negative_numbers_are_damage() {
     for (kind, place, to, expected) in [
-        (1, "-2147483649", "12", "an unsigned integer"),
+        (1, "-2147483649", "12", "an integer from -2^31"),
+        (1, "18446744073709551610", "12", "an integer from -2^31"),
         (1, "-6", "-12", "a node offset"),
         (2, "-1", "12", "a string index"),
         (9, "-1", "12", "an edge type"),
