@@ -39,7 +39,7 @@ fn tokeniser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
         let (seconds, done) = clock(|| {
             blocks.iter().try_for_each(|block| {
                 numbers.clear();
-                let done = numbers::tokenize(block, &mut numbers);
+                let done = numbers::tokenize(block, numbers::Sign::Unsigned, &mut numbers);
                 black_box(&numbers);
                 done
             })
