@@ -36,7 +36,8 @@ fn indices_from_2_to_the_31_on_are_read_as_what_they_are() {
 #[test]
 fn other_negative_numbers_are_damage() {
     for (kind, place, to, expected) in [
-        (1, "-2147483649", "12", "an unsigned integer"),
+        (1, "-2147483649", "12", "an integer from -2^31"),
+        (1, "18446744073709551610", "12", "an integer from -2^31"),
         (1, "-6", "-12", "a node offset"),
         (2, "-1", "12", "a string index"),
         (9, "-1", "12", "an edge type"),
@@ -71,8 +72,8 @@ fn counts_of_zero_are_unknown() {
         let run = lake.run();
         let [nodes, edges] = ["nodes.parquet", "edges.parquet"].map(|file| Table::read(&run, file));
         let sizes = ["shallow_bytes", "retained_bytes"].map(|column| nodes.u64s(column));
-        let places = [nodes.u32s("dominator"), nodes.u32s("distance"), edges.u32s("to"), edges.u32s("index")];
-        (sizes, places, [nodes.texts("class"), edges.texts("name")])
+        let places = [nodes.u32s("dominator"), edges.u32s("to"), edges.u32s("index")];
+        (sizes, places, nodes.i32s("distance"), [nodes.texts("class"), edges.texts("name")])
     };
     let expected = tables(&text);
     assert!(tables(&with_counts(&text, 0, 0)) == expected);

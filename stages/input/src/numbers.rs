@@ -40,6 +40,7 @@ impl Sign {
 pub const LEAST_NEGATIVE: u64 = (1u64 << 31).wrapping_neg();
 
 const NUMBER: &str = "an unsigned integer below 2^64";
+const INTEGER: &str = "an integer from -2^31 to 2^64 - 2^31";
 const COMMA: &str = "a comma";
 
 /// Bytes whose digits are found at once.
@@ -57,7 +58,7 @@ pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> 
     loop {
         at = windows(text, at, out);
         at = skip_space(text, at);
-        let (number, end) = if is_negative(text, at, sign) { negative(text, at)? } else { slow(text, at)? };
+        let (number, end) = if sign == Sign::Signed { signed(text, at)? } else { slow(text, at)? };
         at = skip_space(text, end);
         if !matches!(text.get(at), None | Some(b',')) {
             return Err(Bad { at, expected: COMMA });
@@ -177,14 +178,13 @@ fn slow(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
     if at == start || matches!(text.get(at), Some(b'.' | b'e' | b'E')) { Err(bad) } else { Ok((number, at)) }
 }
 
-fn is_negative(text: &[u8], at: usize, sign: Sign) -> bool {
-    sign == Sign::Signed && text.get(at) == Some(&b'-')
-}
-
-/// A number with a sign, and where it ends.
-#[cold]
-fn negative(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
-    let bad = Bad { at: start, expected: NUMBER };
+/// A number of [`Sign::Signed`], and where it ends. Those beyond are not taken for negative ones.
+fn signed(text: &[u8], start: usize) -> Result<(u64, usize), Bad> {
+    let bad = Bad { at: start, expected: INTEGER };
+    if text.get(start) != Some(&b'-') {
+        let (number, end) = slow(text, start)?;
+        return if number < LEAST_NEGATIVE { Ok((number, end)) } else { Err(bad) };
+    }
     let (number, end) = slow(text, start + 1).map_err(|_| bad)?;
     let number = number.wrapping_neg();
     if number >= LEAST_NEGATIVE { Ok((number, end)) } else { Err(bad) }
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(signed(&format!("{many}-6, 3,-2147483648")), Ok(expected.clone()));
         assert_eq!(expected[100] as u32, 4_294_967_290);
         assert_eq!((Sign::Signed.show(expected[100]), Sign::Unsigned.show(5)), ("-6".to_owned(), "5".to_owned()));
-        for text in ["-", "-0", "--1", "-2147483649", "- 1", "-x", "1-2"] {
+        for text in ["-", "-0", "--1", "-2147483649", "- 1", "-x", "1-2", "18446744073709551610"] {
             assert!(signed(text).is_err(), "{text}");
         }
     }

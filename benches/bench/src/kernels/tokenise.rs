@@ -4,7 +4,7 @@ use super::bench::{Options, Timed, clock};
 use anyhow::{Context, Result, anyhow, ensure};
 use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
-use heaplake_input::numbers::{self, Sign};
+use heaplake_input::numbers;
 use std::hint::black_box;
 
 /// Bytes of text.
@@ -39,7 +39,7 @@ fn tokeniser(options: &Options, blocks: &[&[u8]]) -> Result<f64> {
         let (seconds, done) = clock(|| {
             blocks.iter().try_for_each(|block| {
                 numbers.clear();
-                let done = numbers::tokenize(block, Sign::Unsigned, &mut numbers);
+                let done = numbers::tokenize(block, numbers::Sign::Unsigned, &mut numbers);
                 black_box(&numbers);
                 done
             })
