@@ -71,10 +71,13 @@ fn weakly(index: &Index<'_>, object: &Object, referents: Referents) -> Option<us
     targets(index, std::iter::once(*referent)).next()
 }
 
-/// What a weak, soft, phantom or final reference refers to.
-pub(super) fn referent_of(index: &Index<'_>, node: &Node<'_>) -> Option<usize> {
+/// What a weak, soft, phantom or final reference holds as its referent.
+pub(super) fn referent_of(index: &Index<'_>, node: &Node<'_>, referents: Referents) -> Option<usize> {
     let Node::Object(object) = node else { return None };
     let ObjectData::Instance(class, values) = &object.data else { return None };
+    if skipped(index, *class, referents).is_some() {
+        return None;
+    }
     let referent = values.get(referent(index, *class, &[REFERENCE])?)?;
     targets(index, std::iter::once(*referent)).next()
 }

@@ -76,7 +76,7 @@ pub fn truth_with(
         .nodes
         .iter()
         .zip(0..)
-        .filter_map(|(node, from)| Some((from, edges::referent_of(&index, node)? as u32)))
+        .filter_map(|(node, from)| Some((from, edges::referent_of(&index, node, referents)? as u32)))
         .filter(|arc| arcs.contains(arc))
         .collect();
     let mut strong = arcs.clone();
