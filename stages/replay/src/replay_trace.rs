@@ -40,7 +40,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 2,
+    version: 3,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),
@@ -182,6 +182,7 @@ fn facts(format: Format, replay: &Replay, totals: &output::Totals) -> Facts {
         collection_count: u64::from(replay.ended),
         live_count,
         live_bytes,
+        doubtful_count: if replay.tracks() { replay.doubtful } else { 0 },
         anomalies: anomalies(replay, totals),
         ..Facts::default()
     }
