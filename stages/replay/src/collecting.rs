@@ -64,6 +64,7 @@ impl Replay {
         self.report_ends(start.time)?;
         if self.open.len() == MOST_OPEN {
             let open = self.open.remove(0);
+            self.reporting -= u32::from(open.start.concurrent && open.reported.is_some() && open.effect.is_none());
             self.abandon(open)?;
         }
         self.last_time = self.last_time.max(start.time);
@@ -109,7 +110,11 @@ impl Replay {
     pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
         self.has_moves = true;
         let allocations = self.allocations;
-        self.current().map_or(Ok(()), |open| open.survives(survival, moved, allocations))
+        let Some(open) = self.current() else { return Ok(()) };
+        let first = open.start.concurrent && open.reported.is_none();
+        open.survives(survival, moved, allocations)?;
+        self.reporting += u32::from(first);
+        Ok(())
     }
 
     /// Something keeps an object alive.
@@ -183,6 +188,7 @@ impl Replay {
         if self.open[at].effect.is_some() {
             return Ok(());
         }
+        self.reporting -= u32::from(self.open[at].start.concurrent && self.open[at].reported.is_some());
         let closed = self.open[at].close()?;
         self.anomalies.overlapping_ranges += closed.overlaps;
         self.ended += 1;
@@ -323,12 +329,16 @@ impl Replay {
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn leave_open(&mut self) -> Result<(), StageError> {
         self.objects.settle()?;
-        if let Some(at) = self.open.iter().position(|open| open.start.concurrent && open.effect.is_none())
-            && self.objects.has_reclaimed()
-        {
-            // Its report is not complete.
-            self.open[at].reported = None;
-            self.take_effect(at, self.last_time)?;
+        let unsettled = |open: &Open| open.start.concurrent && open.effect.is_none();
+        if let Some(at) = self.open.iter().position(unsettled) {
+            // A report is complete if the program went on after it.
+            let complete = self.open[at].reported.is_some_and(|reported| reported < self.allocations);
+            if !complete && self.open[at].reported.take().is_some() {
+                self.reporting -= 1;
+            }
+            if complete || self.objects.has_reclaimed() {
+                self.take_effect(at, self.last_time)?;
+            }
         }
         for open in std::mem::take(&mut self.open) {
             self.abandon(open)?;

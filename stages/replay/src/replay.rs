@@ -93,6 +93,8 @@ pub struct Replay {
     pub(crate) rows: ColumnWriter<CollectionRow>,
     /// Collections that have taken effect.
     pub ended: u32,
+    /// Collections whose report is in the trace and that take effect with what comes next.
+    pub(crate) reporting: u32,
     /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
     pub doubtful: u64,
     pub(crate) allocations: u64,
@@ -128,6 +130,7 @@ impl Replay {
             budget: budget.clone(),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
             ended: 0,
+            reporting: 0,
             doubtful: 0,
             allocations: 0,
             last_time: 0,
@@ -174,7 +177,7 @@ impl Replay {
             address: event.address,
             bytes: event.bytes,
             born_at: event.time,
-            born: self.ended,
+            born: self.ended + self.reporting,
             type_id,
             cell,
             moves: 0,
