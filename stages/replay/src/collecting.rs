@@ -19,7 +19,7 @@ use crate::events::{CollectionStart, Range, Root};
 use crate::lifetimes::{Lifetimes, Moment};
 use crate::places::Places;
 use crate::replay::Replay;
-use crate::track::{Object, Pass, Survival, Swept};
+use crate::track::{Collected, Object, Pass, Survival, Swept};
 use crate::tracks::Tracks;
 use heaplake_kit::StageError;
 use heaplake_schemas::collections::CollectionRow;
@@ -64,8 +64,7 @@ impl Replay {
         self.report_ends(start.time)?;
         if self.open.len() == MOST_OPEN {
             let open = self.open.remove(0);
-            self.reporting -= u32::from(open.start.concurrent && open.reported.is_some() && open.effect.is_none());
-            self.abandon(open)?;
+            self.abandon(&open)?;
         }
         self.last_time = self.last_time.max(start.time);
         // What comes may be written over what is there, and generations are those of now.
@@ -223,9 +222,6 @@ impl Replay {
             _ => None,
         };
         let condemned = places.as_deref().unwrap_or(&closed.condemned);
-        let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
-        let now = Moment { gcs: self.ended, time };
-        let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
         let unreported = concurrent && open.reported.is_none();
         let sized = self.coverage != Coverage::Sampled;
         let pass = if concurrent {
@@ -235,37 +231,31 @@ impl Replay {
         } else {
             Pass::stopped(condemned, &closed.survivals)
         };
-        let done = self.objects.collect(pass, |object, generation| deaths.add(object, generation))?;
+        let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
+        let now = Moment { gcs: self.ended, time };
+        let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
+        let mut done = self.objects.collect(pass, |object, generation| deaths.add(object, generation))?;
         // Inside a collection beside the program, what was written over is that one's.
-        let reclaimed = if concurrent || !beside {
-            self.objects.reclaimed(|object, generation| deaths.add(object, generation))?
-        } else {
-            (0, 0)
-        };
-        let generations = deaths.generations;
-        self.anomalies.overrun_objects += done.overrun;
-        row.moved_objects = done.moved;
-        row.moved_bytes = done.moved_bytes;
-        row.survived_objects = done.survived;
-        row.dead_objects = done.dead + reclaimed.0;
-        row.dead_bytes = done.dead_bytes.wrapping_add(reclaimed.1);
-        let lost = self.anomalies.lost_events - open.lost;
-        row.doubtful_objects = if unreported {
-            self.objects.older(condemned, open.allocations)
-        } else {
-            let dead = if lost > 0 { row.dead_objects } else { 0 };
-            dead + if sized { lost.min(done.older) } else { done.older }
-        };
-        if concurrent {
-            let spared = if open.in_segments() { YOUNG } else { 0 };
-            row.condemned = row.condemned & !spared | generations & row.condemned;
+        if concurrent || !beside {
+            let (dead, bytes) = self.objects.reclaimed(|object, generation| deaths.add(object, generation))?;
+            done.dead += dead;
+            done.dead_bytes = done.dead_bytes.wrapping_add(bytes);
         }
-        let places_are_known = if concurrent { !unreported } else { whole_heap };
-        if let (Some(swept), Some(places)) = (&mut self.objects.swept, places) {
+        let spared = if concurrent && open.in_segments() { YOUNG & !deaths.generations } else { 0 };
+        row.condemned &= !spared;
+        record(row, &done);
+        self.anomalies.overrun_objects += done.overrun;
+        row.doubtful_objects = match self.anomalies.lost_events - open.lost {
+            _ if unreported => self.objects.older(condemned, open.allocations),
+            _ if !sized => done.older,
+            0 => 0,
+            lost => done.dead + lost.min(done.older),
+        };
+        if let (Some(swept), Some(places)) = (&mut self.objects.swept, &places) {
             swept.places.give_back(places);
         }
-        // While others run, or until its own end, memory that was swept may still be told of late.
-        if places_are_known && !beside {
+        // Until the end of a collection beside the program, an object that lies over another may still be told of late.
+        if whole_heap && !beside {
             self.objects.swept = None;
         }
         Ok(())
@@ -316,10 +306,10 @@ impl Replay {
     }
 
     /// A collection whose end never comes: what it did before that counts.
-    fn abandon(&mut self, open: Open) -> Result<(), StageError> {
+    fn abandon(&mut self, open: &Open) -> Result<(), StageError> {
         self.anomalies.starts_without_end += 1;
         let Some((mut row, gcs)) = open.effect else { return Ok(()) };
-        self.last_reclaimed(&open, &mut row, gcs)?;
+        self.last_reclaimed(open, &mut row, gcs)?;
         self.push(row)
     }
 
@@ -341,9 +331,17 @@ impl Replay {
             }
         }
         for open in std::mem::take(&mut self.open) {
-            self.abandon(open)?;
+            self.abandon(&open)?;
         }
         // What was written over since a collection that reported nothing was reclaimed by it, or by a later one.
         self.reclaimed(Moment { gcs: self.ended, time: self.last_time }).map(drop)
     }
+}
+
+fn record(row: &mut CollectionRow, done: &Collected) {
+    row.moved_objects = done.moved;
+    row.moved_bytes = done.moved_bytes;
+    row.survived_objects = done.survived;
+    row.dead_objects = done.dead;
+    row.dead_bytes = done.dead_bytes;
 }

@@ -83,9 +83,9 @@ impl Places {
         Ok(condemned)
     }
 
-    /// The list that [`Self::condemned`] made is dropped.
-    pub fn give_back(&mut self, condemned: Vec<Condemned>) {
-        self.charge.sub((condemned.capacity() * size_of::<Condemned>()) as u64);
+    /// The list that [`Self::condemned`] made is dropped now.
+    pub fn give_back(&mut self, condemned: &[Condemned]) {
+        self.charge.sub(size_of_val(condemned) as u64);
     }
 }
 
