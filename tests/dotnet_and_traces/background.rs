@@ -48,7 +48,7 @@ fn walks_find_what_is_alive() {
 #[test]
 fn walks_of_other_traces_find_what_is_alive() {
     let Some(traces) = env::var_os("HEAPLAKE_TRACES") else {
-        println!("skipped: HEAPLAKE_TRACES names no traces");
+        eprintln!("skipped: HEAPLAKE_TRACES names no traces");
         return;
     };
     for trace in env::split_paths(&traces) {
