@@ -35,7 +35,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "moved_objects",
         Type::Int64,
-        "Objects whose address changed; null if objects were not tracked, as the next six",
+        "Objects whose address changed; null if objects were not tracked, as the next seven",
     ),
     optional("moved_bytes", Type::Int64, "Sum of their sizes"),
     optional("survived_objects", Type::Int64, "Objects of condemned generations that survived"),
@@ -43,6 +43,12 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("dead_bytes", Type::Int64, "Sum of their sizes"),
     optional("live_objects", Type::Int64, "Known objects of all generations after the collection"),
     optional("live_bytes", Type::Int64, "Sum of their sizes"),
+    optional(
+        "doubtful_objects",
+        Type::Int64,
+        "Objects of which the trace does not tell whether this collection reclaimed them: it ran beside the program and \
+         reported no survivors, or events were lost meanwhile, or not each allocation is in the trace; 0 where all is told",
+    ),
     optional("root_count", Type::Int64, "Roots reported; null if the trace has none, as the next four"),
     optional("stack_roots", Type::Int64, "Of these, on stacks"),
     optional("finalizer_roots", Type::Int64, "Of these, in the finalizer queue"),
@@ -107,6 +113,8 @@ pub struct CollectionRow {
     pub live_objects: u64,
     /// Their sizes, bytes.
     pub live_bytes: u64,
+    /// Objects of which the trace does not tell whether this collection reclaimed them.
+    pub doubtful_objects: u64,
     /// Roots by kind: stack, finalizer queue, handle, other; optional.
     pub roots: [u64; 4],
     /// Objects of a walk of the heap; optional, like the next two.

@@ -102,6 +102,9 @@ pub struct Facts {
     pub live_count: u64,
     /// Their sizes, bytes.
     pub live_bytes: u64,
+    /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
+    #[serde(default)]
+    pub doubtful_count: u64,
     /// Anomalies of the trace, counted by name.
     pub anomalies: std::collections::BTreeMap<String, u64>,
 }

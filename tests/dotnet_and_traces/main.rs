@@ -21,6 +21,7 @@ mod replay;
 mod table;
 
 mod answer;
+mod background;
 mod check;
 mod dumps;
 mod findings;

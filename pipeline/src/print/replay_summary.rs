@@ -17,6 +17,9 @@ pub(crate) fn write(run: &Run, replay: &Replay, out: &mut String) -> Result {
     if facts.tracked {
         writeln!(out, "  {:>14}  objects alive at the end ({})", count(facts.live_count), size(facts.live_bytes))?;
     }
+    if facts.doubtful_count > 0 {
+        writeln!(out, "  {:>14}  objects that a collection may have reclaimed or not", count(facts.doubtful_count))?;
+    }
     let missing: Vec<&str> = [
         (facts.has_stacks, "stacks"),
         (facts.has_moves, "moves and survivors"),

@@ -24,6 +24,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collections",
+    version: 2,
     when: |setting| setting.traces(TraceTable::Collections),
     reads: &[document(FACTS), column(COLLECTIONS)],
     fixed: 8 << 20,
@@ -102,6 +103,7 @@ fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
         known(|row| row.dead_bytes),
         known(|row| row.live_objects),
         known(|row| row.live_bytes),
+        known(|row| row.doubtful_objects),
         optional(|row| if row.roots[0] == ABSENT { ABSENT } else { row.roots.iter().sum() }),
         optional(|row| row.roots[0]),
         optional(|row| row.roots[1]),

@@ -23,19 +23,28 @@ pub struct Open {
     pub start: CollectionStart,
     /// Allocations before it began.
     pub allocations: u64,
+    /// Allocations before the first report of what survives.
+    pub reported: Option<u64>,
+    /// Events that were lost before it began.
+    pub lost: u64,
+    /// Its row, and how many collections had taken effect with it, once it has.
+    pub effect: Option<(CollectionRow, u32)>,
+    /// Addresses of a walk of the heap.
+    pub walked: Option<Vec<u64>>,
     ranges: Vec<Range>,
     starts: FxHashSet<u64>,
     /// Whether the generations are reported again, as they are afterwards.
     after: bool,
+    /// What is reported then.
+    later: Vec<Range>,
     survivals: Vec<Survival>,
     moved_ranges: u64,
     surviving_ranges: u64,
     roots: Option<[u64; 4]>,
-    walked: Option<Vec<u64>>,
     charge: Charge,
 }
 
-/// The condemned ranges, the survivors and the walk, once all events have been read.
+/// The condemned ranges and the survivors, once they are all known.
 pub struct Closed {
     /// Condemned ranges, in order, apart from each other.
     pub condemned: Vec<Condemned>,
@@ -43,10 +52,6 @@ pub struct Closed {
     pub survivals: Vec<Survival>,
     /// Ranges that overlap others; the later one counts there.
     pub overlaps: u64,
-    /// Addresses of a walk of the heap.
-    pub walked: Option<Vec<u64>>,
-    /// The memory of all these.
-    _charge: Charge,
 }
 
 impl Open {
@@ -54,47 +59,68 @@ impl Open {
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn new(start: CollectionStart, allocations: u64, budget: &Budget) -> Result<Self, StageError> {
+    pub fn new(start: CollectionStart, (allocations, lost): (u64, u64), budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             start,
             allocations,
+            reported: None,
+            lost,
+            effect: None,
+            walked: None,
             ranges: Vec::new(),
             starts: FxHashSet::default(),
             after: false,
+            later: Vec::new(),
             survivals: Vec::new(),
             moved_ranges: 0,
             surviving_ranges: 0,
             roots: None,
-            walked: None,
             charge: Charge::new(budget, "the ranges of a collection")?,
         })
     }
 
-    /// Addresses of a generation. They are reported at the beginning and once more at the end; only the former count.
+    /// Addresses of a generation. They are reported at the beginning, which is what is condemned, and once more at the
+    /// end. True for the former; the latter are kept only on demand.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn range(&mut self, range: Range) -> Result<(), StageError> {
+    pub fn range(&mut self, range: Range, keep: bool) -> Result<bool, StageError> {
         // Where nothing survived, only an address that comes again tells the one from the other.
         if range.used > 0 {
             let first = self.starts.insert(range.start);
             self.after |= !first;
             self.charge.add(if first { ENTRY } else { 0 })?;
         }
-        if self.after {
-            return Ok(());
+        let to = if self.after { &mut self.later } else { &mut self.ranges };
+        if !self.after || keep {
+            self.charge.make_room(to, 1)?;
+            to.push(range);
         }
-        self.charge.make_room(&mut self.ranges, 1)?;
-        self.ranges.push(range);
-        Ok(())
+        Ok(!self.after)
     }
 
-    /// Objects that survive, moved or not.
+    /// The generations as they were at the end, where they were kept.
+    #[must_use]
+    pub fn later(&self) -> &[Range] {
+        &self.later
+    }
+
+    /// Whether the young generations lie behind each other in one segment, as before there were regions. A collection
+    /// beside the program leaves them alone there.
+    #[must_use]
+    pub fn in_segments(&self) -> bool {
+        let of = |generation: u8| self.ranges.iter().filter(move |range| range.generation == generation);
+        let youngest: FxHashSet<u64> = of(0).map(|range| range.start).collect();
+        of(1).any(|range| range.used > 0 && youngest.contains(&range.start.saturating_add(range.used)))
+    }
+
+    /// Objects that survive, moved or not; so many allocations were before.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
+    pub fn survives(&mut self, survival: Survival, moved: bool, allocations: u64) -> Result<(), StageError> {
         self.after = true;
+        self.reported.get_or_insert(allocations);
         *(if moved { &mut self.moved_ranges } else { &mut self.surviving_ranges }) += 1;
         self.charge.make_room(&mut self.survivals, 1)?;
         self.survivals.push(survival);
@@ -123,16 +149,15 @@ impl Open {
         Ok(())
     }
 
-    /// Ends the collection: what it condemned and what survived, and its row without what it did.
+    /// What it condemned and what survived, once that is reported.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn close(mut self) -> Result<(Closed, CollectionRow), StageError> {
+    pub fn close(&mut self) -> Result<Closed, StageError> {
         let mut overlaps = 0;
         let condemned = self.condemned(&mut overlaps)?;
         let survivals = self.survivals(&mut overlaps)?;
-        let row = self.row();
-        Ok((Closed { condemned, survivals, overlaps, walked: self.walked, _charge: self.charge }, row))
+        Ok(Closed { condemned, survivals, overlaps })
     }
 
     /// The condemned ranges, in order; where two overlap, the one that begins later counts.
@@ -185,7 +210,8 @@ impl Open {
     }
 
     /// The row of the table, without what the collection did.
-    fn row(&self) -> CollectionRow {
+    #[must_use]
+    pub fn row(&self) -> CollectionRow {
         let (reason, profiler_reason) = match self.start.reason {
             Reason::Profiler(code) => (code, 1),
             Reason::Runtime(code) => (code, 0),
@@ -206,6 +232,7 @@ impl Open {
             dead_bytes: 0,
             live_objects: 0,
             live_bytes: 0,
+            doubtful_objects: 0,
             roots: self.roots.unwrap_or([ABSENT; 4]),
             walked_objects: ABSENT,
             walk_missing: ABSENT,

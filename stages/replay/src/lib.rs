@@ -2,11 +2,13 @@
 //!
 //! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
-//! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections ([`track`], [`collection`], [`tracks`]) and counts
+//! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections
+//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
 //! their [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows.
 //! [`replay_trace`] is the stage of all this.
 
 pub mod calls;
+pub mod collecting;
 pub mod collection;
 pub mod events;
 pub mod format;
@@ -16,12 +18,14 @@ pub mod lifetimes;
 pub mod log;
 pub mod nettrace;
 pub mod output;
+pub mod places;
 pub mod posterior;
 pub mod replay;
 pub mod replay_trace;
 pub mod sample;
 pub mod sampling;
 pub mod stacks;
+pub mod sweep;
 pub mod symbols;
 pub mod tracetree;
 pub mod track;

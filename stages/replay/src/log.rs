@@ -11,7 +11,7 @@
 //! | `F function name` | names a function (`Namespace.Type::Method`) |
 //! | `S stack function...` | a stack, innermost function first; stack 0 is the empty one |
 //! | `A thread address type size stack` | an allocation |
-//! | `G number condemned reason` | a collection begins; `condemned` has a digit per generation 0, 1, 2, large, pinned; reason 1 is induced |
+//! | `G number condemned reason [beside]` | a collection begins; `condemned` has a digit per generation 0, 1, 2, large, pinned; reason 1 is induced; a 1 at the end says that it runs beside the program: others may begin and end inside it, and its `V` lines, at its end, tell all memory that objects fill then |
 //! | `B generation start used reserved` | addresses of a generation, all lengths hexadecimal, at the beginning and at the end |
 //! | `M old new length` | objects survive and move (or stay, where both are equal) |
 //! | `V start length` | objects survive where they are |
@@ -185,12 +185,13 @@ fn allocation(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) 
 
 /// A collection begins.
 fn start(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
-    const LINE: Bad = "G number condemned reason";
+    const LINE: Bad = "G number condemned reason [beside]";
     let number = fields.small(LINE)?;
     let condemned = fields.flags(LINE)?;
     let reason = Reason::Profiler(fields.small(LINE)?);
+    let concurrent = !fields.0.is_empty() && fields.small(LINE)? == 1;
     fields.end(LINE)?;
-    Ok(replay.start(CollectionStart { number, condemned, reason, concurrent: false, time: 0 })?)
+    Ok(replay.start(CollectionStart { number, condemned, reason, concurrent, time: 0 })?)
 }
 
 /// Addresses: of a generation, or of objects that survive.

@@ -21,7 +21,7 @@ pub use heaplake_input::nettrace::MAGIC;
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
     let outcome = nettrace::read(bytes, &mut Reader(replay), budget)?;
     replay.anomalies.unknown_stacks += outcome.unknown_stacks;
-    replay.anomalies.lost_events += outcome.lost_events;
+    replay.anomalies.lost_events = outcome.lost_events;
     Ok(Some(outcome.version.to_string()))
 }
 
@@ -83,6 +83,10 @@ impl Events for Reader<'_> {
         self.0.clock = Clock { frequency: frequency as f64, origin_us, origin };
     }
 
+    fn lost(&mut self, events: u64) {
+        self.0.lost(events);
+    }
+
     #[inline]
     fn event(
         &mut self,
@@ -111,9 +115,6 @@ impl Frames for Written<'_, '_> {
 
 /// The generations that a garbage collection of the oldest one condemns, as bits.
 const FULL: u32 = 0b1_1111;
-
-/// Those of a collection that runs beside the program.
-const CONCURRENT: u32 = 0b1_1100;
 
 /// Hands an event on; false where its payload ends too early.
 ///
@@ -202,7 +203,6 @@ fn start(fields: &mut Cursor<'_>, version: u32, time: u64) -> Option<CollectionS
     let condemned = match generation {
         0 => 0b1,
         1 => 0b11,
-        _ if concurrent => CONCURRENT,
         _ => FULL,
     };
     Some(CollectionStart { number, condemned, reason, concurrent, time })

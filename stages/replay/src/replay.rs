@@ -2,13 +2,13 @@
 
 use crate::calls::{self, Cells};
 use crate::collection::Open;
-use crate::events::{Allocation, Clock, CollectionStart, Range, Root};
+use crate::events::{Allocation, Clock};
 use crate::lifetimes::{Lifetimes, Moment};
 use crate::sample::Sample;
 use crate::sampling::{Counter, Sampler};
 use crate::stacks::{EMPTY, Frames, Stacks};
 use crate::symbols::Symbols;
-use crate::track::{Collected, Object, Objects, Survival};
+use crate::track::{Object, Objects};
 use crate::tracks::Tracks;
 use crate::types::Types;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
@@ -57,12 +57,9 @@ pub struct Anomalies {
     pub unknown_objects: u64,
 }
 
-/// Most garbage collections that may be in progress at once.
-const MOST_OPEN: usize = 16;
-
 /// The state of a replay.
 pub struct Replay {
-    recording: Recording,
+    pub(crate) recording: Recording,
     sampler: Sampler,
     /// Types of the trace.
     pub types: Types,
@@ -92,13 +89,20 @@ pub struct Replay {
     pub objects: Objects,
     /// The addresses of each object, where they are recorded.
     pub tracks: Option<Tracks>,
-    open: Vec<Open>,
-    budget: Budget,
-    rows: ColumnWriter<CollectionRow>,
-    /// Collections that have ended.
+    /// Collections that have begun.
+    pub(crate) open: Vec<Open>,
+    pub(crate) budget: Budget,
+    pub(crate) rows: ColumnWriter<CollectionRow>,
+    /// Collections that have taken effect.
     pub ended: u32,
-    allocations: u64,
-    last_time: u64,
+    /// Collections whose report is in the trace and that take effect with what comes next.
+    pub(crate) reporting: u32,
+    /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
+    pub doubtful: u64,
+    pub(crate) allocations: u64,
+    pub(crate) last_time: u64,
+    /// Events that were lost before those that come now.
+    pub(crate) lost_before: u64,
 }
 
 impl Replay {
@@ -128,8 +132,11 @@ impl Replay {
             budget: budget.clone(),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
             ended: 0,
+            reporting: 0,
+            doubtful: 0,
             allocations: 0,
             last_time: 0,
+            lost_before: 0,
         })
     }
 
@@ -148,6 +155,9 @@ impl Replay {
             self.coverage = if self.coverage == Coverage::Sampled { Coverage::Sampled } else { Coverage::Every };
         } else {
             self.coverage = Coverage::Sampled;
+            if let Some(swept) = &mut self.objects.swept {
+                swept.sized = false;
+            }
         }
         let mut cell = calls::NONE;
         // What the runtime sampled is not thinned out any more.
@@ -171,7 +181,7 @@ impl Replay {
             address: event.address,
             bytes: event.bytes,
             born_at: event.time,
-            born: self.ended,
+            born: self.ended + self.reporting,
             type_id,
             cell,
             moves: 0,
@@ -254,129 +264,12 @@ impl Replay {
         Ok(node)
     }
 
-    /// A collection begins.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
-    pub fn start(&mut self, start: CollectionStart) -> Result<(), StageError> {
-        if self.open.len() == MOST_OPEN {
-            self.open.remove(0);
-            self.anomalies.starts_without_end += 1;
-        }
-        self.last_time = self.last_time.max(start.time);
-        self.open.push(Open::new(start, self.allocations, &self.budget)?);
-        Ok(())
-    }
-
-    fn current(&mut self) -> Option<&mut Open> {
-        let open = self.open.last_mut();
-        if open.is_none() {
-            self.anomalies.outside_collections += 1;
-        }
-        open
-    }
-
-    /// Addresses of a generation.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
-    pub fn range(&mut self, range: Range) -> Result<(), StageError> {
-        self.current().map_or(Ok(()), |open| open.range(range))
-    }
-
-    /// Objects survive, moved or not.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
-    pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
-        self.has_moves = true;
-        self.current().map_or(Ok(()), |open| open.survives(survival, moved))
-    }
-
-    /// Something keeps an object alive.
-    pub fn root(&mut self, root: Root) {
-        if let Some(open) = self.current() {
-            open.root(root);
-        }
-    }
-
-    /// An object of a walk of the heap.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`].
-    pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
-        self.current().map_or(Ok(()), |open| open.walked(address))
-    }
-
-    /// A collection ends: what it condemned and did not report dies.
-    ///
-    /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
-    pub fn end(&mut self, number: u32, time: u64) -> Result<(), StageError> {
-        let Some(at) = self.open.iter().rposition(|open| open.start.number == number) else {
-            self.anomalies.ends_without_start += 1;
-            return Ok(());
-        };
-        let open = self.open.remove(at);
-        let (start, allocations) = (open.start, open.allocations);
-        self.last_time = self.last_time.max(time);
-        let (mut closed, mut row) = open.close()?;
-        self.anomalies.overlapping_ranges += closed.overlaps;
-        self.ended += 1;
-        if self.recording.sample_mode == SampleMode::CreationAndCollection {
-            let now = Moment { gcs: self.ended, time };
-            let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
-            let before = if start.concurrent { allocations } else { u64::MAX };
-            let done = self.objects.collect(&closed.condemned, &closed.survivals, before, |object, generation| {
-                lifetimes.add(object, usize::from(generation), now)?;
-                cells.died(object.cell, usize::from(generation), object.bytes);
-                tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, now.gcs, generation))
-            })?;
-            if let Some(tracks) = tracks {
-                tracks.collected(number, &closed.survivals)?;
-            }
-            self.anomalies.overrun_objects += done.overrun;
-            record(&mut row, &done, self.objects.alive());
-            if let Some(walked) = &mut closed.walked {
-                self.compare(&mut row, walked)?;
-            }
-        }
-        if let Some(started) = self.clock.absolute_us(start.time) {
-            row.started_at_us = started;
-        }
-        if let Some(pause) = self.clock.seconds(start.time, time) {
-            row.pause_seconds = pause;
-        }
-        self.rows.push(row)
-    }
-
-    /// Compares the objects held alive with those that a walk of the heap found.
-    fn compare(&mut self, row: &mut CollectionRow, walked: &mut Vec<u64>) -> Result<(), StageError> {
-        walked.sort_unstable();
-        walked.dedup();
-        let mut both = 0;
-        let mut objects = self.objects.iter().peekable();
-        for &address in &*walked {
-            while objects.next_if(|object| object.address < address).is_some() {}
-            let object = objects.next_if(|object| object.address == address);
-            both += u64::from(object.is_some());
-            if let Some(tracks) = &mut self.tracks {
-                tracks.walked(row.gc, address, object)?;
-            }
-        }
-        row.walked_objects = walked.len() as u64;
-        row.walk_missing = row.walked_objects - both;
-        row.walk_extra = self.objects.alive().0 - both;
-        self.anomalies.unknown_objects += row.walk_missing;
-        Ok(())
-    }
-
     /// The trace is over: what has not died lives.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn finish(&mut self) -> Result<(), StageError> {
-        self.anomalies.starts_without_end += self.open.len() as u64;
+        self.leave_open()?;
         if self.coverage == Coverage::None && !self.cells_of_ticks.all().is_empty() {
             self.coverage = Coverage::Ticks;
             std::mem::swap(&mut self.cells, &mut self.cells_of_ticks);
@@ -439,14 +332,4 @@ fn counts<'a>(
         counts.push(TypeCounts { counter, allocated: 0, bytes: 0, sample, represented: 0, ticks: (0, 0) })?;
     }
     Ok(&mut counts[index])
-}
-
-fn record(row: &mut CollectionRow, done: &Collected, (live, live_bytes): (u64, u64)) {
-    row.moved_objects = done.moved;
-    row.moved_bytes = done.moved_bytes;
-    row.survived_objects = done.survived;
-    row.dead_objects = done.dead;
-    row.dead_bytes = done.dead_bytes;
-    row.live_objects = live;
-    row.live_bytes = live_bytes;
 }

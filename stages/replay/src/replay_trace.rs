@@ -195,6 +195,7 @@ fn facts(format: Format, replay: &Replay, totals: &output::Totals) -> Facts {
         collection_count: u64::from(replay.ended),
         live_count,
         live_bytes,
+        doubtful_count: if replay.tracks() { replay.doubtful } else { 0 },
         anomalies: anomalies(replay, totals),
         ..Facts::default()
     }

@@ -7,16 +7,24 @@
 //! inserted again. So a collection costs time in the objects condemned (and in sorting those moved), whatever the
 //! size of the heap.
 //!
+//! While a collection runs beside the program, memory that it has swept is used again before it says what survived. A
+//! new object, or one that moves, then lies over an older one, which must have died: it is taken out, and stays in a
+//! list of its own until the collection that reclaimed it is told.
+//!
 //! Memory: [`OBJECT`] bytes per object that is alive or whose death is not known yet, up to twice that where lists
 //! have just grown, and as much again for the objects that one collection moves, and half of that where these must be
 //! sorted. All of it is counted before it is allocated.
 
+use crate::places::Places;
+use crate::sweep::Sweep;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::mem;
+
+pub use crate::sweep::{Collected, Condemned, Object, Pass, Survival};
 
 /// Bits of an address inside a page.
 const PAGE: u32 = 16;
@@ -33,64 +41,18 @@ const OBJECT: u64 = size_of::<Object>() as u64;
 /// Bytes of a page besides its objects.
 const ENTRY: u64 = 64;
 
-/// An object that is alive, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// Where it is.
-    pub address: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// When it was allocated, in ticks of the trace.
-    pub born_at: u64,
-    /// Number of collections before its allocation.
-    pub born: u32,
-    /// Its type.
-    pub type_id: u32,
-    /// Where its deaths are counted by site; `u32::MAX` where its stack was not taken.
-    pub cell: u32,
-    /// How often its address changed.
-    pub moves: u32,
-    /// Its number among all allocations.
-    pub serial: u64,
+/// Memory that a collection beside the program may have swept already.
+pub struct Swept {
+    /// Generations of addresses.
+    pub places: Places,
+    /// Whether the sizes of objects are their own; if not, only an equal address shows that memory is used again.
+    pub sized: bool,
 }
 
-/// A range of addresses that a collection condemns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Condemned {
-    /// First address.
-    pub start: u64,
-    /// Address behind the last.
-    pub end: u64,
-    /// Generation of the objects in it.
-    pub generation: u8,
-}
-
-/// A range of objects that survive a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Survival {
-    /// Address before.
-    pub from: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Address after; the same where they stay.
-    pub to: u64,
-}
-
-/// What a collection did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
-    /// Objects that live on.
-    pub survived: u64,
-    /// Objects whose address changed.
-    pub moved: u64,
-    /// Their sizes, bytes.
-    pub moved_bytes: u64,
-    /// Objects that died.
-    pub dead: u64,
-    /// Their sizes, bytes.
-    pub dead_bytes: u64,
-    /// Objects that another one was moved onto: they are taken out.
-    pub overrun: u64,
+impl Swept {
+    fn end(&self, object: &Object) -> u64 {
+        object.address.saturating_add(if self.sized { object.bytes.max(1) } else { 1 })
+    }
 }
 
 /// All objects.
@@ -103,6 +65,10 @@ pub struct Objects {
     charge: Charge,
     count: u64,
     bytes: u64,
+    /// There while a collection runs beside the program, or one has not told what survived.
+    pub swept: Option<Swept>,
+    /// Objects whose memory was used again, with their generations.
+    reclaimed: Vec<(Object, u8)>,
     /// Objects at whose address another one was allocated without a collection that had freed it.
     pub replaced: u64,
     /// Those, and those that others were moved onto, by where their deaths would have been counted: objects and bytes.
@@ -125,6 +91,8 @@ impl Objects {
             charge,
             count: 0,
             bytes: 0,
+            swept: None,
+            reclaimed: Vec::new(),
             replaced: 0,
             lost: FxHashMap::default(),
         })
@@ -169,6 +137,11 @@ impl Objects {
     fn insert(&mut self, objects: &[Object]) -> Result<u64, StageError> {
         let mut replaced = 0;
         for part in objects.chunk_by(|a, b| a.address >> PAGE == b.address >> PAGE) {
+            if let Some(swept) = self.swept.take() {
+                let evicted = self.evict(part, &swept);
+                self.swept = Some(swept);
+                evicted?;
+            }
             replaced += self.insert_into_page(part)?;
         }
         Ok(replaced)
@@ -207,22 +180,103 @@ impl Objects {
         Ok(objects)
     }
 
-    /// Runs a garbage collection. `condemned` and `survivals` are in order and do not overlap; `died` hears of each
-    /// object that dies, with its generation. Objects whose number is `before` or greater are left alone: they are
-    /// younger than a collection that runs beside the program.
+    /// Takes out the objects that those of a part of one page lie over.
+    fn evict(&mut self, part: &[Object], swept: &Swept) -> Result<(), StageError> {
+        let first = part[0].address;
+        let end = part.iter().map(|object| swept.end(object)).max().unwrap_or(first);
+        // Objects do not overlap each other, so of those that begin in earlier pages only the last can reach here.
+        let before = self.pages.range(..first >> PAGE).next_back();
+        let reaching = before.filter(|(_, page)| page.last().is_some_and(|last| swept.end(last) > first));
+        let mut next = reaching.map_or(first >> PAGE, |(&key, _)| key);
+        while next <= (end - 1) >> PAGE
+            && let Some((&key, page)) = self.pages.range_mut(next..=(end - 1) >> PAGE).next()
+        {
+            next = key + 1;
+            if page.last().is_some_and(|last| swept.end(last) <= first) {
+                continue;
+            }
+            let (mut above, reclaimed, charge) = (part, &mut self.reclaimed, &mut self.charge);
+            let mut room = Ok(());
+            page.retain(|object| {
+                while let [new, rest @ ..] = above
+                    && swept.end(new) <= object.address
+                {
+                    above = rest;
+                }
+                let covered = above.first().is_some_and(|new| new.address < swept.end(object));
+                let Some(generation) = swept.places.generation(object.address).filter(|_| covered && room.is_ok())
+                else {
+                    return true;
+                };
+                room = charge.make_room(reclaimed, 1);
+                if room.is_ok() {
+                    reclaimed.push((*object, generation));
+                    self.count -= 1;
+                    self.bytes = self.bytes.wrapping_sub(object.bytes);
+                }
+                room.is_err()
+            });
+            room?;
+            if page.is_empty()
+                && let Some(page) = self.pages.remove(&key)
+            {
+                self.set_aside(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the memory of any object was used again since it was last handed on.
+    #[must_use]
+    pub fn has_reclaimed(&self) -> bool {
+        !self.reclaimed.is_empty()
+    }
+
+    /// Hands on the objects whose memory was used again since the last time, with their generations; how many, and
+    /// their bytes.
+    ///
+    /// # Errors
+    /// Those of `died`.
+    pub fn reclaimed(
+        &mut self,
+        mut died: impl FnMut(&Object, u8) -> Result<(), StageError>,
+    ) -> Result<(u64, u64), StageError> {
+        let mut done = (0, 0_u64);
+        for (object, generation) in &self.reclaimed {
+            died(object, *generation)?;
+            done = (done.0 + 1, done.1.wrapping_add(object.bytes));
+        }
+        self.reclaimed.clear();
+        Ok(done)
+    }
+
+    /// Objects in ranges whose number is less than `older`; [`Self::settle`] first.
+    #[must_use]
+    pub fn older(&self, ranges: &[Condemned], older: u64) -> u64 {
+        let of = |range: &Condemned| -> u64 {
+            let pages = self.pages.range(range.start >> PAGE..=(range.end - 1) >> PAGE);
+            let objects = pages.flat_map(|(_, page)| {
+                let first = page.partition_point(|object| object.address < range.start);
+                page[first..].iter().take_while(|object| object.address < range.end)
+            });
+            objects.filter(|object| object.serial < older).count() as u64
+        };
+        ranges.iter().filter(|range| range.start < range.end).map(of).sum()
+    }
+
+    /// Runs a garbage collection; `died` hears of each object that dies, with its generation.
     ///
     /// # Errors
     /// [`StageError::Budget`].
     pub fn collect(
         &mut self,
-        condemned: &[Condemned],
-        survivals: &[Survival],
-        before: u64,
+        pass: Pass<'_>,
         mut died: impl FnMut(&Object, u8) -> Result<(), StageError>,
     ) -> Result<Collected, StageError> {
         self.settle()?;
         let mut arrivals = mem::take(&mut self.arrivals);
-        let mut sweep = Sweep { condemned, survivals, before, done: Collected::default() };
+        let condemned = pass.condemned;
+        let mut sweep = Sweep::new(pass);
         // Pages below this one are done.
         let mut next = 0;
         for range in condemned.iter().filter(|range| range.start < range.end) {
@@ -281,79 +335,5 @@ impl Lost<'_> {
         let (count, bytes) = self.by_cell.entry(object.cell).or_default();
         *count += 1;
         *bytes = bytes.saturating_add(object.bytes);
-    }
-}
-
-/// The pass of a garbage collection over the pages, in order of address.
-struct Sweep<'a> {
-    /// Ranges that do not end before the objects that come.
-    condemned: &'a [Condemned],
-    survivals: &'a [Survival],
-    before: u64,
-    done: Collected,
-}
-
-/// What becomes of an object.
-enum Fate {
-    Stays,
-    Moves(u64),
-    /// With the generation that it was in.
-    Dies(u8),
-}
-
-impl Sweep<'_> {
-    /// Removes from a page the objects that die and those that move; the latter go to `arrivals`, which has the
-    /// capacity.
-    fn page(
-        &mut self,
-        page: &mut Vec<Object>,
-        arrivals: &mut Vec<Object>,
-        died: &mut impl FnMut(&Object, u8) -> Result<(), StageError>,
-    ) -> Result<(), StageError> {
-        let mut result = Ok(());
-        page.retain_mut(|object| match self.fate(object) {
-            Fate::Stays => true,
-            Fate::Moves(address) => {
-                arrivals.push(Object { address, moves: object.moves.saturating_add(1), ..*object });
-                false
-            }
-            Fate::Dies(generation) => {
-                if result.is_ok() {
-                    result = died(object, generation);
-                }
-                false
-            }
-        });
-        result
-    }
-
-    #[inline]
-    fn fate(&mut self, object: &Object) -> Fate {
-        let &Object { address, bytes, serial, .. } = object;
-        while let [range, rest @ ..] = self.condemned
-            && range.end <= address
-        {
-            self.condemned = rest;
-        }
-        let Some(place) = self.condemned.first().filter(|range| range.start <= address && serial < self.before) else {
-            return Fate::Stays;
-        };
-        while let [range, rest @ ..] = self.survivals
-            && range.from + range.length <= address
-        {
-            self.survivals = rest;
-        }
-        let Some(found) = self.survivals.first().filter(|range| range.from <= address) else {
-            self.done.dead += 1;
-            self.done.dead_bytes = self.done.dead_bytes.wrapping_add(bytes);
-            return Fate::Dies(place.generation);
-        };
-        self.done.survived += 1;
-        if found.from == found.to {
-            return Fate::Stays;
-        }
-        self.done.moved += 1;
-        self.done.moved_bytes = self.done.moved_bytes.wrapping_add(bytes);
-        Fate::Moves(found.to + (address - found.from))
     }
 }

@@ -70,6 +70,9 @@ pub trait Events {
     /// The trace describes itself.
     fn trace(&mut self, trace: &Trace);
 
+    /// So many events were dropped by the recorder before the last of those that come next.
+    fn lost(&mut self, _events: u64) {}
+
     /// An event. False where its payload ends too early.
     ///
     /// # Errors
@@ -326,16 +329,17 @@ impl<E: Events> Reader<'_, E> {
 
     fn sequence_point(&mut self, bytes: &mut Bytes<'_>) -> Result<(), StageError> {
         let (block, start) = block(bytes, &mut self.span)?;
-        self.release(bytes)?;
         if !self.sequences.point(&block)? {
             return Err(bytes.error(start, "a sequence point", "the end of its block"));
         }
+        self.release(bytes)?;
         self.span.give_back(block);
         Ok(())
     }
 
     fn release(&mut self, bytes: &Bytes<'_>) -> Result<(), StageError> {
         let events = &mut *self.events;
+        events.lost(self.sequences.lost);
         let event = |kind, payload: &[u8], around, stacks: &mut Stacks<'_>| events.event(kind, payload, around, stacks);
         match self.span.release(self.wide, event)? {
             Ok(()) => Ok(()),

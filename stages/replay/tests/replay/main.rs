@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+mod background;
+mod beside;
 mod generated;
 mod heap;
 mod heapprofile;

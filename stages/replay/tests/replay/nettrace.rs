@@ -265,7 +265,8 @@ impl Fields<'_> {
     fn start(&self) -> Vec<u8> {
         let oldest = [1, 2, 5].iter().position(|&length| self.0[2].trim_end_matches('0').len() == length);
         let (number, oldest) = (self.decimal(1) as u32, oldest.unwrap() as u32);
-        pack(&[&number.to_le_bytes(), &oldest.to_le_bytes(), &[0; 18]])
+        let kind = u32::from(self.0.get(4) == Some(&"1"));
+        pack(&[&number.to_le_bytes(), &oldest.to_le_bytes(), &[0; 4], &kind.to_le_bytes(), &[0; 10]])
     }
 
     fn range(&self) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! The example of "Object tracking in the profiling API": ten objects, of which three die and the others close up.
 
 use heaplake_kit::Budget;
-use heaplake_replay::track::{Condemned, Object, Objects, Survival};
+use heaplake_replay::track::{Condemned, Object, Objects, Pass, Survival};
 
 const BEFORE: [u64; 10] = [8, 9, 10, 12, 13, 15, 16, 17, 18, 19];
 
@@ -28,7 +28,7 @@ fn ten_objects_of_the_document() {
     let mut dead = Vec::new();
     let condemned = [Condemned { start: 7, end: 20, generation: 0 }];
     let done = objects
-        .collect(&condemned, &RANGES, u64::MAX, |object, generation| {
+        .collect(Pass::stopped(&condemned, &RANGES), |object, generation| {
             dead.push((object.serial, generation));
             Ok(())
         })
@@ -54,7 +54,7 @@ fn what_is_not_reported_is_dead() {
     let mut dead = Vec::new();
     let condemned = [Condemned { start: 7, end: 20, generation: 0 }];
     objects
-        .collect(&condemned, &ranges, u64::MAX, |object, _| {
+        .collect(Pass::stopped(&condemned, &ranges), |object, _| {
             dead.push(object.address);
             Ok(())
         })
@@ -74,7 +74,7 @@ fn objects_elsewhere_are_left_alone() {
     let condemned = [Condemned { start: 0x1000, end: 0x2_0000, generation: 0 }];
     for round in 0..2000 {
         objects.allocate(object(0x1000 + round * 8, 2_000_000 + round)).unwrap();
-        let done = objects.collect(&condemned, &[], u64::MAX, |_, _| Ok(())).unwrap();
+        let done = objects.collect(Pass::stopped(&condemned, &[]), |_, _| Ok(())).unwrap();
         assert_eq!(done.dead, 1);
     }
     // Looking at two million objects two thousand times would take many seconds.

@@ -1,0 +1,347 @@
+//! How garbage collections change the state of a replay.
+//!
+//! A collection that stops the program takes effect where it ends: what it condemned and did not report dies.
+//!
+//! One that runs beside the program (a background collection of .NET) marks and sweeps while the program, and
+//! collections inside it, go on. When all is swept it stops the program once more and reports each piece of memory
+//! that objects fill then, whichever generation they are in and whether it marked them or they are younger. That is
+//! when it takes effect: what was there before the report and is not in it is dead, in the generation that the
+//! [`places`](crate::places) tell. What was allocated, or moved, onto an older object since it began shows that this
+//! one is dead as well, though the report covers its address. Where both show nothing, it died.
+//!
+//! Such a report may be missing (a runtime that was not asked for it when the collection began): then nothing is known
+//! to be dead but what was written over, and all else that was condemned is doubtful until the next report of the
+//! whole heap.
+
+use crate::calls::Cells;
+use crate::collection::{Closed, Open};
+use crate::events::{CollectionStart, Range, Root};
+use crate::lifetimes::{Lifetimes, Moment};
+use crate::places::Places;
+use crate::replay::Replay;
+use crate::track::{Collected, Object, Pass, Survival, Swept};
+use crate::tracks::Tracks;
+use heaplake_kit::StageError;
+use heaplake_schemas::collections::CollectionRow;
+use heaplake_schemas::options::SampleMode;
+use heaplake_schemas::replay::Coverage;
+
+/// Most garbage collections that may be in progress at once.
+const MOST_OPEN: usize = 16;
+
+/// The bit of the oldest generation.
+const OLDEST: u32 = 0b100;
+
+/// The bits of the young generations.
+const YOUNG: u32 = 0b11;
+
+/// Where the deaths of a collection are counted.
+struct Deaths<'a> {
+    lifetimes: &'a mut Lifetimes,
+    cells: &'a mut Cells,
+    tracks: &'a mut Option<Tracks>,
+    now: Moment,
+    /// Generations in which any object died, as bits.
+    generations: u32,
+}
+
+impl Deaths<'_> {
+    #[inline]
+    fn add(&mut self, object: &Object, generation: u8) -> Result<(), StageError> {
+        self.generations |= 1 << generation.min(31);
+        self.lifetimes.add(object, usize::from(generation), self.now)?;
+        self.cells.died(object.cell, usize::from(generation), object.bytes);
+        self.tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, self.now.gcs, generation))
+    }
+}
+
+impl Replay {
+    /// A collection begins.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn start(&mut self, start: CollectionStart) -> Result<(), StageError> {
+        self.report_ends(start.time)?;
+        if self.open.len() == MOST_OPEN {
+            let open = self.open.remove(0);
+            self.abandon(&open)?;
+        }
+        self.last_time = self.last_time.max(start.time);
+        // What comes may be written over what is there, and generations are those of now.
+        if start.concurrent || self.objects.swept.is_some() {
+            self.objects.settle()?;
+        }
+        if start.concurrent && self.objects.swept.is_none() {
+            let sized = self.coverage != Coverage::Sampled;
+            self.objects.swept = Some(Swept { places: Places::new(&self.budget)?, sized });
+        }
+        self.open.push(Open::new(start, (self.allocations, self.lost_before), &self.budget)?);
+        Ok(())
+    }
+
+    fn current(&mut self) -> Option<&mut Open> {
+        let open = self.open.last_mut();
+        if open.is_none() {
+            self.anomalies.outside_collections += 1;
+        }
+        open
+    }
+
+    /// Addresses of a generation.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn range(&mut self, range: Range) -> Result<(), StageError> {
+        self.report_ends(self.last_time)?;
+        let beside = self.objects.swept.is_some();
+        let Some(open) = self.current() else { return Ok(()) };
+        let first = open.range(range, beside)?;
+        match &mut self.objects.swept {
+            Some(swept) if first => swept.places.report(range),
+            _ => Ok(()),
+        }
+    }
+
+    /// Objects survive, moved or not.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn survives(&mut self, survival: Survival, moved: bool) -> Result<(), StageError> {
+        self.has_moves = true;
+        let allocations = self.allocations;
+        let Some(open) = self.current() else { return Ok(()) };
+        let first = open.start.concurrent && open.reported.is_none();
+        open.survives(survival, moved, allocations)?;
+        self.reporting += u32::from(first);
+        Ok(())
+    }
+
+    /// Something keeps an object alive.
+    pub fn root(&mut self, root: Root) {
+        if let Some(open) = self.current() {
+            open.root(root);
+        }
+    }
+
+    /// An object of a walk of the heap.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn walked(&mut self, address: u64) -> Result<(), StageError> {
+        self.current().map_or(Ok(()), |open| open.walked(address))
+    }
+
+    /// So many events of the trace were lost up to those that come now, the gaps between these included.
+    pub fn lost(&mut self, events: u64) {
+        self.lost_before = self.anomalies.lost_events;
+        self.anomalies.lost_events = events;
+    }
+
+    /// A collection ends.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn end(&mut self, number: u32, time: u64) -> Result<(), StageError> {
+        self.report_ends(time)?;
+        let Some(at) = self.open.iter().rposition(|open| open.start.number == number) else {
+            self.anomalies.ends_without_start += 1;
+            return Ok(());
+        };
+        self.last_time = self.last_time.max(time);
+        self.take_effect(at, time)?;
+        let mut open = self.open.remove(at);
+        if let Some(swept) = &mut self.objects.swept {
+            open.later().iter().try_for_each(|&range| swept.places.report(range))?;
+        }
+        let Some((mut row, gcs)) = open.effect else { return Ok(()) };
+        self.last_reclaimed(&open, &mut row, gcs)?;
+        let (live, live_bytes) = self.objects.alive();
+        if self.recording.sample_mode == SampleMode::CreationAndCollection {
+            (row.live_objects, row.live_bytes) = (live, live_bytes);
+            if let Some(walked) = &mut open.walked {
+                self.compare(&mut row, walked)?;
+            }
+        }
+        if let Some(pause) = self.clock.seconds(open.start.time, time) {
+            row.pause_seconds = pause;
+        }
+        self.push(row)
+    }
+
+    fn push(&mut self, row: CollectionRow) -> Result<(), StageError> {
+        self.doubtful = self.doubtful.saturating_add(row.doubtful_objects);
+        self.rows.push(row)
+    }
+
+    /// Collections beside the program whose report is complete take effect: the event that comes is none of it.
+    fn report_ends(&mut self, time: u64) -> Result<(), StageError> {
+        let reported = |open: &Open| open.start.concurrent && open.reported.is_some() && open.effect.is_none();
+        while let Some(at) = self.open.iter().position(reported) {
+            self.take_effect(at, time)?;
+        }
+        Ok(())
+    }
+
+    /// What a collection condemned and did not report dies, if it has not yet.
+    fn take_effect(&mut self, at: usize, time: u64) -> Result<(), StageError> {
+        if self.open[at].effect.is_some() {
+            return Ok(());
+        }
+        self.reporting -= u32::from(self.open[at].start.concurrent && self.open[at].reported.is_some());
+        let closed = self.open[at].close()?;
+        self.anomalies.overlapping_ranges += closed.overlaps;
+        self.ended += 1;
+        let mut row = self.open[at].row();
+        if let Some(started) = self.clock.absolute_us(self.open[at].start.time) {
+            row.started_at_us = started;
+        }
+        if self.recording.sample_mode == SampleMode::CreationAndCollection {
+            self.collect(at, &closed, &mut row, time)?;
+            if let Some(tracks) = &mut self.tracks {
+                tracks.collected(row.gc, &closed.survivals)?;
+            }
+        }
+        self.open[at].effect = Some((row, self.ended));
+        Ok(())
+    }
+
+    /// Whether a collection runs beside the program.
+    fn beside(&self) -> bool {
+        self.open.iter().any(|open| open.start.concurrent)
+    }
+
+    fn collect(&mut self, at: usize, closed: &Closed, row: &mut CollectionRow, time: u64) -> Result<(), StageError> {
+        self.objects.settle()?;
+        let beside = self.beside();
+        let open = &self.open[at];
+        let concurrent = open.start.concurrent;
+        let whole_heap = concurrent || (!beside && open.start.condemned & OLDEST != 0);
+        // A report of the whole heap also tells of memory that is no longer in any range.
+        let places = match &mut self.objects.swept {
+            Some(swept) if whole_heap => Some(swept.places.condemned()?),
+            _ => None,
+        };
+        let condemned = places.as_deref().unwrap_or(&closed.condemned);
+        let unreported = concurrent && open.reported.is_none();
+        let sized = self.coverage != Coverage::Sampled;
+        let pass = if concurrent {
+            let before = open.reported.unwrap_or(0);
+            let whole = sized && closed.survivals.iter().all(|range| range.from == range.to);
+            Pass { condemned, survivals: &closed.survivals, before, older: open.allocations, whole }
+        } else {
+            Pass::stopped(condemned, &closed.survivals)
+        };
+        let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
+        let now = Moment { gcs: self.ended, time };
+        let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
+        let mut done = self.objects.collect(pass, |object, generation| deaths.add(object, generation))?;
+        // Inside a collection beside the program, what was written over is that one's.
+        if concurrent || !beside {
+            let (dead, bytes) = self.objects.reclaimed(|object, generation| deaths.add(object, generation))?;
+            done.dead += dead;
+            done.dead_bytes = done.dead_bytes.wrapping_add(bytes);
+        }
+        let spared = if concurrent && open.in_segments() { YOUNG & !deaths.generations } else { 0 };
+        row.condemned &= !spared;
+        record(row, &done);
+        self.anomalies.overrun_objects += done.overrun;
+        row.doubtful_objects = match self.anomalies.lost_events - open.lost {
+            _ if unreported => self.objects.older(condemned, open.allocations),
+            _ if !sized => done.older,
+            0 => 0,
+            lost => done.dead + lost.min(done.older),
+        };
+        if let (Some(swept), Some(places)) = (&mut self.objects.swept, &places) {
+            swept.places.give_back(places);
+        }
+        // Until the end of a collection beside the program, an object that lies over another may still be told of late.
+        if whole_heap && !beside {
+            self.objects.swept = None;
+        }
+        Ok(())
+    }
+
+    /// A collection beside the program has ended: an object may be told of that was allocated before the report, over
+    /// another one.
+    fn last_reclaimed(&mut self, open: &Open, row: &mut CollectionRow, gcs: u32) -> Result<(), StageError> {
+        if !open.start.concurrent || self.beside() {
+            return Ok(());
+        }
+        self.objects.settle()?;
+        let (dead, bytes) = self.reclaimed(Moment { gcs, time: self.last_time })?;
+        row.dead_objects += dead;
+        row.dead_bytes = row.dead_bytes.wrapping_add(bytes);
+        if open.reported.is_some() {
+            self.objects.swept = None;
+        }
+        Ok(())
+    }
+
+    /// Counts the deaths of what was written over.
+    fn reclaimed(&mut self, now: Moment) -> Result<(u64, u64), StageError> {
+        let (lifetimes, cells, tracks) = (&mut self.lifetimes, &mut self.cells, &mut self.tracks);
+        let mut deaths = Deaths { lifetimes, cells, tracks, now, generations: 0 };
+        self.objects.reclaimed(|object, generation| deaths.add(object, generation))
+    }
+
+    /// Compares the objects held alive with those that a walk of the heap found.
+    fn compare(&mut self, row: &mut CollectionRow, walked: &mut Vec<u64>) -> Result<(), StageError> {
+        walked.sort_unstable();
+        walked.dedup();
+        let mut both = 0;
+        let mut objects = self.objects.iter().peekable();
+        for &address in &*walked {
+            while objects.next_if(|object| object.address < address).is_some() {}
+            let object = objects.next_if(|object| object.address == address);
+            both += u64::from(object.is_some());
+            if let Some(tracks) = &mut self.tracks {
+                tracks.walked(row.gc, address, object)?;
+            }
+        }
+        row.walked_objects = walked.len() as u64;
+        row.walk_missing = row.walked_objects - both;
+        row.walk_extra = self.objects.alive().0 - both;
+        self.anomalies.unknown_objects += row.walk_missing;
+        Ok(())
+    }
+
+    /// A collection whose end never comes: what it did before that counts.
+    fn abandon(&mut self, open: &Open) -> Result<(), StageError> {
+        self.anomalies.starts_without_end += 1;
+        let Some((mut row, gcs)) = open.effect else { return Ok(()) };
+        self.last_reclaimed(open, &mut row, gcs)?;
+        self.push(row)
+    }
+
+    /// The trace is over: what is still open never ends. Objects that were written over since have died.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn leave_open(&mut self) -> Result<(), StageError> {
+        self.objects.settle()?;
+        let unsettled = |open: &Open| open.start.concurrent && open.effect.is_none();
+        if let Some(at) = self.open.iter().position(unsettled) {
+            // A report is complete if the program went on after it.
+            let complete = self.open[at].reported.is_some_and(|reported| reported < self.allocations);
+            if !complete && self.open[at].reported.take().is_some() {
+                self.reporting -= 1;
+            }
+            if complete || self.objects.has_reclaimed() {
+                self.take_effect(at, self.last_time)?;
+            }
+        }
+        for open in std::mem::take(&mut self.open) {
+            self.abandon(&open)?;
+        }
+        // What was written over since a collection that reported nothing was reclaimed by it, or by a later one.
+        self.reclaimed(Moment { gcs: self.ended, time: self.last_time }).map(drop)
+    }
+}
+
+fn record(row: &mut CollectionRow, done: &Collected) {
+    row.moved_objects = done.moved;
+    row.moved_bytes = done.moved_bytes;
+    row.survived_objects = done.survived;
+    row.dead_objects = done.dead;
+    row.dead_bytes = done.dead_bytes;
+}

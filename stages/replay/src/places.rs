@@ -1,0 +1,121 @@
+//! The generation of each address, as collections report it while one of them runs beside the program.
+//!
+//! A background collection sweeps while the program and collections inside it go on: regions change their generation,
+//! are emptied and taken again before it reports what survived. So the ranges of all reports since its beginning are
+//! laid over each other; where two overlap, the later one counts, and what only an earlier one has stays.
+
+use crate::events::Range;
+use crate::sweep::Condemned;
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use std::collections::BTreeMap;
+
+/// Bytes of a range.
+const ENTRY: u64 = 64;
+
+/// Ranges that do not overlap.
+pub struct Places {
+    /// First address; address behind the last, generation.
+    ranges: BTreeMap<u64, (u64, u8)>,
+    charge: Charge,
+}
+
+impl Places {
+    /// No range yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let charge = Charge::new(budget, "the ranges of generations beside the program")?;
+        Ok(Self { ranges: BTreeMap::new(), charge })
+    }
+
+    /// A range is reported.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn report(&mut self, range: Range) -> Result<(), StageError> {
+        let (start, end) = (range.start, range.start.saturating_add(range.used));
+        if start == end {
+            return Ok(());
+        }
+        // The one that begins before may reach into this one, or beyond it.
+        if let Some((_, before)) = self.ranges.range_mut(..start).next_back()
+            && before.0 > start
+        {
+            let (reach, generation) = *before;
+            before.0 = start;
+            if reach > end {
+                self.insert(end, reach, generation)?;
+            }
+        }
+        while let Some((&inside, &(reach, generation))) = self.ranges.range(start..end).next() {
+            self.ranges.remove(&inside);
+            self.charge.sub(ENTRY);
+            if reach > end {
+                self.insert(end, reach, generation)?;
+            }
+        }
+        self.insert(start, end, range.generation)
+    }
+
+    fn insert(&mut self, start: u64, end: u64, generation: u8) -> Result<(), StageError> {
+        self.charge.add(ENTRY)?;
+        self.ranges.insert(start, (end, generation));
+        Ok(())
+    }
+
+    /// The generation of an address; nothing outside all ranges.
+    #[must_use]
+    pub fn generation(&self, address: u64) -> Option<u8> {
+        let (_, &(end, generation)) = self.ranges.range(..=address).next_back()?;
+        (address < end).then_some(generation)
+    }
+
+    /// All ranges, in order.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn condemned(&mut self) -> Result<Vec<Condemned>, StageError> {
+        let mut condemned = Vec::new();
+        self.charge.make_room(&mut condemned, self.ranges.len())?;
+        condemned.extend(self.ranges.iter().map(|(&start, &(end, generation))| Condemned { start, end, generation }));
+        Ok(condemned)
+    }
+
+    /// The list that [`Self::condemned`] made is dropped now.
+    pub fn give_back(&mut self, condemned: &[Condemned]) {
+        self.charge.sub(size_of_val(condemned) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against an array with a generation for each address.
+    #[test]
+    fn later_ranges_lie_over_earlier_ones() {
+        let mut chance = 1_u64;
+        let mut below = |end: u64| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (chance >> 33) % end
+        };
+        for _ in 0..300 {
+            let mut places = Places::new(&Budget::new(1 << 20)).unwrap();
+            let mut truth = [None; 64];
+            for _ in 0..below(12) {
+                let start = below(60);
+                let range = Range { generation: below(5) as u8, start, used: below(64 - start) };
+                places.report(range).unwrap();
+                truth[start as usize..(start + range.used) as usize].fill(Some(range.generation));
+            }
+            let found: Vec<Option<u8>> = (0..64).map(|address| places.generation(address)).collect();
+            assert_eq!(found, truth);
+            let listed = places.condemned().unwrap();
+            assert!(listed.is_sorted_by(|a, b| a.end <= b.start));
+            let covered: u64 = listed.iter().map(|range| range.end - range.start).sum();
+            assert_eq!(covered, truth.iter().flatten().count() as u64);
+        }
+    }
+}
