@@ -22,8 +22,6 @@ pub const TABLE: TableSchema = TableSchema {
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("snapshot", Type::Utf8, "Name of the run"),
-    required("release", Type::Utf8, "Release that it belongs to"),
     required("source", Type::Utf8, "The input, as the command line named it"),
     required("format", Type::Utf8, "Format of the input"),
     optional("format_version", Type::Utf8, "Its version; null if the input states none"),

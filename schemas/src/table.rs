@@ -24,16 +24,31 @@ pub struct TableSchema {
     pub condition: Option<&'static str>,
     /// What a reader must know beyond the columns, a paragraph each.
     pub notes: &'static [&'static str],
-    /// The columns, in order.
+    /// Its own columns, in order; [`RUN_COLUMNS`] come before them.
     pub columns: &'static [ColumnSchema],
 }
 
 impl TableSchema {
-    /// The table as Arrow knows it.
+    /// The table as Arrow knows it: [`RUN_COLUMNS`], then its own.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        Arc::new(Schema::new(fields(self.columns)))
+        let columns = RUN_COLUMNS.iter().chain(self.columns);
+        Arc::new(Schema::new(columns.map(ColumnSchema::field).collect::<Fields>()))
     }
+}
+
+/// The first columns of every table: which run a row belongs to. The names of the folders say the same, but readers
+/// take some of these for numbers or dates, and others ignore them.
+pub const RUN_COLUMNS: &[ColumnSchema] = &[
+    required("release", Type::Utf8, "Release that the run belongs to"),
+    required("snapshot", Type::Utf8, "Name of the run"),
+];
+
+/// Whether a schema begins with [`RUN_COLUMNS`].
+#[must_use]
+pub fn has_run_columns(schema: &Schema) -> bool {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    names.take(RUN_COLUMNS.len()).eq(RUN_COLUMNS.iter().map(|column| column.name))
 }
 
 /// The command whose runs have a table.

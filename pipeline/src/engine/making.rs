@@ -105,10 +105,15 @@ impl Making<'_> {
         {
             return Ok(outcome);
         }
-        let new = NewRun::create(&place)?;
-        work.output = Output { folder: new.folder().to_owned(), input_hash: contents.input_hash().to_owned() };
+        let new = NewRun::create(&request.lake, &request.release, &name)?;
+        work.output = Output {
+            folder: new.folder().to_owned(),
+            input_hash: contents.input_hash().to_owned(),
+            release: request.release.clone(),
+            snapshot: name,
+        };
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
-        let run = self.describe(name, &contents, (&graph, &ran), journal, new.folder())?;
+        let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
@@ -116,11 +121,10 @@ impl Making<'_> {
     /// What the run is, with the table that says so.
     fn describe(
         &self,
-        name: String,
         contents: &Contents,
         (graph, ran): (&Graph, &[Ran]),
         journal: &Journal,
-        folder: &Path,
+        output: &Output,
     ) -> Result<Run, StageError> {
         let Self { request, scratch, .. } = *self;
         let summary: Summary = scratch.read_document(documents::SUMMARY)?;
@@ -128,13 +132,13 @@ impl Making<'_> {
         let mut run = Run {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             schema_version: SCHEMA_VERSION,
-            snapshot: name,
-            release: request.release.clone(),
+            snapshot: output.snapshot.clone(),
+            release: output.release.clone(),
             source: request.input.name(),
             input_bytes,
             input_hash,
             options: request.options.clone(),
-            tables: tables(graph, ran, folder)?,
+            tables: tables(graph, ran, &output.folder)?,
             summary: Summary {
                 wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
@@ -149,7 +153,7 @@ impl Making<'_> {
                     // Some facts were learned after the reading.
                     let facts: Facts = scratch.read_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(graph, ran, journal), folder)?);
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(graph, ran, journal), output)?);
                 }
             }
             Contents::Trace(_) => {

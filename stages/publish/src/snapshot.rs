@@ -8,13 +8,13 @@ use arrow::array::{
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::Field;
+use heaplake_kit::stage::Output;
 use heaplake_kit::{StageError, Stats};
 use heaplake_lake::table::Table;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::run::{self, Run, Totals};
 use heaplake_schemas::scratch::Facts;
 use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The cost of a stage.
@@ -37,17 +37,15 @@ pub fn write(
     run: &Run,
     totals: &Totals,
     stages: &[StageTime],
-    folder: &Path,
+    output: &Output,
 ) -> Result<run::Table, StageError> {
     let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
     let number = |number: u64| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
     let optional = |number: Option<u64>| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
     let options = serde_json::to_string(&run.options).unwrap_or_default();
     let captured = TimestampMicrosecondArray::from(vec![facts.captured_at_us]).with_timezone("UTC");
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let mut table = Table::create(output, FILE, schema())?;
     table.write(&[
-        text(&run.snapshot),
-        text(&run.release),
         text(&run.source),
         text(&facts.format),
         Arc::new(StringArray::from(vec![facts.format_version.as_deref()])),
