@@ -23,12 +23,12 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("parent", Type::UInt32, "`node` of the caller; null at depth 0"),
     required("depth", Type::UInt32, "Callers above; 0 is the outermost function of a stack"),
     required("function_id", Type::UInt32, "Function, as in `allocation_functions`"),
-    required("inclusive_samples", Type::UInt64, "Sampled stacks through the node"),
-    required("inclusive_bytes", Type::UInt64, "Bytes, inclusive"),
-    required("exclusive_samples", Type::UInt64, "Sampled stacks that end in the node"),
-    required("exclusive_bytes", Type::UInt64, "Bytes, exclusive"),
-    required("inclusive_count", Type::UInt64, "Objects, inclusive"),
-    required("exclusive_count", Type::UInt64, "Objects, exclusive"),
+    required("inclusive_samples", Type::Int64, "Sampled stacks through the node"),
+    required("inclusive_bytes", Type::Int64, "Bytes, inclusive"),
+    required("exclusive_samples", Type::Int64, "Sampled stacks that end in the node"),
+    required("exclusive_bytes", Type::Int64, "Bytes, exclusive"),
+    required("inclusive_count", Type::Int64, "Objects, inclusive"),
+    required("exclusive_count", Type::Int64, "Objects, exclusive"),
 ];
 
 /// The columns, as Arrow knows them.

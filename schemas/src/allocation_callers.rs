@@ -24,10 +24,10 @@ const COLUMNS: &[ColumnSchema] = &[
     required("depth", Type::UInt32, "Calls between the function and the allocation; 0 is the allocating function"),
     required("type_id", Type::UInt32, "Type allocated, as in `allocation_types`"),
     required("function_id", Type::UInt32, "Function, as in `allocation_functions`"),
-    required("samples", Type::UInt64, "Sampled stacks through the node"),
-    required("sampled_bytes", Type::UInt64, "Sizes of their objects"),
-    required("estimated_bytes", Type::UInt64, "Bytes of all objects that the samples stand for"),
-    required("estimated_count", Type::UInt64, "Number of those objects"),
+    required("samples", Type::Int64, "Sampled stacks through the node"),
+    required("sampled_bytes", Type::Int64, "Sizes of their objects"),
+    required("estimated_bytes", Type::Int64, "Bytes of all objects that the samples stand for"),
+    required("estimated_count", Type::Int64, "Number of those objects"),
 ];
 
 /// The columns, as Arrow knows them.

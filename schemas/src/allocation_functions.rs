@@ -29,12 +29,12 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("module", Type::Utf8, "Module; null likewise"),
     optional("file", Type::Utf8, "Source file; null likewise"),
     optional("line", Type::UInt32, "Line in the file; null likewise"),
-    required("inclusive_count", Type::UInt64, "Objects, inclusive"),
-    required("inclusive_bytes", Type::UInt64, "Their bytes"),
-    required("exclusive_count", Type::UInt64, "Objects, exclusive"),
-    required("exclusive_bytes", Type::UInt64, "Their bytes"),
-    required("inclusive_samples", Type::UInt64, "Sampled stacks with the function on them"),
-    required("exclusive_samples", Type::UInt64, "Sampled stacks with the function innermost"),
+    required("inclusive_count", Type::Int64, "Objects, inclusive"),
+    required("inclusive_bytes", Type::Int64, "Their bytes"),
+    required("exclusive_count", Type::Int64, "Objects, exclusive"),
+    required("exclusive_bytes", Type::Int64, "Their bytes"),
+    required("inclusive_samples", Type::Int64, "Sampled stacks with the function on them"),
+    required("exclusive_samples", Type::Int64, "Sampled stacks with the function innermost"),
 ];
 
 /// The columns, as Arrow knows them.

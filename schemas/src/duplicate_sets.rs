@@ -33,9 +33,9 @@ const COLUMNS: &[ColumnSchema] = &[
     ),
     optional("reason", Type::Utf8, "Why a set is only possible: what the input lacks, or what was not compared"),
     required("trivial", Type::Boolean, "Whether the members have no references to compare"),
-    required("members", Type::UInt64, "Members, at least 2"),
-    required("instance_bytes", Type::UInt64, "Size of one member, bytes"),
-    required("additional_bytes", Type::UInt64, "Bytes that would be freed if all members were merged into one"),
+    required("members", Type::Int64, "Members, at least 2"),
+    required("instance_bytes", Type::Int64, "Size of one member, bytes"),
+    required("additional_bytes", Type::Int64, "Bytes that would be freed if all members were merged into one"),
     required("additional_exact", Type::Boolean, "Whether `additional_bytes` is exact; otherwise it is a lower bound"),
     optional(
         "held_by",

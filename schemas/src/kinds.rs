@@ -20,9 +20,9 @@ pub const TABLE: TableSchema = TableSchema {
 
 const COLUMNS: &[ColumnSchema] = &[
     required("kind", Type::Utf8, "As in `nodes`"),
-    required("count", Type::UInt64, "Nodes"),
-    required("self_bytes", Type::UInt64, "Sum of `self_bytes` in `nodes`"),
-    required("shallow_bytes", Type::UInt64, "Sum of `shallow_bytes` in `nodes`"),
+    required("count", Type::Int64, "Nodes"),
+    required("self_bytes", Type::Int64, "Sum of `self_bytes` in `nodes`"),
+    required("shallow_bytes", Type::Int64, "Sum of `shallow_bytes` in `nodes`"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -37,7 +37,7 @@ pub mod threads;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Version of heaplake itself, written into every table's key-value metadata.
 pub const HEAPLAKE_VERSION: &str = env!("CARGO_PKG_VERSION");

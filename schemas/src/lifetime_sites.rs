@@ -24,9 +24,9 @@ const COLUMNS: &[ColumnSchema] = &[
     required("type_id", Type::UInt32, "Type, as in `allocation_types`"),
     required("type", Type::Utf8, "Its name"),
     required("generation", Type::Utf8, "As in `object_lifetimes`"),
-    required("count", Type::UInt64, "Objects"),
-    required("bytes", Type::UInt64, "Sum of their sizes"),
-    required("samples", Type::UInt64, "Sampled objects behind these estimates"),
+    required("count", Type::Int64, "Objects"),
+    required("bytes", Type::Int64, "Sum of their sizes"),
+    required("samples", Type::Int64, "Sampled objects behind these estimates"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -22,7 +22,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("gc", Type::UInt32, "Collection, as in `collections`"),
     required("from", Type::UInt64, "First address before the collection"),
     required("to", Type::UInt64, "First address after it"),
-    required("bytes", Type::UInt64, "Length of the range"),
+    required("bytes", Type::Int64, "Length of the range"),
 ];
 
 /// The columns, as Arrow knows them.

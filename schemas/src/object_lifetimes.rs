@@ -26,14 +26,14 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Utf8,
         "Generation that reclaimed the objects: `0`, `1`, `2`, `large`, `pinned`; or `alive` at the end",
     ),
-    required("count", Type::UInt64, "Objects, exact"),
-    required("bytes", Type::UInt64, "Sum of their sizes, exact"),
+    required("count", Type::Int64, "Objects, exact"),
+    required("bytes", Type::Int64, "Sum of their sizes, exact"),
     required(
         "mean_age_gcs",
         Type::Float64,
         "Mean number of collections from allocation to death, the last one included",
     ),
-    required("max_age_gcs", Type::UInt32, "Largest such number"),
+    required("max_age_gcs", Type::Int64, "Largest such number"),
     optional("mean_age_seconds", Type::Float64, "Mean age, seconds; null if the trace has no times"),
 ];
 

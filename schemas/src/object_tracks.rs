@@ -21,7 +21,7 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("object", Type::UInt32, "Number of the allocation, from 0"),
     required("type_id", Type::UInt32, "Type, as in `allocation_types`"),
-    required("bytes", Type::UInt64, "Size"),
+    required("bytes", Type::Int64, "Size"),
     required("allocated_at_gc", Type::UInt32, "Last collection that ended before the allocation; 0 for none"),
     optional(
         "stack",
@@ -30,7 +30,7 @@ const COLUMNS: &[ColumnSchema] = &[
     ),
     required("first_address", Type::UInt64, "Address at allocation"),
     optional("last_address", Type::UInt64, "Address at death or at the end; null for an object that an anomaly lost"),
-    required("moves", Type::UInt32, "Changes of the address"),
+    required("moves", Type::Int64, "Changes of the address"),
     optional("died_at_gc", Type::UInt32, "Collection that reclaimed the object; null if it is alive or lost"),
     optional("died_in_generation", Type::Utf8, "Generation that reclaimed it; null likewise"),
 ];

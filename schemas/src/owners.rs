@@ -34,21 +34,21 @@ pub const TABLE: TableSchema = TableSchema {
 
 const COLUMNS: &[ColumnSchema] = &[
     required("owner", Type::Utf8, "Name; one in parentheses is not a package"),
-    required("count", Type::UInt64, "Objects of the owner, counted as in `classes`"),
-    required("shallow_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    required("count", Type::Int64, "Objects of the owner, counted as in `classes`"),
+    required("shallow_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
     required(
         "retained_bytes",
-        Type::UInt64,
+        Type::Int64,
         "Shallow sizes of all objects that count for the owner: its own, unless a stronger owner dominates them, and those without an owner that it dominates",
     ),
     optional(
         "freed_bytes",
-        Type::UInt64,
+        Type::Int64,
         "Shallow sizes of all objects that no root would reach if the owner's objects were gone; computed for the 252 largest owners, null for others, `(none)` and `(unreachable)`",
     ),
     optional(
         "allocated_bytes",
-        Type::UInt64,
+        Type::Int64,
         "Bytes that the owner's functions allocated: each allocation counts for the innermost function of its stack that has an owner, the strongest kind of owner first; null if allocations were not tracked",
     ),
 ];

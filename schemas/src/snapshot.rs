@@ -25,19 +25,19 @@ const COLUMNS: &[ColumnSchema] = &[
     required("source", Type::Utf8, "The input, as the command line named it"),
     required("format", Type::Utf8, "Format of the input"),
     optional("format_version", Type::Utf8, "Its version; null if the input states none"),
-    required("input_bytes", Type::UInt64, "Size of the input as stored"),
-    required("content_bytes", Type::UInt64, "Size of the input after decompression"),
+    required("input_bytes", Type::Int64, "Size of the input as stored"),
+    required("content_bytes", Type::Int64, "Size of the input after decompression"),
     required("input_hash", Type::Utf8, "XXH3-128 of the input as stored, hexadecimal"),
-    required("node_count", Type::UInt64, "Nodes"),
-    required("edge_count", Type::UInt64, "Edges"),
-    required("root_count", Type::UInt64, "References from roots"),
-    required("string_count", Type::UInt64, "Strings in the input"),
-    required("shallow_bytes", Type::UInt64, "Sum of `shallow_bytes` over all nodes"),
-    optional("native_bytes", Type::UInt64, "Sum of `native_bytes`; null if the input does not tell"),
-    required("reachable_count", Type::UInt64, "Reachable nodes"),
-    required("reachable_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
-    required("unreachable_count", Type::UInt64, "Unreachable nodes"),
-    required("unreachable_bytes", Type::UInt64, "Sum of their `shallow_bytes`"),
+    required("node_count", Type::Int64, "Nodes"),
+    required("edge_count", Type::Int64, "Edges"),
+    required("root_count", Type::Int64, "References from roots"),
+    required("string_count", Type::Int64, "Strings in the input"),
+    required("shallow_bytes", Type::Int64, "Sum of `shallow_bytes` over all nodes"),
+    optional("native_bytes", Type::Int64, "Sum of `native_bytes`; null if the input does not tell"),
+    required("reachable_count", Type::Int64, "Reachable nodes"),
+    required("reachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
+    required("unreachable_count", Type::Int64, "Unreachable nodes"),
+    required("unreachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
     optional("captured_at", Type::Timestamp, "When the snapshot was taken; null if the input does not say"),
     optional(
         "referents",
@@ -54,7 +54,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("options", Type::Utf8, "Options that shaped the result, JSON"),
     required("heaplake_version", Type::Utf8, "Version of heaplake that wrote the run"),
     required("wall_seconds", Type::Float64, "Elapsed time of the analysis, seconds"),
-    optional("peak_rss_bytes", Type::UInt64, "Largest resident set of the process"),
+    optional("peak_rss_bytes", Type::Int64, "Largest resident set of the process"),
     required("stages", Type::List(&STAGE), "What each stage took"),
 ];
 
@@ -69,8 +69,8 @@ const STAGE: Type = Type::Struct(STAGE_FIELDS);
 const STAGE_FIELDS: &[ColumnSchema] = &[
     required("name", Type::Utf8, "Name of the stage"),
     required("seconds", Type::Float64, "Elapsed time, seconds"),
-    required("rows", Type::UInt64, "What the stage worked on: nodes, edges, sets, …"),
-    required("spilled_bytes", Type::UInt64, "Bytes that it wrote to temporary files"),
+    required("rows", Type::Int64, "What the stage worked on: nodes, edges, sets, …"),
+    required("spilled_bytes", Type::Int64, "Bytes that it wrote to temporary files"),
 ];
 
 /// Fields of one entry of `stages`.

@@ -108,8 +108,10 @@ pub enum Type {
     UInt8,
     /// 32 bits without sign.
     UInt32,
-    /// 64 bits without sign.
+    /// 64 bits without sign: ids and addresses.
     UInt64,
+    /// 64 bits with sign: counts and sizes, so that differences of two runs have a sign.
+    Int64,
     /// 32 bits with sign.
     Int32,
     /// Floating point, 64 bits.
@@ -137,6 +139,7 @@ impl Type {
             Self::UInt8 => DataType::UInt8,
             Self::UInt32 => DataType::UInt32,
             Self::UInt64 => DataType::UInt64,
+            Self::Int64 => DataType::Int64,
             Self::Int32 => DataType::Int32,
             Self::Float64 => DataType::Float64,
             Self::Utf8 => DataType::Utf8,

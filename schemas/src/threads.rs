@@ -26,8 +26,8 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::ListOfOptional(&FRAME),
         "Stack, innermost frame first; a frame that the dump does not describe is null",
     ),
-    required("locals", Type::UInt64, "References from the stack"),
-    required("retained_bytes", Type::UInt64, "As in `nodes`"),
+    required("locals", Type::Int64, "References from the stack"),
+    required("retained_bytes", Type::Int64, "As in `nodes`"),
 ];
 
 /// The columns, as Arrow knows them.

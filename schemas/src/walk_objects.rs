@@ -26,7 +26,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("address", Type::UInt64, "Address at that moment; `id` in the `nodes` of the same walk"),
     optional("object", Type::UInt32, "Object, as in `object_tracks`; null if the trace has no allocation of it"),
     optional("type_id", Type::UInt32, "Type, as in `allocation_types`; null likewise"),
-    optional("bytes", Type::UInt64, "Size; null likewise"),
+    optional("bytes", Type::Int64, "Size; null likewise"),
 ];
 
 /// The columns, as Arrow knows them.

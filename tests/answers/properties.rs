@@ -44,7 +44,7 @@ fn check_nodes(truth: &Truth, run: &Path) {
     assert_eq!(ordinals(nodes.u32s("dominator")), of(truth, |node| node.dominator), "dominators");
     assert_eq!(all(nodes.u64s("retained_bytes")), of(truth, |node| node.retained), "retained");
     assert_eq!(nodes.i32s("distance"), of(truth, |node| node.distance), "distance");
-    assert_eq!(ordinals(nodes.u32s("retainer_count")), of(truth, |node| node.retainer_count), "retainers");
+    assert_eq!(all(nodes.u64s("retainer_count")), of(truth, |node| node.retainer_count as u64), "retainers");
     assert_eq!(all(nodes.u8s("detachedness")), of(truth, |node| node.detachedness), "detachedness");
     assert_eq!(all(nodes.texts("name")), of(truth, |node| node.name.to_string()), "names");
     assert_eq!(all(nodes.texts("class")), of(truth, |node| node.class_name.to_string()), "class names");

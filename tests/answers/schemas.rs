@@ -69,7 +69,7 @@ fn tables_are_sorted_and_agree() {
     let edges = Table::read(&run, edges::FILE);
     assert_eq!(summary["edge_count"], edges.rows());
     assert!(edges.u32s("from").is_sorted());
-    let counts = nodes.u32s("edge_count").into_iter().map(|count| count.unwrap() as usize);
+    let counts = nodes.u64s("edge_count").into_iter().map(|count| count.unwrap() as usize);
     assert_eq!(counts.sum::<usize>(), edges.rows());
     let classes = Table::read(&run, classes::FILE);
     assert_eq!(summary["class_count"], classes.rows());

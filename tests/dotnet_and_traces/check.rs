@@ -22,18 +22,18 @@ pub fn check(truth: &Truth, run: &Path) {
     let (shallow, retained, selfs) =
         (nodes.u64s("shallow_bytes"), nodes.u64s("retained_bytes"), nodes.u64s("self_bytes"));
     let (dominators, distances) = (nodes.u32s("dominator"), nodes.i32s("distance"));
-    let (out, into, reached) = (nodes.u32s("edge_count"), nodes.u32s("retainer_count"), nodes.bools("reachable"));
+    let (out, into, reached) = (nodes.u64s("edge_count"), nodes.u64s("retainer_count"), nodes.bools("reachable"));
     assert_eq!(nodes.rows(), truth.nodes.len() + 1);
     assert!(nodes.texts("name").iter().all(Option::is_none));
     for row in 0..nodes.rows() {
         assert_eq!(reached[row], Some(true), "what was walked is alive");
         assert_eq!(into[row], Some(retainers.get(&addresses[row]).copied().unwrap_or(0)), "retainers of row {row}");
         let Some(address) = addresses[row] else {
-            assert_eq!(out[row], Some(roots.len() as u32));
+            assert_eq!(out[row], Some(roots.len() as u64));
             continue;
         };
         let edges = edges.remove(&address).unwrap_or_default();
-        assert_eq!(out[row], Some(edges.len() as u32));
+        assert_eq!(out[row], Some(edges.len() as u64));
         assert_eq!(selfs[row], shallow[row]);
         let ours = NodeTruth {
             kind: ["object", "array", "string"].into_iter().find(|kind| kinds[row].as_deref() == Some(kind)).unwrap(),

@@ -109,7 +109,7 @@ fn objects_are_found_by_address_and_time() {
     let run = lake.run();
     let tracks = Table::read(&run, "object_tracks.parquet");
     let (first, last) = (tracks.u64s("first_address"), tracks.u64s("last_address"));
-    let (born, died, moves) = (tracks.u32s("allocated_at_gc"), tracks.u32s("died_at_gc"), tracks.u32s("moves"));
+    let (born, died, moves) = (tracks.u32s("allocated_at_gc"), tracks.u32s("died_at_gc"), tracks.u64s("moves"));
     assert_eq!(tracks.rows(), 145_306);
     let find = |address: u64, gc: u32| -> serde_json::Value {
         let output = heaplake().arg("track").arg(&run).arg(format!("{address:x}@{gc}")).arg("--json").output().unwrap();

@@ -48,7 +48,7 @@ pub fn check(truth: &Truth, run: &Path) {
         assert_eq!(ours.get(address), Some(row), "at {address:x?}");
     }
     assert_eq!(ours.len(), theirs.len(), "more nodes than there are");
-    let counts = nodes.u32s("edge_count");
+    let counts = nodes.u64s("edge_count");
     for (row, address) in address.iter().enumerate() {
         assert_eq!(counts[row].unwrap() as usize, ours[address].edges.len(), "edges of {address:x?}");
     }
@@ -114,11 +114,11 @@ fn edges(address: &[Option<u64>], run: &Path) -> BTreeMap<Option<u64>, Vec<(Opti
 }
 
 fn check_retainers(nodes: &Table, address: &[Option<u64>], rows: &BTreeMap<Option<u64>, Row>) {
-    let mut counts: BTreeMap<Option<u64>, u32> = BTreeMap::new();
+    let mut counts: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for (to, _) in rows.values().flat_map(|row| &row.edges) {
         *counts.entry(*to).or_default() += 1;
     }
-    for (address, count) in address.iter().zip(nodes.u32s("retainer_count")) {
+    for (address, count) in address.iter().zip(nodes.u64s("retainer_count")) {
         assert_eq!(count, Some(counts.get(address).copied().unwrap_or(0)), "retainers of {address:x?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::path::Path;
@@ -29,9 +29,16 @@ impl Table {
         self.0.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")).as_primitive::<P>().iter().collect()
     }
 
-    /// A column of sizes or counts.
+    /// A column of ids, addresses, sizes or counts.
     pub fn u64s(&self, name: &str) -> Vec<Option<u64>> {
-        self.column::<UInt64Type>(name)
+        match self.0.column_by_name(name).map(|column| column.data_type()) {
+            Some(DataType::UInt64) => self.column::<UInt64Type>(name),
+            _ => self
+                .column::<Int64Type>(name)
+                .into_iter()
+                .map(|number| number.map(|n| u64::try_from(n).unwrap()))
+                .collect(),
+        }
     }
 
     /// A column of ordinals.

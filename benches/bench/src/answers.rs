@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, ensure};
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{Int32Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{Int32Type, Int64Type, UInt32Type};
 use heaplake_schemas::{classes, nodes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
@@ -85,8 +85,8 @@ fn check_nodes(path: &Path, facts: &[Fact], verdict: &mut Verdict) -> Result<()>
         for (row, planted) in (0..batch.num_rows()).zip(facts_left.by_ref()) {
             let found = Fact {
                 ordinal: column(&batch, "node")?.as_primitive::<UInt32Type>().value(row).into(),
-                shallow_bytes: column(&batch, "shallow_bytes")?.as_primitive::<UInt64Type>().value(row),
-                retained_bytes: column(&batch, "retained_bytes")?.as_primitive::<UInt64Type>().value(row),
+                shallow_bytes: size(&batch, "shallow_bytes", row)?,
+                retained_bytes: size(&batch, "retained_bytes", row)?,
                 distance: distance(&batch, row)?,
                 dominator: column(&batch, "dominator")?.as_primitive::<UInt32Type>().value(row),
             };
@@ -103,13 +103,11 @@ fn check_classes(path: &Path, planted: &BTreeMap<String, ClassRow>, verdict: &mu
     for batch in read(path, &columns, None)? {
         let batch = batch?;
         let keys = column(&batch, "class_key")?.as_string::<i32>();
-        let size = |name| anyhow::Ok(column(&batch, name)?.as_primitive::<UInt64Type>());
-        let (counts, shallow, retained) = (size("count")?, size("shallow_bytes")?, size("retained_bytes")?);
         for row in 0..batch.num_rows() {
             let class = ClassRow {
-                count: counts.value(row),
-                shallow_bytes: shallow.value(row),
-                retained_bytes: retained.value(row),
+                count: size(&batch, "count", row)?,
+                shallow_bytes: size(&batch, "shallow_bytes", row)?,
+                retained_bytes: size(&batch, "retained_bytes", row)?,
                 distance: distance(&batch, row)?,
             };
             found.insert(keys.value(row).to_owned(), class);
@@ -119,6 +117,11 @@ fn check_classes(path: &Path, planted: &BTreeMap<String, ClassRow>, verdict: &mu
         verdict.compare(|| format!("class {key}"), &found.get(key), &Some(row));
     }
     Ok(())
+}
+
+/// A count or a size.
+fn size(batch: &RecordBatch, name: &str, row: usize) -> Result<u64> {
+    Ok(u64::try_from(column(batch, name)?.as_primitive::<Int64Type>().value(row))?)
 }
 
 /// Batches of some columns and rows of a table.

@@ -12,7 +12,7 @@ use arrow::array::{
     RecordBatchOptions, StringArray,
 };
 use arrow::datatypes::{
-    DataType, Float64Type, Int32Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
+    DataType, Float64Type, Int32Type, Int64Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
 };
 use heaplake_kit::StageError;
 use parquet::arrow::ProjectionMask;
@@ -186,7 +186,27 @@ impl Batch {
         self.primitives(name)
     }
 
-    /// Numbers of 64 bits: counts and sizes.
+    /// Counts and sizes. Tables of schema version 1 have them without a sign.
+    ///
+    /// # Errors
+    /// [`StageError::Table`]; also for a negative number.
+    pub fn sizes(&self, name: &str) -> Result<PrimitiveArray<UInt64Type>, StageError> {
+        let column = self.column(name)?;
+        if let Some(unsigned) = column.as_primitive_opt::<UInt64Type>() {
+            return Ok(unsigned.clone());
+        }
+        if let Some(narrow) = column.as_primitive_opt::<UInt32Type>() {
+            return Ok(narrow.unary(u64::from));
+        }
+        let signed: &PrimitiveArray<Int64Type> = self.primitives(name)?;
+        if let Some(negative) = signed.iter().flatten().find(|&number| number < 0) {
+            let problem = format!("column {}: expected a count or a size, found {negative}", self.full(name));
+            return Err(damaged(&self.path, problem));
+        }
+        Ok(PrimitiveArray::new(signed.values().inner().clone().into(), signed.nulls().cloned()))
+    }
+
+    /// Numbers of 64 bits: ids and addresses.
     ///
     /// # Errors
     /// [`StageError::Table`].

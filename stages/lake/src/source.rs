@@ -2,8 +2,8 @@
 
 use crate::text::Texts;
 use arrow::array::{ArrayRef, PrimitiveArray, new_null_array};
-use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{ArrowPrimitiveType, DataType};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Int64Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
@@ -49,6 +49,15 @@ impl<'a> Source<'a> {
         }))
     }
 
+    /// A source that returns the elements of a scratch column of counts or sizes.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Scratch`].
+    pub fn sizes<T: Pod + Into<u64> + Send + 'a>(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        let mut reader = ColumnReader::open(scratch, column)?;
+        Ok(Self::values(move |rows| Ok(sizes(read(&mut reader, rows)?.into_iter().map(Into::into).collect()))))
+    }
+
     /// A source of nulls.
     #[must_use]
     pub fn nothing(data_type: DataType) -> Self {
@@ -67,6 +76,25 @@ pub fn array<P: ArrowPrimitiveType>(values: Vec<P::Native>) -> ArrayRef {
 pub fn nullable<P: ArrowPrimitiveType>(values: Vec<P::Native>, valid: BooleanBuffer) -> ArrayRef {
     let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
     Arc::new(PrimitiveArray::<P>::new(values.into(), valid))
+}
+
+/// Counts or sizes as an array, without a copy. A damaged input can have sizes of 2^63 and more: they become the
+/// largest number with a sign.
+#[must_use]
+pub fn sizes(values: Vec<u64>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<Int64Type>::new(signed(values), None))
+}
+
+/// The same, null where not `valid`.
+#[must_use]
+pub fn nullable_sizes(values: Vec<u64>, valid: BooleanBuffer) -> ArrayRef {
+    let valid = Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
+    Arc::new(PrimitiveArray::<Int64Type>::new(signed(values), valid))
+}
+
+fn signed(mut values: Vec<u64>) -> ScalarBuffer<i64> {
+    values.iter_mut().for_each(|value| *value = (*value).min(i64::MAX as u64));
+    Buffer::from_vec(values).into()
 }
 
 /// The next `rows` elements of a scratch column.

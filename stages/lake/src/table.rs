@@ -183,7 +183,7 @@ fn properties(schema: &SchemaRef, input_hash: &str) -> WriterProperties {
 }
 
 fn is_integer(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::UInt32 | DataType::UInt64 | DataType::Int32)
+    matches!(data_type, DataType::UInt32 | DataType::UInt64 | DataType::Int32 | DataType::Int64)
 }
 
 fn failed(path: &Path, error: ParquetError) -> StageError {

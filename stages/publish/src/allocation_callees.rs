@@ -31,12 +31,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.optional_ids(|row| row.parent)?,
         rows.u32s(|row| row.depth)?,
         rows.u32s(|row| row.function_id)?,
-        rows.u64s(|row| row.inclusive_samples)?,
-        rows.u64s(|row| row.inclusive_bytes)?,
-        rows.u64s(|row| row.exclusive_samples)?,
-        rows.u64s(|row| row.exclusive_bytes)?,
-        rows.u64s(|row| row.inclusive_count)?,
-        rows.u64s(|row| row.exclusive_count)?,
+        rows.sizes(|row| row.inclusive_samples)?,
+        rows.sizes(|row| row.inclusive_bytes)?,
+        rows.sizes(|row| row.exclusive_samples)?,
+        rows.sizes(|row| row.exclusive_bytes)?,
+        rows.sizes(|row| row.inclusive_count)?,
+        rows.sizes(|row| row.exclusive_count)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

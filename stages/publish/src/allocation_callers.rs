@@ -32,10 +32,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u32s(|row| row.depth)?,
         rows.u32s(|row| row.type_id)?,
         rows.u32s(|row| row.function_id)?,
-        rows.u64s(|row| row.samples)?,
-        rows.u64s(|row| row.sampled_bytes)?,
-        rows.u64s(|row| row.estimated_bytes)?,
-        rows.u64s(|row| row.estimated_count)?,
+        rows.sizes(|row| row.samples)?,
+        rows.sizes(|row| row.sampled_bytes)?,
+        rows.sizes(|row| row.estimated_bytes)?,
+        rows.sizes(|row| row.estimated_count)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -36,12 +36,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.texts(texts, |row| row.module)?,
         rows.texts(texts, |row| row.file)?,
         rows.optional_ids(|row| row.line)?,
-        rows.u64s(|row| row.inclusive_count)?,
-        rows.u64s(|row| row.inclusive_bytes)?,
-        rows.u64s(|row| row.exclusive_count)?,
-        rows.u64s(|row| row.exclusive_bytes)?,
-        rows.u64s(|row| row.inclusive_samples)?,
-        rows.u64s(|row| row.exclusive_samples)?,
+        rows.sizes(|row| row.inclusive_count)?,
+        rows.sizes(|row| row.inclusive_bytes)?,
+        rows.sizes(|row| row.exclusive_count)?,
+        rows.sizes(|row| row.exclusive_bytes)?,
+        rows.sizes(|row| row.inclusive_samples)?,
+        rows.sizes(|row| row.exclusive_samples)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -12,11 +12,11 @@
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray};
 use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::chains::{Chains, cut, words};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
-use heaplake_lake::source::array;
+use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::chains::{ChainRow, FILE, KINDS, element, element_fields, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
@@ -92,7 +92,7 @@ impl Rows {
 
     fn finish(self, names: &Chains) -> [ArrayRef; 11] {
         let numbers = |of: fn(&ChainRow) -> u32| array::<UInt32Type>(self.chains.iter().map(of).collect());
-        let bytes = |of: fn(&ChainRow) -> u64| array::<UInt64Type>(self.chains.iter().map(of).collect());
+        let bytes = |of: fn(&ChainRow) -> u64| sizes(self.chains.iter().map(of).collect());
         let kinds = strings(self.chains.iter().map(|chain| Some(KINDS[chain.kind as usize])));
         let classes: Vec<_> = self.chains.iter().map(|chain| names.class(chain.class_id)).collect();
         let depths = self.lengths.iter().map(|&length| length as u32).collect();

@@ -10,10 +10,10 @@
 use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{DataType, Int32Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{DataType, Int32Type, UInt32Type};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
-use heaplake_lake::source::{Source, array, nullable, read};
+use heaplake_lake::source::{Source, array, nullable, read, sizes};
 use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::classes::{ClassRow, FILE, schema};
 use heaplake_schemas::ids::StringId;
@@ -65,7 +65,7 @@ fn sources<'a>(
     };
     let bytes = |of: fn(&ClassRow) -> u64| -> Result<Source<'a>, StageError> {
         let mut rows = rows()?;
-        Ok(Source::values(move |count| Ok(array::<UInt64Type>(rows(count)?.iter().map(of).collect()))))
+        Ok(Source::values(move |count| Ok(sizes(rows(count)?.iter().map(of).collect()))))
     };
     let (mut ids, mut named, mut keyed, mut far) = (rows()?, rows()?, rows()?, rows()?);
     let (big, mut big_of) = (ColumnMap::uncounted(scratch, columns::CLASS_BIG)?, rows()?);
@@ -73,11 +73,11 @@ fn sources<'a>(
     let native = |row: &ClassRow| row.native_bytes;
     let duplicates = |scratch, column| -> Result<Source<'a>, StageError> {
         if !Scratch::has(scratch, column) {
-            return Ok(Source::nothing(DataType::UInt64));
+            return Ok(Source::nothing(DataType::Int64));
         }
         let (by_class, mut rows) = (ColumnMap::uncounted(scratch, column)?, rows()?);
         let of = move |row: &ClassRow| by_class[row.class_id as usize];
-        Ok(Source::values(move |count| Ok(array::<UInt64Type>(rows(count)?.iter().map(&of).collect()))))
+        Ok(Source::values(move |count| Ok(sizes(rows(count)?.iter().map(&of).collect()))))
     };
     Ok(vec![
         Source::values(move |count| Ok(array::<UInt32Type>(ids(count)?.iter().map(|row| row.class_id).collect()))),
@@ -86,7 +86,7 @@ fn sources<'a>(
         bytes(|row| row.count)?,
         bytes(|row| row.self_bytes)?,
         bytes(|row| row.shallow_bytes)?,
-        if facts.has_native { bytes(native)? } else { Source::nothing(DataType::UInt64) },
+        if facts.has_native { bytes(native)? } else { Source::nothing(DataType::Int64) },
         bytes(|row| row.retained_bytes)?,
         bytes(|row| row.max_retained_bytes)?,
         Source::values(move |count| {

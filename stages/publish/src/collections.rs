@@ -10,11 +10,12 @@
 use crate::writer;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, ListBuilder, StringArray, TimestampMicrosecondArray, UInt8Array,
-    UInt8Builder, UInt32Array, UInt64Array,
+    UInt8Builder, UInt32Array,
 };
+use arrow::buffer::BooleanBuffer;
 use heaplake_kit::access::{column, document};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
-use heaplake_lake::source::read;
+use heaplake_lake::source::{nullable_sizes, read, sizes};
 use heaplake_schemas::collections::{CollectionRow, FILE, condemned, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{ABSENT, COLLECTIONS, FACTS, Facts};
@@ -71,10 +72,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// The columns of the schema. The fate of objects is known only if they were `tracked`.
 fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
-    let number =
-        |of: fn(&CollectionRow) -> u64| -> ArrayRef { Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) };
+    let number = |of: fn(&CollectionRow) -> u64| sizes(rows.iter().map(of).collect());
     let optional = |of: fn(&CollectionRow) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter(rows.iter().map(of).map(|number| (number != ABSENT).then_some(number))))
+        let values: Vec<u64> = rows.iter().map(of).collect();
+        let valid = BooleanBuffer::collect_bool(values.len(), |row| values[row] != ABSENT);
+        nullable_sizes(values, valid)
     };
     let known = |of: fn(&CollectionRow) -> u64| if tracked { optional(of) } else { optional(|_| ABSENT) };
     let flag = |of: fn(&CollectionRow) -> bool| -> ArrayRef {

@@ -12,11 +12,11 @@
 use crate::sets::{Example, Words, reason, status};
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, StringArray, StringBuilder, UInt32Array};
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, ColumnReader, Job, Stage, StageError, Stats};
-use heaplake_lake::source::{array, read};
+use heaplake_lake::source::{array, read, sizes};
 use heaplake_schemas::duplicate_sets::{FILE, SetRow, schema};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::options::TableName;
@@ -68,7 +68,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 /// The columns of the schema, in order.
 fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> [ArrayRef; 13] {
-    let numbers = |of: fn(&SetRow) -> u64| array::<UInt64Type>(rows.iter().map(of).collect());
+    let numbers = |of: fn(&SetRow) -> u64| sizes(rows.iter().map(of).collect());
     let flags = |of: fn(&SetRow) -> bool| Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>());
     let texts = |of: &dyn Fn(&SetRow, Example) -> Option<String>| -> ArrayRef {
         let mut builder = StringBuilder::new();

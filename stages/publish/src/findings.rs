@@ -9,10 +9,10 @@
 
 use crate::writer;
 use arrow::array::{ArrayRef, StringArray, UInt32Array};
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::document;
 use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_lake::source::array;
+use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::findings::{FILE, Finding, schema};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::scratch::documents;
@@ -42,7 +42,7 @@ fn columns(findings: &[Finding]) -> [ArrayRef; 14] {
         |of: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(findings.iter().map(of))) };
     let optional =
         |of: fn(&Finding) -> Option<u32>| -> ArrayRef { Arc::new(UInt32Array::from_iter(findings.iter().map(of))) };
-    let numbers = |of: fn(&Finding) -> u64| array::<UInt64Type>(findings.iter().map(of).collect());
+    let numbers = |of: fn(&Finding) -> u64| sizes(findings.iter().map(of).collect());
     [
         array::<UInt32Type>((0..findings.len() as u32).collect()),
         texts(|finding| &finding.rule),

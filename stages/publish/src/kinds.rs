@@ -9,10 +9,9 @@
 
 use crate::writer;
 use arrow::array::{ArrayRef, StringArray};
-use arrow::datatypes::UInt64Type;
 use heaplake_kit::access::{column, document};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
-use heaplake_lake::source::array;
+use heaplake_lake::source::sizes;
 use heaplake_schemas::kinds::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, documents};
@@ -49,7 +48,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut rows: Vec<(&str, Kind)> = names.iter().map(String::as_str).zip(kinds).collect();
     rows.retain(|(_, kind)| kind.count > 0);
     rows.sort_by_key(|&(name, kind)| (Reverse(kind.shallow), name));
-    let numbers = |of: fn(&Kind) -> u64| array::<UInt64Type>(rows.iter().map(|(_, kind)| of(kind)).collect());
+    let numbers = |of: fn(&Kind) -> u64| sizes(rows.iter().map(|(_, kind)| of(kind)).collect());
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|(name, _)| name)));
     let mut table = writer::create(job, (FILE, schema()))?;
     table.write(&[texts, numbers(|kind| kind.count), numbers(|kind| kind.own), numbers(|kind| kind.shallow)])?;

@@ -36,9 +36,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u32s(|row| row.type_id)?,
         rows.texts(Texts::Table(&names), |row| row.type_id)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
-        rows.u64s(|row| row.count)?,
-        rows.u64s(|row| row.bytes)?,
-        rows.u64s(|row| row.samples)?,
+        rows.sizes(|row| row.count)?,
+        rows.sizes(|row| row.bytes)?,
+        rows.sizes(|row| row.samples)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -30,7 +30,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u32s(|row| row.gc)?,
         rows.u64s(|row| row.from)?,
         rows.u64s(|row| row.to)?,
-        rows.u64s(|row| row.bytes)?,
+        rows.sizes(|row| row.bytes)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

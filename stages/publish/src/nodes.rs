@@ -86,8 +86,8 @@ fn sources<'a>(
     let Totals { shallow_bytes, native_bytes, reachable_count, reachable_bytes, detached_count } = totals;
     let strings = Texts::Table(strings);
     let native = |column| match facts.has_native {
-        true => Source::column::<_, UInt64Type>(scratch, column),
-        false => Ok(Source::nothing(DataType::UInt64)),
+        true => Source::sizes(scratch, column),
+        false => Ok(Source::nothing(DataType::Int64)),
     };
     Ok(vec![
         ordinals(),
@@ -96,13 +96,13 @@ fn sources<'a>(
         mapped(scratch, columns::NODE_CLASS, strings, |class: ClassId| position(class_names[class.index()]))?,
         Source::column::<_, UInt32Type>(scratch, columns::NODE_CLASS)?,
         mapped(scratch, columns::NODE_NAME, strings, position)?,
-        Source::column::<_, UInt64Type>(scratch, columns::NODE_SELF)?,
+        Source::sizes(scratch, columns::NODE_SELF)?,
         summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?,
         match facts.has_native {
             true => summed(scratch, columns::NODE_NATIVE, native_bytes)?,
-            false => Source::nothing(DataType::UInt64),
+            false => Source::nothing(DataType::Int64),
         },
-        Source::column::<_, UInt64Type>(scratch, columns::NODE_RETAINED)?,
+        Source::sizes(scratch, columns::NODE_RETAINED)?,
         native(columns::NODE_RETAINED_NATIVE)?,
         distances(scratch)?,
         Source::column::<_, UInt32Type>(scratch, columns::NODE_DOMINATOR)?,
@@ -110,8 +110,8 @@ fn sources<'a>(
             true => reachable(scratch, reachable_count, reachable_bytes)?,
             false => Source::values(|rows| Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), None)))),
         },
-        Source::column::<_, UInt32Type>(scratch, columns::NODE_EDGE_COUNT)?,
-        Source::column::<_, UInt32Type>(scratch, columns::NODE_RETAINER_COUNT)?,
+        Source::sizes(scratch, columns::NODE_EDGE_COUNT)?,
+        Source::sizes(scratch, columns::NODE_RETAINER_COUNT)?,
         match scratch.has(columns::NODE_DETACHED) {
             true => detached(scratch, detached_count)?,
             false => Source::values(|rows| Ok(array::<UInt8Type>(vec![0; rows]))),

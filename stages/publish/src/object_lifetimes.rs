@@ -33,10 +33,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u32s(|row| row.type_id)?,
         rows.texts(Texts::Table(&names), |row| row.type_id)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
-        rows.u64s(|row| row.count)?,
-        rows.u64s(|row| row.bytes)?,
+        rows.sizes(|row| row.count)?,
+        rows.sizes(|row| row.bytes)?,
         rows.fractions(|row| row.mean_age_gcs)?,
-        rows.u32s(|row| row.max_age_gcs)?,
+        rows.sizes(|row| row.max_age_gcs.into())?,
         rows.fractions(|row| row.mean_age_seconds)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)

@@ -32,12 +32,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let sources = vec![
         rows.u32s(|row| row.object)?,
         rows.u32s(|row| row.type_id)?,
-        rows.u64s(|row| row.bytes)?,
+        rows.sizes(|row| row.bytes)?,
         rows.u32s(|row| row.allocated_at_gc)?,
         rows.optional_ids(|row| row.stack)?,
         rows.u64s(|row| row.first_address)?,
-        rows.optional(|row| row.last_address)?,
-        rows.u32s(|row| row.moves)?,
+        rows.optional_addresses(|row| row.last_address)?,
+        rows.sizes(|row| row.moves.into())?,
         rows.optional_ids(|row| row.died_at_gc)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
     ];

@@ -39,11 +39,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
             next += count as u32;
             Ok((first..next).collect())
         }),
-        rows.u64s(|row| row.count)?,
-        rows.u64s(|row| row.shallow_bytes)?,
-        rows.u64s(|row| row.retained_bytes)?,
-        rows.optional(|row| row.freed_bytes)?,
-        rows.optional(|row| row.allocated_bytes)?,
+        rows.sizes(|row| row.count)?,
+        rows.sizes(|row| row.shallow_bytes)?,
+        rows.sizes(|row| row.retained_bytes)?,
+        rows.optional_sizes(|row| row.freed_bytes)?,
+        rows.optional_sizes(|row| row.allocated_bytes)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, count)
 }

@@ -5,7 +5,7 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, Scratch, Stage, StageError};
-use heaplake_lake::source::{Source, array, nullable, read};
+use heaplake_lake::source::{Source, array, nullable, nullable_sizes, read, sizes};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
@@ -56,12 +56,20 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.arrays(move |rows| array::<P>(rows.iter().map(of).collect()))
     }
 
-    /// A column of 64-bit numbers without nulls.
+    /// A column of ids or addresses of 64 bits.
     ///
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn u64s(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
         self.numbers::<UInt64Type>(of)
+    }
+
+    /// A column of counts or sizes.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(crate) fn sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
+        self.arrays(move |rows| sizes(rows.iter().map(of).collect()))
     }
 
     /// A column of 32-bit numbers without nulls.
@@ -72,12 +80,24 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         self.numbers::<UInt32Type>(of)
     }
 
-    /// A column of 64-bit numbers; [`ABSENT`] becomes null.
+    /// A column of addresses; [`ABSENT`] becomes null.
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub(crate) fn optional(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
-        self.some::<UInt64Type>(of, |&number| number != ABSENT)
+    pub(crate) fn optional_addresses(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
+        self.some::<UInt64Type>(of, |&address| address != ABSENT)
+    }
+
+    /// A column of counts or sizes; [`ABSENT`] becomes null.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(crate) fn optional_sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
+        self.arrays(move |rows| {
+            let values: Vec<u64> = rows.iter().map(of).collect();
+            let valid = BooleanBuffer::collect_bool(values.len(), |row| values[row] != ABSENT);
+            nullable_sizes(values, valid)
+        })
     }
 
     /// A column of ids; `u32::MAX` becomes null.

@@ -4,12 +4,13 @@
 
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Float64Builder, ListArray, MapBuilder, MapFieldNames, StringArray,
-    StringBuilder, StructArray, TimestampMicrosecondArray, UInt64Array, UInt64Builder,
+    StringBuilder, StructArray, TimestampMicrosecondArray,
 };
-use arrow::buffer::OffsetBuffer;
+use arrow::buffer::{BooleanBuffer, OffsetBuffer};
 use arrow::datatypes::Field;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{StageError, Stats};
+use heaplake_lake::source::{nullable_sizes, sizes};
 use heaplake_lake::table::Table;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::run::{self, Run, Totals};
@@ -40,8 +41,10 @@ pub fn write(
     output: &Output,
 ) -> Result<run::Table, StageError> {
     let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
-    let number = |number: u64| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
-    let optional = |number: Option<u64>| -> ArrayRef { Arc::new(UInt64Array::from(vec![number])) };
+    let number = |number: u64| sizes(vec![number]);
+    let optional = |number: Option<u64>| {
+        nullable_sizes(vec![number.unwrap_or(0)], BooleanBuffer::collect_bool(1, |_| number.is_some()))
+    };
     let options = serde_json::to_string(&run.options).unwrap_or_default();
     let captured = TimestampMicrosecondArray::from(vec![facts.captured_at_us]).with_timezone("UTC");
     let mut table = Table::create(output, FILE, schema())?;
@@ -91,15 +94,17 @@ fn labels(run: &Run) -> ArrayRef {
 fn stage_list(stages: &[StageTime]) -> ArrayRef {
     let mut names = StringBuilder::new();
     let mut seconds = Float64Builder::new();
-    let (mut rows, mut spilled) = (UInt64Builder::new(), UInt64Builder::new());
     for stage in stages {
         names.append_value(&stage.name);
         seconds.append_value(stage.seconds);
-        rows.append_value(stage.stats.rows);
-        spilled.append_value(stage.stats.spilled_bytes);
     }
-    let columns: Vec<ArrayRef> =
-        vec![Arc::new(names.finish()), Arc::new(seconds.finish()), Arc::new(rows.finish()), Arc::new(spilled.finish())];
+    let numbers = |of: fn(&Stats) -> u64| sizes(stages.iter().map(|stage| of(&stage.stats)).collect());
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(names.finish()),
+        Arc::new(seconds.finish()),
+        numbers(|stats| stats.rows),
+        numbers(|stats| stats.spilled_bytes),
+    ];
     let entries = StructArray::new(stage_fields(), columns, None);
     let field = Field::new("item", arrow::datatypes::DataType::Struct(stage_fields()), false);
     Arc::new(ListArray::new(Arc::new(field), OffsetBuffer::from_lengths([stages.len()]), Arc::new(entries), None))

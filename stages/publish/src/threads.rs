@@ -10,10 +10,10 @@
 use crate::writer;
 use arrow::array::{ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
-use heaplake_lake::source::array;
+use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
@@ -120,8 +120,8 @@ impl Rows {
             array::<UInt32Type>(self.nodes),
             Arc::new(self.names.finish()),
             Arc::new(frames),
-            array::<UInt64Type>(self.locals),
-            array::<UInt64Type>(self.retained),
+            sizes(self.locals),
+            sizes(self.retained),
         ]
     }
 }

@@ -12,10 +12,10 @@
 
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{UInt8Type, UInt64Type};
+use arrow::datatypes::UInt8Type;
 use heaplake_kit::access::{column, document};
 use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats};
-use heaplake_lake::source::{Source, array, read};
+use heaplake_lake::source::{Source, array, read, sizes};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
@@ -93,7 +93,7 @@ pub(crate) fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u6
         let values = read(&mut column, rows)?;
         let all = values.iter().try_fold(*sum, |sum, &bytes| sum.checked_add(bytes));
         *sum = all.ok_or(StageError::Overflow("the size of the heap"))?;
-        Ok(array::<UInt64Type>(values))
+        Ok(sizes(values))
     }))
 }
 

@@ -31,7 +31,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u64s(|row| row.address)?,
         rows.optional_ids(|row| row.object)?,
         rows.optional_ids(|row| row.type_id)?,
-        rows.optional(|row| row.bytes)?,
+        rows.optional_sizes(|row| row.bytes)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -39,7 +39,7 @@ pub fn fetch(table: &Path, nodes: impl IntoIterator<Item = u32>) -> Result<BTree
     while let Some(batch) = batches.batch()? {
         let (nodes, ids, distances) = (batch.u32s("node")?, batch.u64s("id")?, batch.i32s("distance")?);
         let (classes, names) = (batch.texts("class")?, batch.texts("name")?);
-        let (shallow, retained) = (batch.u64s("shallow_bytes")?, batch.u64s("retained_bytes")?);
+        let (shallow, retained) = (batch.sizes("shallow_bytes")?, batch.sizes("retained_bytes")?);
         for row in 0..batch.len() {
             let (node, class) = (nodes.value(row), classes.value(row));
             let name = value(names, row).filter(|name| !name.is_empty() && *name != class);

@@ -39,7 +39,7 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
     let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
     let mut batches = Reader::open(&nodes)?.columns(&["kind", "class", "retained_bytes"])?;
     while let Some(batch) = batches.batch()? {
-        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.u64s("retained_bytes")?);
+        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.sizes("retained_bytes")?);
         for (row, &bytes) in retained.values().iter().enumerate() {
             let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
             if best.len() == most && best.last().is_none_or(|last| entry >= *last) {

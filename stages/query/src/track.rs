@@ -64,7 +64,7 @@ pub struct Found {
     /// Where it is at the end, or was when it died.
     pub last_address: Option<u64>,
     /// How often its address changed.
-    pub moves: u32,
+    pub moves: u64,
     /// The collection that reclaimed it.
     pub died_at_gc: Option<u32>,
     /// The generation that it was in.
@@ -135,14 +135,14 @@ fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec
     let mut batches = Reader::open(&run.join(moved_ranges::FILE))?.columns(&["gc", "bytes", "from", "to"])?;
     let mut at = 0;
     while let Some(batch) = batches.batch()? {
-        let (gcs, bytes) = (batch.u32s("gc")?, batch.u64s("bytes")?);
+        let (gcs, bytes) = (batch.u32s("gc")?, batch.sizes("bytes")?);
         let (from, to) = (batch.u64s("from")?, batch.u64s("to")?);
         for row in 0..batch.len() {
             // Rows are in the order of the collections.
             while at + 1 < numbers.len() && Some(numbers[at]) != value(gcs, row) {
                 at += 1;
             }
-            let range = (value(from, row), value(to, row), value(bytes, row));
+            let range = (value(from, row), value(to, row), value(&bytes, row));
             if let (Some(list), (Some(from), Some(to), Some(bytes))) = (moves.get_mut(at), range) {
                 list.push((from, to, bytes));
             }
@@ -184,11 +184,11 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
     let mut found = None;
     while let Some(batch) = batches.batch()? {
         let (objects, types) = (batch.u32s("object")?, batch.u32s("type_id")?);
-        let (bytes, first, last) = (batch.u64s("bytes")?, batch.u64s("first_address")?, batch.u64s("last_address")?);
-        let (born, died, moves) = (batch.u32s("allocated_at_gc")?, batch.u32s("died_at_gc")?, batch.u32s("moves")?);
+        let (bytes, first, last) = (batch.sizes("bytes")?, batch.u64s("first_address")?, batch.u64s("last_address")?);
+        let (born, died, moves) = (batch.u32s("allocated_at_gc")?, batch.u32s("died_at_gc")?, batch.sizes("moves")?);
         let generations = batch.texts("died_in_generation")?;
         for row in 0..batch.len() {
-            let known = (value(born, row), value(first, row), value(bytes, row));
+            let known = (value(born, row), value(first, row), value(&bytes, row));
             let (Some(born), Some(first), Some(bytes)) = known else { continue };
             let Some(birth) = index(born).filter(|&birth| birth <= ended) else { continue };
             let inside = places[birth].wrapping_sub(first);
@@ -208,7 +208,7 @@ fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<O
                     first_address: first,
                     address: places[ended].wrapping_sub(inside),
                     last_address: value(last, row),
-                    moves: value(moves, row).unwrap_or_default(),
+                    moves: value(&moves, row).unwrap_or_default(),
                     died_at_gc: died,
                     died_in_generation: value(generations, row).map(str::to_owned),
                 },

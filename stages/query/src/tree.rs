@@ -50,7 +50,7 @@ pub fn ask(asked: &Asked, subject: Option<Subject>, depth: usize, most: usize) -
         let mut level: BTreeMap<u32, Children> = frontier.iter().map(|&node| (node, Children::default())).collect();
         let mut batches = Reader::open(&nodes)?.columns(&["retained_bytes", "dominator"])?;
         while let Some(batch) = batches.batch()? {
-            let (retained, dominators) = (batch.u64s("retained_bytes")?, batch.u32s("dominator")?);
+            let (retained, dominators) = (batch.sizes("retained_bytes")?, batch.u32s("dominator")?);
             for (row, &dominator) in dominators.values().iter().enumerate() {
                 let node = (batch.first_row() + row as u64) as u32;
                 if let Some(children) = level.get_mut(&dominator).filter(|_| dominator != node) {

@@ -77,7 +77,7 @@ fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageE
     let ends = ends(folder)?;
     shown(folder, allocation_types::FILE, &columns, TYPES, |rows, at| {
         let id = rows.u32s("type_id")?.value(at);
-        let number = |name: &str| rows.u64s(name).map(|column| value(column, at));
+        let number = |name: &str| rows.sizes(name).map(|column| value(&column, at));
         Ok(Type {
             id,
             name: texts.add(rows.texts("type")?.value(at)),
@@ -104,7 +104,7 @@ fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
         for at in 0..rows.len() {
             let Some(generation) = GENERATIONS.iter().position(|&name| name == generations.value(at)) else { continue };
             let of_type = ends.entry(rows.u32s("type_id")?.value(at)).or_default();
-            let (bytes, count) = (rows.u64s("bytes")?, rows.u64s("count")?);
+            let (bytes, count) = (rows.sizes("bytes")?, rows.sizes("count")?);
             of_type[generation] = (bytes.value(at), count.value(at));
         }
     }
@@ -134,7 +134,7 @@ fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>
         "exclusive_count",
     ];
     shown(folder, allocation_functions::FILE, &columns, FUNCTIONS, |rows, at| {
-        let number = |name: &str| rows.u64s(name).map(|column| column.value(at));
+        let number = |name: &str| rows.sizes(name).map(|column| column.value(at));
         Ok(Function {
             id: rows.u32s("function_id")?.value(at),
             name: texts.add(rows.texts("function")?.value(at)),
@@ -170,7 +170,7 @@ fn bars(folder: &Path) -> Result<Option<Shown<Bar>>, StageError> {
     let mut bars: Vec<Bar> = Vec::new();
     let mut seen = 0_u64;
     while let Some(rows) = batches.batch()? {
-        let number = |name: &str, at| rows.u64s(name).map(|column| value(column, at));
+        let number = |name: &str, at| rows.sizes(name).map(|column| value(&column, at));
         for at in 0..rows.len() {
             let gc = rows.u32s("gc")?.value(at);
             if seen.is_multiple_of(together) {

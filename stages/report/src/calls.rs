@@ -122,7 +122,7 @@ impl Form {
             let mut batches = reader.columns(&columns)?;
             let mut node = 0;
             while let Some(rows) = batches.batch()? {
-                let [bytes, count] = [columns[0], columns[1]].map(|name| rows.u64s(name));
+                let [bytes, count] = [columns[0], columns[1]].map(|name| rows.sizes(name));
                 let (bytes, count, depth) = (bytes?, count?, rows.u32s("depth")?);
                 for at in 0..rows.len() {
                     visit(node, [bytes.value(at), count.value(at)], depth.value(at));
@@ -159,7 +159,7 @@ impl Form {
         let mut rows = Vec::with_capacity(kept.len());
         while let Some(batch) = batches.batch()? {
             let numbers = |names: [&str; 2], at: usize| -> Result<[u64; 2], StageError> {
-                let [bytes, count] = names.map(|name| batch.u64s(name));
+                let [bytes, count] = names.map(|name| batch.sizes(name));
                 Ok([bytes?.value(at), count?.value(at)])
             };
             let id = |name: &str, at: usize| batch.u32s(name).map(|column| value(column, at));

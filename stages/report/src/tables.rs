@@ -93,12 +93,12 @@ pub fn classes(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Class>>,
             id: rows.u32s("class_id")?.value(at),
             name: texts.add(name),
             key: (key != name).then(|| texts.add(key)),
-            count: rows.u64s("count")?.value(at),
-            shallow: rows.u64s("shallow_bytes")?.value(at),
-            retained: rows.u64s("retained_bytes")?.value(at),
-            largest: rows.u64s("max_retained_bytes")?.value(at),
+            count: rows.sizes("count")?.value(at),
+            shallow: rows.sizes("shallow_bytes")?.value(at),
+            retained: rows.sizes("retained_bytes")?.value(at),
+            largest: rows.sizes("max_retained_bytes")?.value(at),
             distance: value(rows.i32s("distance")?, at),
-            duplicates: value(rows.u64s("duplicate_bytes")?, at),
+            duplicates: value(&rows.sizes("duplicate_bytes")?, at),
             big: value(rows.flags("big")?, at),
         })
     })
@@ -122,7 +122,7 @@ pub struct Owner {
 pub fn owners(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Owner>>, StageError> {
     let columns = ["owner", "count", "shallow_bytes", "retained_bytes", "freed_bytes", "allocated_bytes"];
     shown(folder, owners::FILE, &columns, OWNERS, |rows, at| {
-        let number = |column| Ok::<_, StageError>(value(rows.u64s(column)?, at));
+        let number = |column| Ok::<_, StageError>(value(&rows.sizes(column)?, at));
         Ok(Owner {
             name: texts.add(rows.texts("owner")?.value(at)),
             count: number("count")?.unwrap_or(0),
@@ -167,9 +167,9 @@ pub fn chains(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Chain>>, 
             kind: texts.add(kind),
             class: rows.u32s("class_id")?.value(at),
             name: texts.add(rows.texts("class")?.value(at)),
-            count: rows.u64s("count")?.value(at),
-            shallow: rows.u64s("shallow_bytes")?.value(at),
-            retained: rows.u64s("retained_bytes")?.value(at),
+            count: rows.sizes("count")?.value(at),
+            shallow: rows.sizes("shallow_bytes")?.value(at),
+            retained: rows.sizes("retained_bytes")?.value(at),
             example: rows.u32s("example_node")?.value(at),
             path: path(rows, at, texts)?,
         })
@@ -240,9 +240,9 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
             status: texts.add(rows.texts("status")?.value(at)),
             reason: value(rows.texts("reason")?, at).map(|reason| texts.add_within(reason, PREVIEW)),
             trivial: rows.flags("trivial")?.value(at),
-            members: rows.u64s("members")?.value(at),
-            instance: rows.u64s("instance_bytes")?.value(at),
-            additional: rows.u64s("additional_bytes")?.value(at),
+            members: rows.sizes("members")?.value(at),
+            instance: rows.sizes("instance_bytes")?.value(at),
+            additional: rows.sizes("additional_bytes")?.value(at),
             exact: rows.flags("additional_exact")?.value(at),
             holder: value(rows.u32s("held_by")?, at),
             example: rows.u32s("example_node")?.value(at),
@@ -296,8 +296,8 @@ pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding
             node: value(rows.u32s("node")?, at),
             type_id: of_trace(rows, "type_id", at)?,
             function: of_trace(rows, "function_id", at)?,
-            count: rows.u64s("count")?.value(at),
-            bytes: rows.u64s("bytes")?.value(at),
+            count: rows.sizes("count")?.value(at),
+            bytes: rows.sizes("bytes")?.value(at),
             message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
             next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
         })
@@ -321,7 +321,7 @@ pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, St
     let rows = shown(folder, snapshot::FILE, &["stages"], 1, |rows, at| {
         let stages = rows.elements("stages", at)?;
         let (names, seconds) = (stages.texts("name")?, stages.f64s("seconds")?);
-        let (done, spilled) = (stages.u64s("rows")?, stages.u64s("spilled_bytes")?);
+        let (done, spilled) = (stages.sizes("rows")?, stages.sizes("spilled_bytes")?);
         let stage = |at: usize| Stage {
             name: texts.add(names.value(at)),
             seconds: seconds.value(at),

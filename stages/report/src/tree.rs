@@ -99,7 +99,7 @@ fn copy_columns(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Resu
         if root.is_none() {
             // Only the root is its own dominator.
             let own = dominators.iter().zip(class.len()..).position(|(&above, node)| u64::from(above) == node);
-            let retained = rows.u64s("retained_bytes")?;
+            let retained = rows.sizes("retained_bytes")?;
             root = own.map(|at| (class.len() as u32 + at as u32, classes[at], retained.value(at)));
         }
         class.extend(classes)?;
@@ -125,8 +125,8 @@ fn each_node(
     let mut batches = reader.columns(&["shallow_bytes", "retained_bytes", "reachable"])?;
     let mut node = 0;
     while let Some(rows) = batches.batch()? {
-        let shallow = rows.u64s("shallow_bytes")?;
-        let retained = rows.u64s("retained_bytes")?;
+        let shallow = rows.sizes("shallow_bytes")?;
+        let retained = rows.sizes("retained_bytes")?;
         let reachable = rows.flags("reachable")?;
         for row in 0..rows.len() {
             if reachable.value(row) {
