@@ -57,7 +57,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("retainer_count", Type::Int64, "Incoming edges of every kind"),
     required("detachedness", Type::UInt8, "Of a DOM node: 1 attached, 2 detached; 0 unknown"),
     optional("trace_node", Type::UInt32, "Node of the allocation tree in the input, if allocations were tracked"),
-    optional("script_id", Type::UInt32, "Source location: id of the script"),
+    optional("script_id", Type::UInt32, "Source location: the script, as in `scripts`; null where the input has none"),
     optional("line", Type::UInt32, "Source location: line, from 0"),
     optional("column", Type::UInt32, "Source location: column, from 0"),
     optional(

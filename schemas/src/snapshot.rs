@@ -38,7 +38,16 @@ const COLUMNS: &[ColumnSchema] = &[
     required("reachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
     required("unreachable_count", Type::Int64, "Unreachable nodes"),
     required("unreachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
-    optional("captured_at", Type::Timestamp, "When the snapshot was taken; null if the input does not say"),
+    optional(
+        "captured_at",
+        Type::Timestamp,
+        "When the snapshot was taken, as the input says, or else when its file was last changed; null if neither is known",
+    ),
+    optional(
+        "captured_at_source",
+        Type::Utf8,
+        "What `captured_at` comes from: `input` or `file`; null if that is null, as for standard input",
+    ),
     optional(
         "referents",
         Type::Utf8,

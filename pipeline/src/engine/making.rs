@@ -14,6 +14,7 @@ use crate::inputs;
 use crate::memory::{self, peak_rss};
 use crate::print::progress::{Display, Mode};
 use heaplake_ingest::Format;
+use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
@@ -28,7 +29,7 @@ use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Makes the run of one input and commits it.
 ///
@@ -153,7 +154,8 @@ impl Making<'_> {
                     // Some facts were learned after the reading.
                     let facts: Facts = scratch.read_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(graph, ran, journal), output)?);
+                    let costs = times(graph, ran, journal);
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, changed(&request.input))?);
                 }
             }
             Contents::Trace(_) => {
@@ -203,6 +205,14 @@ impl Contents {
             Self::Trace(facts) => trace_format::run_name(&stem, facts),
             Self::Snapshot(facts, format) => format.run_name(&stem, facts, request.options.analysis_or_default()),
         }
+    }
+}
+
+/// When the file of an input was last changed.
+fn changed(input: &Input) -> Option<SystemTime> {
+    match input {
+        Input::File(path) => fs::metadata(path).and_then(|file| file.modified()).ok(),
+        Input::Stdin => None,
     }
 }
 
