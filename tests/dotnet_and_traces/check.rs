@@ -61,7 +61,7 @@ fn known(kind: &str) -> &'static str {
 type Targets = Vec<(u64, String)>;
 
 /// How many edges enter each node.
-type Retainers = BTreeMap<Option<u64>, u32>;
+type Retainers = BTreeMap<Option<u64>, u64>;
 
 /// Edges of the objects, those of the root, and how many enter each node.
 fn edges(addresses: &[Option<u64>], run: &Path) -> (BTreeMap<u64, Targets>, Targets, Retainers) {
