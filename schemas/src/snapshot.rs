@@ -58,12 +58,12 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Boolean,
         "Whether the run covers only the readable part of a damaged input (`--salvage`)",
     ),
-    optional("partial_reason", Type::Utf8, "What a partial run leaves out"),
+    optional("partial_reason", Type::Utf8, "What a partial run leaves out; null if it is not partial"),
     required("labels", Type::Map, "Labels from the command line"),
     required("options", Type::Utf8, "Options that shaped the result, JSON"),
     required("heaplake_version", Type::Utf8, "Version of heaplake that wrote the run"),
     required("wall_seconds", Type::Float64, "Elapsed time of the analysis, seconds"),
-    optional("peak_rss_bytes", Type::Int64, "Largest resident set of the process"),
+    optional("peak_rss_bytes", Type::Int64, "Largest resident set of the process; null if the system does not tell"),
     required("stages", Type::List(&STAGE), "What each stage took"),
 ];
 

@@ -76,6 +76,36 @@ pub struct ColumnSchema {
 }
 
 impl ColumnSchema {
+    /// What its values are counted in, from its type and its name: the names of columns follow rules. Nothing where
+    /// they do not.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static str> {
+        let named = |endings: &[&str]| {
+            let ends = |ending: &&str| {
+                self.name.strip_suffix(*ending).is_some_and(|rest| !rest.ends_with(char::is_alphabetic))
+            };
+            endings.iter().any(ends)
+        };
+        Some(match self.data_type.innermost() {
+            Type::Boolean => "true or false",
+            Type::Utf8 | Type::Map => "text",
+            Type::Timestamp => "time (UTC)",
+            Type::Struct(_) => "fields, see below",
+            Type::Int64 | Type::Float64 if named(&["bytes"]) => "bytes",
+            Type::Int64 | Type::Float64 if named(&["seconds"]) => "seconds",
+            Type::Int64 | Type::Float64 if named(&["gcs"]) => "collections",
+            Type::Int64 => "count",
+            Type::UInt64 => "id or address",
+            Type::Int32 if named(&["distance"]) => "edges",
+            Type::UInt32 if named(&["count"]) => "count",
+            Type::UInt32 if named(&["depth"]) => "steps",
+            Type::UInt32 if named(&["line", "column", "index"]) => "position from 0",
+            Type::UInt32 => "id",
+            Type::UInt8 => "code",
+            _ => return None,
+        })
+    }
+
     fn field(&self) -> Field {
         Field::new(self.name, self.data_type.arrow(), self.nullable)
     }
@@ -131,6 +161,14 @@ pub enum Type {
 }
 
 impl Type {
+    /// The type of the elements of a list; of what is no list, the type itself.
+    fn innermost(&self) -> &Self {
+        match self {
+            Self::List(item) | Self::ListOfOptional(item) => item.innermost(),
+            plain => plain,
+        }
+    }
+
     /// As Arrow knows it.
     #[must_use]
     pub fn arrow(&self) -> DataType {
