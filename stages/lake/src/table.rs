@@ -22,14 +22,14 @@
 
 use crate::row_group::{Failure, Input, Limits, RowGroup};
 use crate::source::Source;
+use crate::text::Texts;
 use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
-use crate::text::Texts;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
-use heaplake_schemas::table::has_run_columns;
 #[cfg(doc)]
 use heaplake_schemas::table::RUN_COLUMNS;
+use heaplake_schemas::table::has_run_columns;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, metadata};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
