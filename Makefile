@@ -4,7 +4,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-long audit bench bench-peers clean
+.PHONY: help demo check test test-long test-notebooks audit bench bench-peers clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,6 +23,11 @@ test: ## All fast tests
 
 test-long: ## All tests in release mode, the long ones too, with many more random cases
 	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace -- --include-ignored
+
+test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (needs Python with pip and Java 17; installs into target/notebooks)
+	python3 -m venv target/notebooks
+	target/notebooks/bin/pip install --quiet --requirement tests/notebooks/requirements.txt
+	HEAPLAKE_PYTHON=$(CURDIR)/target/notebooks/bin/python HEAPLAKE_NOTEBOOKS=all $(CARGO) test --locked -p heaplake --test answers -- notebooks
 
 audit: ## Licences, banned and unused crates, sources of the dependencies (installs cargo-deny and cargo-machete if missing)
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny

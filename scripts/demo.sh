@@ -42,8 +42,7 @@ The tables: lake/release=none/snapshot=demo/*.parquet
 In a notebook (pip install polars):
 
     import polars as pl
-    text = {"release": pl.String, "snapshot": pl.String}
-    classes = pl.scan_parquet("lake/release=*/snapshot=*/classes.parquet", hive_schema=text)
+    classes = pl.scan_parquet("lake/*/*/classes.parquet")
     print(classes.select("snapshot", "class", "count", "shallow_bytes", "retained_bytes").head(10).collect())
 
 END

@@ -41,7 +41,7 @@ const COLUMNS: &[ColumnSchema] = &[
         "Instances in sets of duplicates, without sets whose references were not compared to the end; null if duplicates were not looked for",
     ),
     optional("duplicate_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
-    optional(
+    required(
         "big",
         Type::Boolean,
         "Whether the class is big: over `--min-retained` or `--min-count`, fitting `--class`, and not a part of the runtime",

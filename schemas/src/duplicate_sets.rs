@@ -31,7 +31,11 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Utf8,
         "`exact`: all members are duplicates of each other, and no other node is; `possible`: nothing that was compared tells them apart",
     ),
-    optional("reason", Type::Utf8, "Why a set is only possible: what the input lacks, or what was not compared"),
+    optional(
+        "reason",
+        Type::Utf8,
+        "Why a set is only possible: what the input lacks, or what was not compared; null if it is exact",
+    ),
     required("trivial", Type::Boolean, "Whether the members have no references to compare"),
     required("members", Type::Int64, "Members, at least 2"),
     required("instance_bytes", Type::Int64, "Size of one member, bytes"),
@@ -40,10 +44,10 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "held_by",
         Type::UInt32,
-        "The nearest set that dominates this one: every path from a root to a member of this set passes a member of that one",
+        "The nearest set that dominates this one: every path from a root to a member of this set passes a member of that one; null if there is none",
     ),
     required("example_node", Type::UInt32, "`node` of the first member"),
-    optional("preview", Type::Utf8, "What a member looks like"),
+    optional("preview", Type::Utf8, "What a member looks like; null if there is no more to show than its class"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -13,7 +13,7 @@ pub const TABLE: TableSchema = TableSchema {
     row: "edge of the heap graph",
     order: "`from`, then by position in the input",
     runs: Runs::Analyze,
-    condition: Some("with `--edges`"),
+    condition: Some("for files of at most 256 MiB, or with `--edges`"),
     notes: &[],
     columns: COLUMNS,
 };
@@ -23,7 +23,11 @@ const COLUMNS: &[ColumnSchema] = &[
     required("to", Type::UInt32, "`node` of the target"),
     required("kind", Type::Utf8, "Type of the edge, as the format names it"),
     optional("name", Type::Utf8, "Label of an edge that has a name; null if it has an index, or the input names none"),
-    optional("index", Type::UInt32, "Label of an edge that has a number, such as an array's element"),
+    optional(
+        "index",
+        Type::UInt32,
+        "Label of an edge that has a number, such as an array's element; null if it has none",
+    ),
     required(
         "essential",
         Type::Boolean,

@@ -30,6 +30,7 @@ pub mod replay;
 pub mod roles;
 pub mod run;
 pub mod scratch;
+pub mod scripts;
 pub mod snapshot;
 pub mod table;
 pub mod tables;

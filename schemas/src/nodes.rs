@@ -24,7 +24,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("kind", Type::Utf8, "Type of the node, as the format names it"),
     required("class", Type::Utf8, "Name of the class"),
     required("class_id", Type::UInt32, "Class, as in `classes`"),
-    optional("name", Type::Utf8, "The node's own name; of a string, its text"),
+    optional("name", Type::Utf8, "The node's own name; of a string, its text; null if it has none"),
     required("self_bytes", Type::Int64, "Size that the input states, bytes"),
     required(
         "shallow_bytes",
@@ -65,10 +65,14 @@ const COLUMNS: &[ColumnSchema] = &[
     required("edge_count", Type::Int64, "Outgoing edges of every kind"),
     required("retainer_count", Type::Int64, "Incoming edges of every kind"),
     required("detachedness", Type::UInt8, "Of a DOM node: 1 attached, 2 detached; 0 unknown"),
-    optional("trace_node", Type::UInt32, "Node of the allocation tree in the input, if allocations were tracked"),
-    optional("script_id", Type::UInt32, "Source location: id of the script"),
-    optional("line", Type::UInt32, "Source location: line, from 0"),
-    optional("column", Type::UInt32, "Source location: column, from 0"),
+    optional(
+        "trace_node",
+        Type::UInt32,
+        "Node of the allocation tree in the input; null if allocations were not tracked",
+    ),
+    optional("script_id", Type::UInt32, "Source location: the script, as in `scripts`; null where the input has none"),
+    optional("line", Type::UInt32, "Source location: line, from 0; null likewise"),
+    optional("column", Type::UInt32, "Source location: column, from 0; null likewise"),
     optional(
         "duplicate_set",
         Type::UInt32,

@@ -225,6 +225,8 @@ names! {
         Owners = "owners",
         /// The threads, of formats that have some.
         Threads = "threads",
+        /// The scripts that source locations name, of formats that have some.
+        Scripts = "scripts",
         /// The run itself.
         Snapshot = "snapshot",
     }

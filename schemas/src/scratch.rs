@@ -253,6 +253,10 @@ columns! {
     ORIGIN: Origin = "origin" per Few;
     /// Where the trace functions come from: a row of [`ORIGIN`], or `u32::MAX`.
     FUNCTION_ORIGIN: u32 = "function.origin" per Few;
+    /// Scripts that source locations or trace functions name: their numbers, ascending.
+    SCRIPT_ID: u32 = "script.id" per Few;
+    /// URL or path of each of them.
+    SCRIPT_URL: StringId = "script.url" per Few;
     /// Rows of owners, by retained size, largest first; their names are [`OWNER_NAMES`].
     OWNER_ROW: OwnerRow = "owner.row" per Few;
 

@@ -22,8 +22,6 @@ pub const TABLE: TableSchema = TableSchema {
 };
 
 const COLUMNS: &[ColumnSchema] = &[
-    required("snapshot", Type::Utf8, "Name of the run"),
-    required("release", Type::Utf8, "Release that it belongs to"),
     required("source", Type::Utf8, "The input, as the command line named it"),
     required("format", Type::Utf8, "Format of the input"),
     optional("format_version", Type::Utf8, "Its version; null if the input states none"),
@@ -40,7 +38,16 @@ const COLUMNS: &[ColumnSchema] = &[
     required("reachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
     required("unreachable_count", Type::Int64, "Unreachable nodes"),
     required("unreachable_bytes", Type::Int64, "Sum of their `shallow_bytes`"),
-    optional("captured_at", Type::Timestamp, "When the snapshot was taken; null if the input does not say"),
+    optional(
+        "captured_at",
+        Type::Timestamp,
+        "When the snapshot was taken, as the input says, or else when its file was last changed; null if neither is known",
+    ),
+    optional(
+        "captured_at_source",
+        Type::Utf8,
+        "What `captured_at` comes from: `input` or `file`; null if that is null, as for standard input",
+    ),
     optional(
         "referents",
         Type::Utf8,
@@ -51,12 +58,12 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Boolean,
         "Whether the run covers only the readable part of a damaged input (`--salvage`)",
     ),
-    optional("partial_reason", Type::Utf8, "What a partial run leaves out"),
+    optional("partial_reason", Type::Utf8, "What a partial run leaves out; null if it is not partial"),
     required("labels", Type::Map, "Labels from the command line"),
     required("options", Type::Utf8, "Options that shaped the result, JSON"),
     required("heaplake_version", Type::Utf8, "Version of heaplake that wrote the run"),
     required("wall_seconds", Type::Float64, "Elapsed time of the analysis, seconds"),
-    optional("peak_rss_bytes", Type::Int64, "Largest resident set of the process"),
+    optional("peak_rss_bytes", Type::Int64, "Largest resident set of the process; null if the system does not tell"),
     required("stages", Type::List(&STAGE), "What each stage took"),
 ];
 

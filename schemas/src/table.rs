@@ -24,16 +24,31 @@ pub struct TableSchema {
     pub condition: Option<&'static str>,
     /// What a reader must know beyond the columns, a paragraph each.
     pub notes: &'static [&'static str],
-    /// The columns, in order.
+    /// Its own columns, in order; [`RUN_COLUMNS`] come before them.
     pub columns: &'static [ColumnSchema],
 }
 
 impl TableSchema {
-    /// The table as Arrow knows it.
+    /// The table as Arrow knows it: [`RUN_COLUMNS`], then its own.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        Arc::new(Schema::new(fields(self.columns)))
+        let columns = RUN_COLUMNS.iter().chain(self.columns);
+        Arc::new(Schema::new(columns.map(ColumnSchema::field).collect::<Fields>()))
     }
+}
+
+/// The first columns of every table: which run a row belongs to. The names of the folders say the same, but readers
+/// take some of these for numbers or dates, and others ignore them.
+pub const RUN_COLUMNS: &[ColumnSchema] = &[
+    required("release", Type::Utf8, "Release that the run belongs to"),
+    required("snapshot", Type::Utf8, "Name of the run"),
+];
+
+/// Whether a schema begins with [`RUN_COLUMNS`].
+#[must_use]
+pub fn has_run_columns(schema: &Schema) -> bool {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    names.take(RUN_COLUMNS.len()).eq(RUN_COLUMNS.iter().map(|column| column.name))
 }
 
 /// The command whose runs have a table.
@@ -61,6 +76,36 @@ pub struct ColumnSchema {
 }
 
 impl ColumnSchema {
+    /// What its values are counted in, from its type and its name: the names of columns follow rules. Nothing where
+    /// they do not.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static str> {
+        let named = |endings: &[&str]| {
+            let ends = |ending: &&str| {
+                self.name.strip_suffix(*ending).is_some_and(|rest| !rest.ends_with(char::is_alphabetic))
+            };
+            endings.iter().any(ends)
+        };
+        Some(match self.data_type.innermost() {
+            Type::Boolean => "true or false",
+            Type::Utf8 | Type::Map => "text",
+            Type::Timestamp => "time (UTC)",
+            Type::Struct(_) => "fields, see below",
+            Type::Int64 | Type::Float64 if named(&["bytes"]) => "bytes",
+            Type::Int64 | Type::Float64 if named(&["seconds"]) => "seconds",
+            Type::Int64 | Type::Float64 if named(&["gcs"]) => "collections",
+            Type::Int64 => "count",
+            Type::UInt64 => "id or address",
+            Type::Int32 if named(&["distance"]) => "edges",
+            Type::UInt32 if named(&["count"]) => "count",
+            Type::UInt32 if named(&["depth"]) => "steps",
+            Type::UInt32 if named(&["line", "column", "index"]) => "position from 0",
+            Type::UInt32 => "id",
+            Type::UInt8 => "code",
+            _ => return None,
+        })
+    }
+
     fn field(&self) -> Field {
         Field::new(self.name, self.data_type.arrow(), self.nullable)
     }
@@ -116,6 +161,14 @@ pub enum Type {
 }
 
 impl Type {
+    /// The type of the elements of a list; of what is no list, the type itself.
+    fn innermost(&self) -> &Self {
+        match self {
+            Self::List(item) | Self::ListOfOptional(item) => item.innermost(),
+            plain => plain,
+        }
+    }
+
     /// As Arrow knows it.
     #[must_use]
     pub fn arrow(&self) -> DataType {

@@ -22,6 +22,7 @@ pub const ALL: &[TableSchema] = &[
     crate::duplicate_sets::TABLE,
     crate::duplicate_members::TABLE,
     crate::threads::TABLE,
+    crate::scripts::TABLE,
     crate::findings::TABLE,
     crate::allocation_types::TABLE,
     crate::allocation_functions::TABLE,

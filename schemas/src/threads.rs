@@ -20,7 +20,7 @@ pub const TABLE: TableSchema = TableSchema {
 
 const COLUMNS: &[ColumnSchema] = &[
     required("node", Type::UInt32, "`node` of the thread's object"),
-    optional("name", Type::Utf8, "Name of the thread"),
+    optional("name", Type::Utf8, "Name of the thread; null if the dump does not tell"),
     required(
         "frames",
         Type::ListOfOptional(&FRAME),

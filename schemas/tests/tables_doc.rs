@@ -1,6 +1,6 @@
 //! `docs/tables.md` says of each table what the schemas say. `HEAPLAKE_UPDATE=1` writes it anew.
 
-use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
+use heaplake_schemas::table::{ColumnSchema, RUN_COLUMNS, Runs, TableSchema, Type};
 use heaplake_schemas::tables;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -35,10 +35,13 @@ fn every_table_and_column_is_described() {
         assert_eq!(table.file, format!("{}.parquet", table.name));
         assert!(!table.row.is_empty(), "{}", table.name);
         let mut columns = BTreeSet::new();
-        for (name, column) in rows(table.columns, "") {
+        for (name, column) in rows(&all_columns(table), "") {
             assert!(!column.meaning.is_empty(), "{}.{name} has no meaning", table.name);
             assert!(!column.meaning.contains('|'), "{}.{name} would end the cell of a Markdown table", table.name);
             assert!(columns.insert(name.clone()), "{}.{name} occurs twice", table.name);
+            assert!(column.unit().is_some(), "{}.{name}: of what unit is it?", table.name);
+            let says_when = column.meaning.contains("null");
+            assert!(says_when || !column.nullable, "{}.{name}: when is it null?", table.name);
         }
     }
 }
@@ -71,15 +74,21 @@ fn section(page: &mut String, table: &TableSchema) {
     for note in table.notes {
         let _ = write!(page, "\n{note}\n");
     }
-    page.push_str("\n| column | type | null | meaning |\n|---|---|---|---|\n");
-    for (name, column) in rows(table.columns, "") {
-        let null = if column.nullable { "yes" } else { "" };
-        let _ = writeln!(page, "| `{name}` | {} | {null} | {} |", escaped(column.data_type), column.meaning);
+    page.push_str("\n| column | type | unit | null | meaning |\n|---|---|---|---|---|\n");
+    for (name, column) in rows(&all_columns(table), "") {
+        let null = if column.nullable { "yes" } else { "no" };
+        let (data_type, unit) = (escaped(column.data_type), column.unit().unwrap_or_default());
+        let _ = writeln!(page, "| `{name}` | {data_type} | {unit} | {null} | {} |", column.meaning);
     }
 }
 
+/// The columns that all tables have, and those of this one.
+fn all_columns(table: &TableSchema) -> Vec<ColumnSchema> {
+    RUN_COLUMNS.iter().chain(table.columns).copied().collect()
+}
+
 /// Columns, each struct followed by its fields: `path[].edge` is a field of the elements of `path`.
-fn rows(columns: &'static [ColumnSchema], prefix: &str) -> Vec<(String, ColumnSchema)> {
+fn rows(columns: &[ColumnSchema], prefix: &str) -> Vec<(String, ColumnSchema)> {
     let mut rows = Vec::new();
     for column in columns {
         let name = format!("{prefix}{}", column.name);

@@ -31,6 +31,8 @@ mod duplicates_of_dupfix;
 mod findings;
 mod golden;
 mod kinds;
+mod notebooks;
+mod old_lakes;
 mod owners;
 mod owners_by_script;
 mod pairs;

@@ -6,6 +6,7 @@ use crate::lake::Lake;
 use crate::table::Table;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Allocated bytes as the file states them, by the script of the allocating function.
 fn traced(text: &str) -> BTreeMap<String, u64> {
@@ -148,7 +149,8 @@ impl<'a> Scripts<'a> {
     }
 
     /// Locations name scripts by number: the located nodes whose script is known say which number is which script.
-    fn of_locations(&mut self) {
+    /// Returns all numbers.
+    fn of_locations(&mut self) -> BTreeMap<u32, Option<String>> {
         let width = self.file["snapshot"]["meta"]["location_fields"].as_array().unwrap().len();
         let locations = numbers(self.file, "locations");
         // Object and number of the script come first.
@@ -163,21 +165,54 @@ impl<'a> Scripts<'a> {
         for location in &located {
             self.set(location[0] / self.width, by_number.get(&location[1]).cloned());
         }
+        located.iter().map(|location| (location[1] as u32, by_number.get(&location[1]).cloned())).collect()
     }
 }
 
-/// Owners of the nodes of a snapshot by their scripts, computed from the file itself.
-fn owners_by_script(file: &Value) -> Vec<Option<String>> {
+/// Owners of the nodes of a snapshot by their scripts, and the scripts by their numbers, computed from the file itself.
+fn owners_by_script(file: &Value) -> (Vec<Option<String>>, BTreeMap<u32, Option<String>>) {
     let mut scripts = Scripts::new(file);
     scripts.of_code();
     let mut contexts = scripts.of_kind("object");
     contexts.retain(|&node| scripts.name_of(node) == "system / Context");
     scripts.inherit(&contexts, "scope_info");
     scripts.inherit(&scripts.of_kind("closure"), "shared");
-    scripts.of_locations();
+    let numbers = scripts.of_locations();
     let owner = |path: &String| if path.starts_with("node:") { "node" } else { "(application)" }.to_owned();
     let owned = |node: usize| scripts.scripts[node].as_ref().filter(|_| scripts.kind_of(node) != "synthetic");
-    (0..scripts.scripts.len()).map(|node| owned(node).map(owner)).collect()
+    ((0..scripts.scripts.len()).map(|node| owned(node).map(owner)).collect(), numbers)
+}
+
+/// The table of scripts, and that it has all scripts of nodes.
+fn check_scripts(run: &Path, expected: &BTreeMap<u32, Option<String>>) {
+    let scripts = Table::read(run, "scripts.parquet");
+    let ids: Vec<u32> = scripts.u32s("script_id").into_iter().map(Option::unwrap).collect();
+    assert!(ids.is_sorted());
+    assert_eq!(ids.into_iter().zip(scripts.texts("url")).collect::<BTreeMap<_, _>>(), *expected);
+    assert!(expected.values().any(Option::is_some));
+    let of_nodes = Table::read(run, "nodes.parquet").u32s("script_id");
+    assert!(of_nodes.iter().flatten().all(|id| expected.contains_key(id)));
+}
+
+/// Functions of allocation traces name their scripts, too.
+#[test]
+fn scripts_of_traces_are_known() {
+    for name in ["alloc20.heapsnapshot", "node24_alloc.heapsnapshot"] {
+        let text = fixtures::content(&format!("v8/{name}"));
+        let file: Value = serde_json::from_slice(&text).unwrap();
+        let fields = file["snapshot"]["meta"]["trace_function_info_fields"].as_array().unwrap();
+        let field = |name: &str| fields.iter().position(|field| field == name).unwrap();
+        let lake = Lake::new();
+        lake.analyze(lake.input(name, &text)).args(["--tables", "scripts"]).assert().success();
+        let scripts = Table::read(&lake.run(), "scripts.parquet");
+        let ids = scripts.u32s("script_id").into_iter().map(Option::unwrap);
+        let urls: BTreeMap<u32, Option<String>> = ids.zip(scripts.texts("url")).collect();
+        for function in numbers(&file, "trace_function_infos").chunks(fields.len()) {
+            let path = file["strings"][function[field("script_name")]].as_str().unwrap();
+            let url = &urls[&(function[field("script_id")] as u32)];
+            assert!(path.is_empty() || url.as_deref() == Some(path), "{path}: {url:?}");
+        }
+    }
 }
 
 #[test]
@@ -186,10 +221,11 @@ fn objects_belong_to_the_scripts_of_their_functions_and_constructors() {
         ["s1.heapsnapshot", "node24_app.heapsnapshot", "chromium_dom.heapsnapshot", "chromium138_dom.heapsnapshot"]
     {
         let text = fixtures::content(&format!("v8/{name}"));
-        let expected = owners_by_script(&serde_json::from_slice(&text).unwrap());
+        let (expected, numbers) = owners_by_script(&serde_json::from_slice(&text).unwrap());
         let lake = Lake::new();
         lake.analyze(lake.input(name, &text)).assert().success();
         let run = lake.run();
+        check_scripts(&run, &numbers);
         let mut theirs: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for (owner, size) in expected.into_iter().zip(Table::read(&run, "nodes.parquet").u64s("shallow_bytes")) {
             let sums = theirs.entry(owner.unwrap_or_else(|| "(none)".to_owned())).or_default();

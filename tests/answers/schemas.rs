@@ -1,9 +1,11 @@
 //! The tables of a run: their schemas, their order, and that nothing but input and options shapes their bytes.
 
+use crate::fixtures;
 use crate::generated::generated;
 use crate::lake::Lake;
 use crate::table::Table;
-use arrow::datatypes::SchemaRef;
+use arrow::array::AsArray;
+use arrow::datatypes::{SchemaRef, TimestampMicrosecondType};
 use heaplake_schemas::table::Runs;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, classes, edges, findings, metadata, nodes, run, tables};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -11,6 +13,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// `run.json`.
 fn run_json(run: &Path) -> Value {
@@ -28,6 +31,12 @@ fn tables_have_their_schemas() {
     let tables: Vec<(&str, SchemaRef)> = of_v8.map(|table| (table.file, table.schema())).collect();
     for (file, schema) in &tables {
         check_table(&run, file, schema);
+        let table = Table::read(&run, file);
+        let json = run_json(&run);
+        for column in ["release", "snapshot"] {
+            let all = vec![json[column].as_str().map(str::to_owned); table.rows()];
+            assert_eq!(table.texts(column), all, "{file}: every row names its {column}");
+        }
     }
     let mut files: Vec<String> =
         fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -56,6 +65,44 @@ fn check_table(run: &Path, file: &str, schema: &SchemaRef) {
     assert_eq!(listed["bytes"], fs::metadata(run.join(file)).unwrap().len(), "{file}");
 }
 
+/// A reader that looks for a release need not read the rows of others.
+#[test]
+fn statistics_tell_the_release() {
+    let lake = Lake::new();
+    lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst")).args(["--release", "2024-01-01"]).assert().success();
+    for file in [nodes::FILE, classes::FILE, findings::FILE] {
+        let reader = SerializedFileReader::new(File::open(lake.run().join(file)).unwrap()).unwrap();
+        assert!(reader.metadata().num_row_groups() > 0);
+        for group in reader.metadata().row_groups() {
+            let statistics = group.column(0).statistics().unwrap();
+            let bounds = [statistics.min_bytes_opt(), statistics.max_bytes_opt()];
+            assert_eq!(bounds, [Some("2024-01-01".as_bytes()); 2], "{file}");
+        }
+    }
+}
+
+/// V8 does not say when a snapshot was taken: the time of its file counts. Java does say.
+#[test]
+fn captured_at_says_where_it_comes_from() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));
+    let changed = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    File::options().write(true).open(&input).unwrap().set_modified(changed).unwrap();
+    let captured = |run: &str| {
+        let table = Table::read(&lake.path().join("release=none").join(run), "snapshot.parquet");
+        let at =
+            table.0.column_by_name("captured_at").unwrap().as_primitive::<TimestampMicrosecondType>().iter().next();
+        (at.flatten(), table.texts("captured_at_source").remove(0))
+    };
+    lake.analyze(&input).arg("--snapshot=file").assert().success();
+    assert_eq!(captured("snapshot=file"), (Some(1_700_000_000_000_000), Some("file".to_owned())));
+    lake.analyze("-").arg("--snapshot=stdin").write_stdin(fs::read(&input).unwrap()).assert().success();
+    assert_eq!(captured("snapshot=stdin"), (None, None));
+    lake.analyze(fixtures::path("jvm/weakfix.hprof.zst")).arg("--snapshot=java").assert().success();
+    let (at, source) = captured("snapshot=java");
+    assert!(at.is_some() && source.as_deref() == Some("input"), "{at:?} {source:?}");
+}
+
 #[test]
 fn tables_are_sorted_and_agree() {
     let lake = Lake::new();
@@ -78,8 +125,8 @@ fn tables_are_sorted_and_agree() {
     let bytes = |table: &Table| table.u64s("shallow_bytes").into_iter().map(Option::unwrap).sum::<u64>();
     assert_eq!((bytes(&nodes), bytes(&classes)), (bytes(&classes), summary["shallow_bytes"].as_u64().unwrap()));
 
-    // Edges come on request only.
-    lake.analyze(&input).args(["--snapshot", "without"]).arg("--force").assert().success();
+    // Edges can be left out.
+    lake.analyze(&input).args(["--snapshot", "without", "--no-edges"]).arg("--force").assert().success();
     let without = lake.path().join("release=none/snapshot=without");
     assert!(without.join(nodes::FILE).exists() && !without.join(edges::FILE).exists());
 }

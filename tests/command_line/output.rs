@@ -46,12 +46,14 @@ fn quiet_says_nothing() {
 #[test]
 fn a_log_has_one_line_per_stage() {
     let few = [TableName::Classes, TableName::Edges].into_iter().collect();
+    let all = AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() };
     let wanted = [
-        (&[][..], AnalysisOptions::default()),
-        (&["--edges"], AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() }),
+        (&["--no-edges"][..], AnalysisOptions::default()),
+        (&["--edges"], all.clone()),
         (&["--tables=classes", "--edges"], AnalysisOptions { tables: few, ..AnalysisOptions::default() }),
-        (&["--duplicates", "all"], AnalysisOptions { duplicates: Duplicates::All, ..AnalysisOptions::default() }),
-        (&["--duplicates", "none"], AnalysisOptions { duplicates: Duplicates::None, ..AnalysisOptions::default() }),
+        (&["--duplicates", "all"], AnalysisOptions { duplicates: Duplicates::All, ..all.clone() }),
+        (&["--duplicates", "none"], AnalysisOptions { duplicates: Duplicates::None, ..all.clone() }),
+        (&[], all),
     ];
     for (options, wanted) in wanted {
         let lake = Lake::new();

@@ -83,7 +83,7 @@ fn why_an_object_is_there() {
     let why = json("why", &edges, &["206"]);
     assert!(why["shortest_path"].is_null() && why["note"].as_str().unwrap().contains("weak"), "{why}");
 
-    let without = run(&lake, &[]);
+    let without = run(&lake, &["--no-edges"]);
     let text = ask("why", &without, &["5"]);
     assert!(!text.contains("Shortest path from"), "{text}");
     assert!(text.contains("needs the table of edges") && text.contains("--edges --force"), "{text}");

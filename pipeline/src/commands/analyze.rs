@@ -7,6 +7,7 @@ use crate::inputs::{self, Wanted};
 use crate::owner_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
 use std::path::PathBuf;
 
@@ -90,7 +91,6 @@ pub struct WhichWalk(pub Option<u32>);
 pub fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
     let options = AnalysisOptions {
-        tables: arguments.tables.all(),
         labels: arguments.placement.labels(),
         referents: arguments.referents,
         sizes: arguments.sizes,
@@ -102,7 +102,11 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
-    Batch { inputs, placement, resources, telling }.run(&Options::Analysis(options))
+    let of = |input: &Input| {
+        let tables = arguments.tables.of(input);
+        Options::Analysis(AnalysisOptions { tables, ..options.clone() })
+    };
+    Batch { inputs, placement, resources, telling }.run(of)
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

@@ -34,11 +34,11 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes the runs, with the same options for all; the exit code.
+    /// Makes the runs, each with the options for its input; the exit code.
     ///
     /// # Errors
     /// A [`Complaint`] where none can be made.
-    pub fn run(self, options: &Options) -> Done {
+    pub fn run(self, options: impl Fn(&Input) -> Options) -> Done {
         let Self { inputs, placement, resources, telling } = self;
         if placement.snapshot.is_some() && inputs.len() > 1 {
             let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
@@ -61,20 +61,23 @@ impl Batch<'_> {
                 let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
                 Requested { name, request: Err(complaint) }
             }
-            Ok(input) => Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) },
+            Ok(input) => {
+                let options = options(&input);
+                Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) }
+            }
         });
         let code = work_through(requests, make, telling.quiet, telling.json)?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
     }
 }
 
-fn request(input: Input, placement: &Placement, resources: &Resources, options: &Options) -> Request {
+fn request(input: Input, placement: &Placement, resources: &Resources, options: Options) -> Request {
     Request {
         input,
         lake: placement.out.clone(),
         release: placement.release.clone(),
         snapshot: placement.snapshot.clone(),
-        options: options.clone(),
+        options,
         memory: resources.memory(),
         threads: resources.threads(),
         scratch: resources.scratch.clone(),

@@ -3,8 +3,10 @@
 use crate::memory::{Size, default_budget};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 
 /// Where runs go.
@@ -95,20 +97,36 @@ pub struct Chosen {
         value_delimiter = ',',
         value_parser = table(),
         hide_possible_values = true,
-        help = format!("Tables to write, of those that the format has: {} [default: all but edges]", TableName::NAMES)
+        help = format!("Tables to write, of those that the format has: {} [default: all, edges for files up to 256MiB]", TableName::NAMES)
     )]
     tables: Vec<TableName>,
-    /// Write the table of edges too
-    #[arg(long)]
+    /// Write the table of edges, whatever the size of the file: `why` needs it for shortest paths
+    #[arg(long, conflicts_with = "no_edges")]
     edges: bool,
+    /// Leave the table of edges out
+    #[arg(long)]
+    no_edges: bool,
 }
 
+/// Size up to which a file gets the table of edges by default, bytes. The table has about a tenth of the size of a file
+/// that is not compressed, and costs up to a quarter more processor time: benches/RESULTS.md has figures.
+const EDGES_UP_TO: u64 = 256 << 20;
+
 impl Chosen {
-    /// As one choice.
+    /// As one choice, for this input.
     #[must_use]
-    pub fn all(&self) -> Tables {
+    pub fn of(&self, input: &Input) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
-        if self.edges { tables.with(TableName::Edges) } else { tables }
+        let by_default = self.tables.is_empty() && !self.no_edges && is_small(input);
+        if self.edges || by_default { tables.with(TableName::Edges) } else { tables }
+    }
+}
+
+/// Whether an input is a file that gets the table of edges by default.
+fn is_small(input: &Input) -> bool {
+    match input {
+        Input::File(path) => fs::metadata(path).is_ok_and(|file| file.len() <= EDGES_UP_TO),
+        Input::Stdin => false,
     }
 }
 

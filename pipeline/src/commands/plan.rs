@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let cancel = AtomicBool::new(false);
     let memory = budget(arguments.memory);
     let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
-    let options = AnalysisOptions { tables: arguments.tables.all(), ..arguments.duplicates.options() };
+    let options = AnalysisOptions { tables: arguments.tables.of(&input), ..arguments.duplicates.options() };
     let options = Options::Analysis(options);
     let mut source = Source::open(&input)?;
     let format = heaplake_ingest::of(source.peek(&context)?);

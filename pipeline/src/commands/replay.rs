@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let Arguments { placement, resources, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
     let options = Options::Replay(ReplayOptions { labels: placement.labels(), recording });
-    Batch { inputs, placement, resources, telling }.run(&options)
+    Batch { inputs, placement, resources, telling }.run(|_| options.clone())
 }
 
 fn table() -> impl TypedValueParser<Value = TraceTable> {

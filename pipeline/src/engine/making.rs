@@ -14,6 +14,7 @@ use crate::inputs;
 use crate::memory::{self, peak_rss};
 use crate::print::progress::{Display, Mode};
 use heaplake_ingest::Format;
+use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
@@ -28,7 +29,7 @@ use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Makes the run of one input and commits it.
 ///
@@ -105,10 +106,15 @@ impl Making<'_> {
         {
             return Ok(outcome);
         }
-        let new = NewRun::create(&place)?;
-        work.output = Output { folder: new.folder().to_owned(), input_hash: contents.input_hash().to_owned() };
+        let new = NewRun::create(&request.lake, &request.release, &name)?;
+        work.output = Output {
+            folder: new.folder().to_owned(),
+            input_hash: contents.input_hash().to_owned(),
+            release: request.release.clone(),
+            snapshot: name,
+        };
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
-        let run = self.describe(name, &contents, (&graph, &ran), journal, new.folder())?;
+        let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false })
     }
@@ -116,11 +122,10 @@ impl Making<'_> {
     /// What the run is, with the table that says so.
     fn describe(
         &self,
-        name: String,
         contents: &Contents,
         (graph, ran): (&Graph, &[Ran]),
         journal: &Journal,
-        folder: &Path,
+        output: &Output,
     ) -> Result<Run, StageError> {
         let Self { request, scratch, .. } = *self;
         let summary: Summary = scratch.read_document(documents::SUMMARY)?;
@@ -128,13 +133,13 @@ impl Making<'_> {
         let mut run = Run {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             schema_version: SCHEMA_VERSION,
-            snapshot: name,
-            release: request.release.clone(),
+            snapshot: output.snapshot.clone(),
+            release: output.release.clone(),
             source: request.input.name(),
             input_bytes,
             input_hash,
             options: request.options.clone(),
-            tables: tables(graph, ran, folder)?,
+            tables: tables(graph, ran, &output.folder)?,
             summary: Summary {
                 wall_seconds: self.started.elapsed().as_secs_f64(),
                 peak_rss_bytes: peak_rss(),
@@ -149,7 +154,8 @@ impl Making<'_> {
                     // Some facts were learned after the reading.
                     let facts: Facts = scratch.read_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &times(graph, ran, journal), folder)?);
+                    let costs = times(graph, ran, journal);
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, changed(&request.input))?);
                 }
             }
             Contents::Trace(_) => {
@@ -199,6 +205,14 @@ impl Contents {
             Self::Trace(facts) => trace_format::run_name(&stem, facts),
             Self::Snapshot(facts, format) => format.run_name(&stem, facts, request.options.analysis_or_default()),
         }
+    }
+}
+
+/// When the file of an input was last changed.
+fn changed(input: &Input) -> Option<SystemTime> {
+    match input {
+        Input::File(path) => fs::metadata(path).and_then(|file| file.modified()).ok(),
+        Input::Stdin => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::replay_summary;
 use heaplake_kit::text::{count, shorten, size};
+use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
@@ -87,8 +88,18 @@ fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
         let unit = if *rows == 1 { "row" } else { "rows" };
         writeln!(out, "  {:>12} {:>12} {unit:<4}  {file}", size(*bytes), count(*rows))?;
     }
+    if let Some(table) = first_table(run) {
+        let lake = place.parent().and_then(Path::parent).unwrap_or(place);
+        writeln!(out, "\nAll runs in polars: pl.read_parquet({:?})", lake.join("*/*").join(table))?;
+    }
     let peak = summary.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", peak memory {}", size(bytes)));
     writeln!(out, "\n{:.1} s{peak}, scratch {}", summary.wall_seconds, size(summary.scratch_bytes))
+}
+
+/// The table to begin with: the classes, or else the first one.
+fn first_table(run: &Run) -> Option<&str> {
+    let mut tables = run.tables.iter().map(|table| table.file.as_str()).filter(|file| file.ends_with(".parquet"));
+    tables.clone().find(|&file| file == classes::FILE).or_else(|| tables.next())
 }
 
 /// Findings of one rule that are printed.

@@ -139,6 +139,10 @@ pub struct Output {
     pub folder: PathBuf,
     /// Hash of the input, which each table carries.
     pub input_hash: String,
+    /// Release of the run, a column of each table.
+    pub release: String,
+    /// Name of the run, a column of each table.
+    pub snapshot: String,
 }
 
 /// The argument of every stage.
@@ -164,7 +168,12 @@ impl<'a> Job<'a> {
     #[must_use]
     pub fn on(scratch: &'a Scratch, context: &'a Context<'a>, options: &'a Options) -> Self {
         static NO_INPUT: Handover = Handover::nothing();
-        static NO_OUTPUT: Output = Output { folder: PathBuf::new(), input_hash: String::new() };
+        static NO_OUTPUT: Output = Output {
+            folder: PathBuf::new(),
+            input_hash: String::new(),
+            release: String::new(),
+            snapshot: String::new(),
+        };
         let setting = Setting { options, follows_essential: false };
         Self { scratch, context, setting, input: &NO_INPUT, admit: &|_| Ok(()), output: &NO_OUTPUT }
     }

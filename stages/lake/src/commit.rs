@@ -1,8 +1,11 @@
 //! The folder of a run: written beside its final place, then moved there in one step.
 //!
-//! Tables are written to a hidden folder next to the run's place. [`NewRun::commit`] writes `run.json` last, syncs
+//! Tables are written to the folder `.heaplake-new` of the lake. [`NewRun::commit`] writes `run.json` last, syncs
 //! everything to disk and renames the folder; an existing run is exchanged in one step and then removed. A crash at
 //! any moment leaves the old run, the new run, or no run, never a partial one.
+//!
+//! Patterns of polars, DuckDB and Spark match hidden folders too, so a folder in the making must not lie where
+//! `LAKE/*/*/classes.parquet` looks: it is one level deeper than runs are.
 
 use heaplake_kit::StageError;
 use heaplake_schemas::run::{self, Run};
@@ -10,6 +13,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Folder inside a lake that holds runs in the making.
+const NEW: &str = ".heaplake-new";
 
 /// Path of a run inside a lake.
 #[must_use]
@@ -42,17 +48,16 @@ pub struct NewRun {
 }
 
 impl NewRun {
-    /// Creates the hidden folder for a run at `place`; removes what an earlier attempt left.
+    /// Creates the hidden folder for the [`place`] of a run in a lake; removes what an earlier attempt left.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn create(place: &Path) -> Result<Self, StageError> {
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let folder = place.with_file_name(format!(".{name}.new"));
+    pub fn create(lake: &Path, release: &str, snapshot: &str) -> Result<Self, StageError> {
+        let folder = self::place(&lake.join(NEW), release, snapshot);
         remove(&folder)?;
-        // Constructed first: if the folder cannot be created, the drop removes the parents that were.
-        let new = Self { folder, place: place.to_owned(), committed: false };
-        fs::create_dir_all(&new.folder).map_err(|error| StageError::io(&new.folder, "create", error))?;
+        // Constructed first: if a folder cannot be created, the drop removes the parents that were.
+        let new = Self { folder, place: self::place(lake, release, snapshot), committed: false };
+        create_all(&new.folder)?;
         Ok(new)
     }
 
@@ -83,7 +88,8 @@ impl NewRun {
                 // The new run is committed; an old one that cannot be removed is hidden and only takes disk space.
                 Ok(()) => drop(remove(&self.folder)),
                 Err(_) => {
-                    let aside = self.folder.with_extension("old");
+                    let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+                    let aside = self.folder.with_file_name(format!(".{name}.old"));
                     remove(&aside)?;
                     fs::rename(&self.place, &aside).map_err(io_at(&self.place, "rename"))?;
                     if let Err(error) = fs::rename(&self.folder, &self.place) {
@@ -94,11 +100,22 @@ impl NewRun {
                 }
             }
         } else {
-            fs::rename(&self.folder, &self.place).map_err(io_at(&self.folder, "rename"))?;
+            let parent = self.place.parent().unwrap_or(&self.place);
+            in_new_folder(parent, || fs::rename(&self.folder, &self.place)).map_err(io_at(&self.folder, "rename"))?;
         }
         self.committed = true;
+        self.tidy();
         // Sync the directory entries of the run and of its parent.
         self.place.ancestors().skip(1).take(2).try_for_each(sync)
+    }
+}
+
+impl NewRun {
+    /// Removes the folders around the hidden folder, unless other runs are in the making.
+    fn tidy(&self) {
+        for folder in self.folder.ancestors().skip(1).take(2) {
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 
@@ -109,12 +126,30 @@ impl Drop for NewRun {
             let _ = remove(&self.folder);
             // Remove a parent folder that was created for this run, unless it has other content.
             let _ = self.place.parent().map(fs::remove_dir);
+            self.tidy();
         }
     }
 }
 
 fn sync(path: &Path) -> Result<(), StageError> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|error| StageError::io(path, "write", error))
+}
+
+/// Creates a folder and those above it.
+fn create_all(folder: &Path) -> Result<(), StageError> {
+    in_new_folder(folder, || Ok(())).map_err(|error| StageError::io(folder, "create", error))
+}
+
+/// Does something in a folder, which is created if needed. Another process may remove the folder, or one above it,
+/// while it is empty: then both are tried again.
+fn in_new_folder(folder: &Path, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match fs::create_dir_all(folder).and_then(|()| work()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 100 => tries += 1,
+            result => return result,
+        }
+    }
 }
 
 fn remove(folder: &Path) -> Result<(), StageError> {

@@ -317,6 +317,7 @@ mod tests {
     use arrow::array::{ListArray, StructArray, UInt32Array};
     use arrow::buffer::OffsetBuffer;
     use arrow::datatypes::{Field, Fields};
+    use heaplake_kit::stage::Output;
     use std::fs;
     use std::path::PathBuf;
 
@@ -329,7 +330,8 @@ mod tests {
             Field::new("text", DataType::Utf8, true),
             Field::new("path", DataType::List(item.clone()), false),
         ]));
-        let mut table = Table::create(folder, "table.parquet", schema, "hash").unwrap();
+        let output = Output { folder: folder.to_owned(), ..Output::default() };
+        let mut table = Table::create(&output, "table.parquet", schema).unwrap();
         for part in [0..rows / 2, rows / 2..rows] {
             let lengths: Vec<usize> = part.clone().map(|row| row as usize % 3).collect();
             let edges: StringArray = (0..lengths.iter().sum::<usize>()).map(|at| Some(format!("edge {at}"))).collect();

@@ -22,9 +22,14 @@
 
 use crate::row_group::{Failure, Input, Limits, RowGroup};
 use crate::source::Source;
-use arrow::array::ArrayRef;
+use crate::text::Texts;
+use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
+use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
+#[cfg(doc)]
+use heaplake_schemas::table::RUN_COLUMNS;
+use heaplake_schemas::table::has_run_columns;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, metadata};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
@@ -36,7 +41,9 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use std::fs::File;
 use std::io;
+use std::iter::repeat_n;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Limits of row groups: long texts or unordered numbers end a row group before a million rows.
 const LIMITS: Limits = Limits { batch: 1 << 16, rows: 1 << 20, bytes: 10 << 20, dictionary: 8 << 20 };
@@ -56,6 +63,8 @@ pub struct Table {
     path: PathBuf,
     file: &'static str,
     schema: SchemaRef,
+    /// Release and snapshot, where the schema begins with these columns.
+    run: Vec<String>,
     writer: SerializedFileWriter<File>,
     columns: ArrowRowGroupWriterFactory,
     limits: Limits,
@@ -63,25 +72,33 @@ pub struct Table {
 }
 
 impl Table {
-    /// Creates a table in a folder.
+    /// Creates a table of a run. Where its schema begins with the columns [`RUN_COLUMNS`], they are filled by this.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn create(folder: &Path, file: &'static str, schema: SchemaRef, input_hash: &str) -> Result<Self, StageError> {
-        let path = folder.join(file);
-        let output = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
-        let (writer, columns) = ArrowWriter::try_new(output, schema.clone(), Some(properties(&schema, input_hash)))
+    pub fn create(output: &Output, file: &'static str, schema: SchemaRef) -> Result<Self, StageError> {
+        let path = output.folder.join(file);
+        let created = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
+        let run = match has_run_columns(&schema) {
+            true => vec![output.release.clone(), output.snapshot.clone()],
+            false => Vec::new(),
+        };
+        let properties = properties(&schema, &output.input_hash);
+        let (writer, columns) = ArrowWriter::try_new(created, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer)
             .map_err(|error| failed(&path, error))?;
-        Ok(Self { path, file, schema, writer, columns, limits: LIMITS, rows: 0 })
+        Ok(Self { path, file, schema, run, writer, columns, limits: LIMITS, rows: 0 })
     }
 
-    /// Appends `rows` rows of the sources: the columns of the schema in order, all flat.
+    /// Appends `rows` rows of the sources: the table's own columns in order, all flat.
     ///
     /// # Errors
     /// Those of the sources, [`StageError::Io`], [`StageError::Cancelled`].
     pub fn fill(&mut self, sources: Vec<Source<'_>>, rows: u64, context: &Context<'_>) -> Result<(), StageError> {
-        let mut inputs: Vec<Input<'_>> = sources.into_iter().map(Input::from).collect();
+        let run = self.run.clone();
+        let constant = |at| Source::texts(Texts::Names(&run), move |rows| Ok(vec![at; rows]));
+        let of_run = (0..run.len() as u32).map(constant);
+        let mut inputs: Vec<Input<'_>> = of_run.chain(sources).map(Input::from).collect();
         let end = self.rows + rows;
         while self.rows < end {
             self.group(&mut inputs, end - self.rows, context).map_err(|failure| match failure {
@@ -104,7 +121,7 @@ impl Table {
         Ok(())
     }
 
-    /// Appends a few rows, given as the columns of the schema in order.
+    /// Appends a few rows, given as the table's own columns in order.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -113,9 +130,12 @@ impl Table {
     }
 
     fn write_columns(&mut self, columns: &[ArrayRef]) -> Result<(), ParquetError> {
+        let rows = columns.first().map_or(0, Array::len);
+        let constant = |text: &String| -> ArrayRef { Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) };
+        let of_run: Vec<ArrayRef> = self.run.iter().map(constant).collect();
         let mut writers = self.columns.create_column_writers(self.writer.flushed_row_groups().len())?.into_iter();
         let mut group = self.writer.next_row_group()?;
-        for (field, column) in self.schema.fields().iter().zip(columns) {
+        for (field, column) in self.schema.fields().iter().zip(of_run.iter().chain(columns)) {
             // A nested column has several leaves, each a column of the file.
             for (leaf, mut writer) in compute_leaves(field, column)?.iter().zip(&mut writers) {
                 writer.write(leaf)?;
@@ -123,7 +143,7 @@ impl Table {
             }
         }
         group.close()?;
-        self.rows += columns.first().map_or(0, |column| column.len() as u64);
+        self.rows += rows as u64;
         Ok(())
     }
 
@@ -182,15 +202,14 @@ fn failed(path: &Path, error: ParquetError) -> StageError {
 mod tests {
     use super::*;
     use crate::source::array;
-    use crate::text::{NONE, Texts};
-    use arrow::array::{Array, AsArray, RecordBatch};
+    use crate::text::NONE;
+    use arrow::array::{AsArray, RecordBatch};
     use arrow::compute::concat_batches;
     use arrow::datatypes::{Field, Schema, UInt32Type};
     use heaplake_kit::{Budget, stage::Silent};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::metadata::RowGroupMetaData;
     use std::fs;
-    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
     fn fields() -> SchemaRef {
@@ -212,7 +231,8 @@ mod tests {
         let context = Context { budget: Budget::new(0), threads, progress: &Silent, cancel: &cancel };
         let kinds = ["even".to_owned(), "odd".to_owned()];
         let (mut number, mut text, mut kind) = (0, 0, 0);
-        let mut table = Table::create(folder, "table.parquet", fields(), "hash")?;
+        let output = Output { folder: folder.to_owned(), ..Output::default() };
+        let mut table = Table::create(&output, "table.parquet", fields())?;
         table.limits = limits;
         let sources = vec![
             Source::values(|rows| {

@@ -6,8 +6,8 @@
 //! never held in memory.
 //!
 //! Keys take four bits or whole bytes: tighter packing is no smaller after compression, since the compressor finds
-//! fewer repeated bytes. The statistics have no minimum and maximum: rows are not ordered by their texts, so these
-//! would exclude no row group.
+//! fewer repeated bytes. The statistics have a minimum and a maximum only where all rows have the same short text, such
+//! as the release: rows are not ordered by other texts, so these would exclude no row group.
 
 use heaplake_kit::StringTable;
 use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
@@ -53,6 +53,9 @@ impl<'a> Texts<'a> {
 
 /// Bytes of a text in a dictionary besides its content: its length, its position, and its entry in the hash table.
 const ENTRY: usize = 20;
+
+/// Longest text in statistics, bytes.
+const MOST_BOUND: usize = 256;
 
 /// Compression level of zstd: a higher one gains next to nothing.
 const LEVEL: i32 = 1;
@@ -189,7 +192,7 @@ impl<'a> TextChunk<'a> {
     pub fn close(mut self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         self.keys = FxHashMap::default(); // compression needs its room
         let (page, size) = self.dictionary_page()?;
-        let num_values = self.dictionary.len() as u32;
+        let (num_values, bound) = (self.dictionary.len() as u32, self.only_text());
         let page = Page::DictionaryPage { buf: page.into(), num_values, encoding: Encoding::PLAIN, is_sorted: false };
         let mut chunk = TrackedWrite::new(Vec::new());
         let spec = SerializedPageWriter::new(&mut chunk).write_page(CompressedPage::new(page, size))?;
@@ -208,7 +211,7 @@ impl<'a> TextChunk<'a> {
             .set_total_compressed_size((dictionary + pages) as i64)
             .set_total_uncompressed_size((self.uncompressed + spec.uncompressed_size) as i64)
             .set_data_page_offset(0)
-            .set_statistics(Statistics::byte_array(None::<ByteArray>, None, None, Some(self.nulls), false))
+            .set_statistics(Statistics::byte_array(bound.clone(), bound, None, Some(self.nulls), false))
             .build()?;
         let close = ColumnCloseResult {
             bytes_written: (dictionary + pages) as u64,
@@ -219,6 +222,12 @@ impl<'a> TextChunk<'a> {
             offset_index: Some(self.index.build()),
         };
         Ok((chunk, close.update_dictionary_location(dictionary)?))
+    }
+
+    /// The text of all rows that have one, if they share one that is short.
+    fn only_text(&self) -> Option<ByteArray> {
+        let &[only] = &self.dictionary[..] else { return None };
+        (self.texts.len(only) <= MOST_BOUND).then(|| ByteArray::from(&*self.texts.text(only)))
     }
 
     /// The compressed dictionary, and its uncompressed size.

@@ -36,6 +36,7 @@ pub mod owners;
 pub mod pprof;
 pub mod replay_summary;
 mod rows;
+pub mod scripts;
 mod sets;
 pub mod snapshot;
 pub mod summary;
@@ -92,6 +93,7 @@ pub const TABLES: &[Table] = &[
     table!(kinds),
     table!(chains),
     table!(threads),
+    table!(scripts),
     table!(findings),
     table!(owners),
     table!(duplicate_sets),

@@ -46,7 +46,7 @@ fn run(stage: &Stage, scratch: &Scratch, options: &Options) -> Stats {
     let view = scratch.view(stage.name, refused);
     let cancel = AtomicBool::new(false);
     let context = Context { budget: Budget::new(64 << 20), threads: 1, progress: &Silent, cancel: &cancel };
-    let output = Output { folder: scratch.folder().to_owned(), input_hash: "hash".to_owned() };
+    let output = Output { folder: scratch.folder().to_owned(), ..Output::default() };
     let job = Job { output: &output, ..Job::on(&view, &context, options) };
     assert!((stage.when)(&job.setting), "{}", stage.name);
     (stage.run)(&job).unwrap()

@@ -8,6 +8,7 @@ use arrow::array::{
 };
 use arrow::buffer::{BooleanBuffer, OffsetBuffer};
 use arrow::datatypes::Field;
+use heaplake_kit::stage::Output;
 use heaplake_kit::{StageError, Stats};
 use heaplake_lake::source::{nullable_sizes, sizes};
 use heaplake_lake::table::Table;
@@ -15,8 +16,8 @@ use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::run::{self, Run, Totals};
 use heaplake_schemas::scratch::Facts;
 use heaplake_schemas::snapshot::{FILE, schema, stage_fields};
-use std::path::Path;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The cost of a stage.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct StageTime {
     pub stats: Stats,
 }
 
-/// Writes the table.
+/// Writes the table; `input` is the time at which the input's file was last changed.
 ///
 /// # Errors
 /// [`StageError::Io`].
@@ -38,7 +39,8 @@ pub fn write(
     run: &Run,
     totals: &Totals,
     stages: &[StageTime],
-    folder: &Path,
+    output: &Output,
+    input: Option<SystemTime>,
 ) -> Result<run::Table, StageError> {
     let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
     let number = |number: u64| sizes(vec![number]);
@@ -46,11 +48,10 @@ pub fn write(
         nullable_sizes(vec![number.unwrap_or(0)], BooleanBuffer::collect_bool(1, |_| number.is_some()))
     };
     let options = serde_json::to_string(&run.options).unwrap_or_default();
-    let captured = TimestampMicrosecondArray::from(vec![facts.captured_at_us]).with_timezone("UTC");
-    let mut table = Table::create(folder, FILE, schema(), &facts.input_hash)?;
+    let (captured, source) = captured_at(facts, input);
+    let captured = TimestampMicrosecondArray::from(vec![captured]).with_timezone("UTC");
+    let mut table = Table::create(output, FILE, schema())?;
     table.write(&[
-        text(&run.snapshot),
-        text(&run.release),
         text(&run.source),
         text(&facts.format),
         Arc::new(StringArray::from(vec![facts.format_version.as_deref()])),
@@ -68,6 +69,7 @@ pub fn write(
         number(facts.node_count - totals.reachable_count),
         number(totals.shallow_bytes - totals.reachable_bytes),
         Arc::new(captured),
+        Arc::new(StringArray::from(vec![source])),
         Arc::new(StringArray::from(vec![facts.referents.as_deref()])),
         Arc::new(BooleanArray::from(vec![facts.partial.is_some()])),
         Arc::new(StringArray::from(vec![facts.partial.as_deref()])),
@@ -79,6 +81,17 @@ pub fn write(
         stage_list(stages),
     ])?;
     table.finish()
+}
+
+/// When the snapshot was taken, microseconds since 1970, and what says so.
+fn captured_at(facts: &Facts, input: Option<SystemTime>) -> (Option<i64>, Option<&'static str>) {
+    let since_1970 = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_micros()).ok(),
+        Err(before) => i64::try_from(before.duration().as_micros()).ok().map(|micros| -micros),
+    };
+    let by_input = facts.captured_at_us.map(|at| (at, "input"));
+    let captured = by_input.or_else(|| Some((input.and_then(since_1970)?, "file")));
+    (captured.map(|(at, _)| at), captured.map(|(_, source)| source))
 }
 
 fn labels(run: &Run) -> ArrayRef {

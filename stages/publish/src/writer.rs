@@ -13,7 +13,7 @@ pub(crate) type Target = (&'static str, SchemaRef);
 /// # Errors
 /// [`StageError::Io`].
 pub(crate) fn create(job: &Job<'_>, (file, schema): Target) -> Result<Table, StageError> {
-    Table::create(&job.output.folder, file, schema, &job.output.input_hash)
+    Table::create(job.output, file, schema)
 }
 
 /// Ends it.

@@ -4,6 +4,7 @@ use super::bench::{Bench, Options, Timed, clock};
 use anyhow::Result;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type, UInt64Type};
 use heaplake_generator::rng::mix;
+use heaplake_kit::stage::Output;
 use heaplake_lake::source::{Source, array};
 use heaplake_lake::table::Table;
 use heaplake_lake::text::Texts;
@@ -84,7 +85,8 @@ fn write_table(bench: &Bench, rows: &Rows) -> Result<u64> {
         Source::values(move |count| Ok(array::<UInt64Type>(sizes(count)))),
         Source::texts(Texts::Names(&rows.names), move |count| Ok(classes(count))),
     ];
-    let mut table = Table::create(bench.folder.path(), "table.parquet", Arc::new(schema), "")?;
+    let output = Output { folder: bench.folder.path().to_owned(), ..Output::default() };
+    let mut table = Table::create(&output, "table.parquet", Arc::new(schema))?;
     table.fill(sources, rows.ordinals.len() as u64, &bench.context())?;
     Ok(table.finish()?.bytes)
 }

@@ -2,7 +2,8 @@
 //!
 //! * Computes: the class of every node. Names follow the node's type; those of DOM elements are cut at the first
 //!   space; plain objects get the [`super::interfaces`] that fit them. Objects with a source location are one class
-//!   per place and name, all other nodes one class per name. Unlike DevTools, whose table of classes loses rows when
+//!   per place and name, all other nodes one class per name. Numbers that mean something in one process only are in
+//!   the keys of classes and not in their names: `system / Context / scope @41491`. Unlike DevTools, whose table of classes loses rows when
 //!   a node's own name equals one that DevTools makes up, names are compared by content throughout.
 //! * Resident memory: some 60 bytes per class; fixed tables for interfaces.
 //! * Passes over disk: two over the nodes and the edges of plain objects (three where those have very many shapes).
@@ -27,6 +28,7 @@ use rustc_hash::FxHashMap;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "node classes",
+    version: 2,
     reads: &[
         document(DOCUMENT),
         column(TAG_STRING),
@@ -265,13 +267,37 @@ fn assign(
     write(&classes.keys, scratch)
 }
 
+/// The name of a part of V8 that has an id of its process at its end, without that.
+fn without_id(name: &[u8]) -> Option<&[u8]> {
+    let at = name.iter().rposition(|&byte| !byte.is_ascii_digit())?;
+    let named = name[..=at].strip_suffix(b" @").filter(|_| at + 1 < name.len())?;
+    named.starts_with(b"system / ").then_some(named)
+}
+
+/// Ids of names that end in an id, without that, by content: there are few, whatever the input.
+fn shown_names(keys: &[Key], scratch: &Scratch) -> Result<FxHashMap<Vec<u8>, StringId>, StageError> {
+    let mut shown: FxHashMap<Vec<u8>, StringId> = FxHashMap::default();
+    let strings = StringTable::open(scratch, STRINGS)?;
+    for name in keys.iter().filter_map(|&(name, _)| without_id(strings.get(name.index()))) {
+        if !shown.contains_key(name) {
+            shown.insert(name.to_vec(), StringId::NONE);
+        }
+    }
+    drop(strings);
+    let mut wanted: Vec<Vec<u8>> = shown.into_keys().collect();
+    wanted.sort_unstable();
+    let ids = names::intern(scratch, &wanted)?;
+    Ok(wanted.into_iter().zip(ids).collect())
+}
+
 /// Writes class names and keys.
 fn write(keys: &[Key], scratch: &Scratch) -> Result<u64, StageError> {
+    let shown = shown_names(keys, scratch)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut names = ColumnWriter::create(scratch, columns::CLASS_NAME)?;
     let mut texts = StringWriter::create(scratch, CLASS_KEYS)?;
     for &(name, place) in keys {
-        names.push(name)?;
+        names.push(without_id(strings.get(name.index())).map_or(name, |shown_name| shown[shown_name]))?;
         if let Some([script, line, column]) = place {
             texts.extend(format!("{script},{line},{column}").as_bytes())?;
         }
@@ -284,7 +310,22 @@ fn write(keys: &[Key], scratch: &Scratch) -> Result<u64, StageError> {
 
 #[cfg(test)]
 mod tests {
-    use super::cut_tag;
+    use super::{cut_tag, without_id};
+
+    #[test]
+    fn parts_of_v8_lose_their_ids() {
+        for (name, class) in [
+            ("system / Context / scope @41491", Some("system / Context / scope")),
+            ("system / Context", None),
+            ("system / Context / scope @", None),
+            ("system / Context / scope @12a", None),
+            ("odd @12", None),
+            ("12", None),
+            ("", None),
+        ] {
+            assert_eq!(without_id(name.as_bytes()), class.map(str::as_bytes), "{name}");
+        }
+    }
 
     #[test]
     fn tags_lose_their_attributes() {

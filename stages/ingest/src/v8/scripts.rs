@@ -1,11 +1,11 @@
-//! Stage `scripts`: from which script objects and functions come, for the table of owners.
+//! Stage `scripts`: from which script objects and functions come, for the tables of owners and of scripts.
 //!
 //! * Computes: the scripts, and for each the package that its path is in: the innermost `node_modules/NAME`, or
 //!   [`owners::NODE`] for scripts of Node itself, or [`owners::APPLICATION`]. For each function, and what V8 keeps of
 //!   it (shared function info, scope info, contexts), the script that it is written in; for each object with a
-//!   location the script of its constructor.
+//!   location the script of its constructor. For each number of a script, its path where one is known.
 //! * Resident memory: 4 bytes per node where the budget allows, paged where not; some 100 bytes per script and its
-//!   path, 48 per number of a script.
+//!   path, 64 per number of a script.
 //! * Passes over disk: one over the nodes and the edges of functions; their targets at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small.
@@ -31,7 +31,8 @@ use rustc_hash::FxHashMap;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scripts",
-    when: |setting| setting.has(TableName::Owners),
+    version: 2,
+    when: |setting| setting.has(TableName::Owners) || setting.has(TableName::Scripts),
     reads: &[
         document(DOCUMENT),
         column(columns::NODE_KIND),
@@ -43,12 +44,15 @@ pub const STAGE: Stage = Stage {
         column(columns::LOCATION_NODE),
         column(columns::LOCATION_SCRIPT),
         column(columns::FUNCTION_SCRIPT_NAME).if_any(),
+        column(columns::FUNCTION_SCRIPT).if_any(),
     ],
     writes: &[
         column(columns::ORIGIN_NODE),
         column(columns::ORIGIN_OF_NODE),
         column(columns::ORIGIN),
         column(columns::FUNCTION_ORIGIN).if_any(),
+        column(columns::SCRIPT_ID),
+        column(columns::SCRIPT_URL),
     ],
     appends: &[texts(STRINGS), column(STRING_HASH)],
     arrays: &[&[per_node::<u8>()], &[per_node::<u32>()]],
@@ -107,9 +111,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     // Not every file has functions of a trace.
     if scratch.has(columns::FUNCTION_SCRIPT_NAME) {
         let mut functions = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
+        let mut numbers = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT)?;
         let mut of_function = ColumnWriter::create(scratch, columns::FUNCTION_ORIGIN)?;
         while functions.remaining() > 0 {
-            of_function.push(scripts.of(functions.next()?)?)?;
+            let origin = scripts.of(functions.next()?)?;
+            scripts.number(numbers.next()?, origin)?;
+            of_function.push(origin)?;
         }
         of_function.finish()?;
     }
@@ -232,17 +239,9 @@ fn settle(
         }
         context.check()?;
     }
-    let mut by_number = FxHashMap::default();
+    locations::each(scratch, |node, script| scripts.number(script, origins.get(node.index())?))?;
     locations::each(scratch, |node, script| {
-        let origin = origins.get(node.index())?;
-        if origin != NOWHERE && !by_number.contains_key(&script) {
-            scripts.charge(48)?;
-            by_number.insert(script, origin);
-        }
-        Ok(())
-    })?;
-    locations::each(scratch, |node, script| {
-        take(&mut origins, node, by_number.get(&script).copied().unwrap_or(NOWHERE))
+        take(&mut origins, node, scripts.by_number.get(&script).copied().unwrap_or(NOWHERE))
     })?;
     let mut nodes = ColumnWriter::create(scratch, columns::ORIGIN_NODE)?;
     let mut of_node = ColumnWriter::create(scratch, columns::ORIGIN_OF_NODE)?;
@@ -269,6 +268,8 @@ fn take(origins: &mut impl WriteAt<u32>, node: NodeId, origin: u32) -> Result<()
 struct Scripts {
     strings: StringTable,
     by_name: FxHashMap<StringId, u32>,
+    /// Rows by the numbers of scripts; [`NOWHERE`] for those whose path is not known.
+    by_number: FxHashMap<u32, u32>,
     paths: Vec<String>,
     packages: Vec<String>,
     reservation: Reservation,
@@ -279,14 +280,24 @@ impl Scripts {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
             by_name: FxHashMap::default(),
+            by_number: FxHashMap::default(),
             paths: Vec::new(),
             packages: Vec::new(),
             reservation: context.budget.reserve("scripts", 0)?,
         })
     }
 
-    fn charge(&mut self, bytes: u64) -> Result<(), StageError> {
-        self.reservation.grow(bytes)
+    /// A script has this number, and comes from there; what is known first counts.
+    fn number(&mut self, number: u32, origin: u32) -> Result<(), StageError> {
+        match self.by_number.get_mut(&number) {
+            Some(known) if *known == NOWHERE => *known = origin,
+            Some(_) => {}
+            None => {
+                self.reservation.grow(64)?;
+                self.by_number.insert(number, origin);
+            }
+        }
+        Ok(())
     }
 
     /// Row of the script whose node has this name; [`NOWHERE`] where that is no path.
@@ -312,9 +323,10 @@ impl Scripts {
 
     /// Writes them; how many there are.
     fn finish(self, scratch: &Scratch) -> Result<u64, StageError> {
-        let Self { strings, paths, packages, reservation: _reservation, .. } = self;
+        let Self { strings, paths, packages, by_number, reservation: _reservation, .. } = self;
         drop(strings);
         let paths = names::intern(scratch, &paths)?;
+        write_numbers(by_number, &paths, scratch)?;
         let packages = names::intern(scratch, &packages)?;
         let mut column = ColumnWriter::create(scratch, columns::ORIGIN)?;
         for (path, package) in paths.into_iter().zip(packages) {
@@ -322,6 +334,20 @@ impl Scripts {
         }
         column.finish()
     }
+}
+
+/// Writes the numbers of scripts and their paths.
+fn write_numbers(by_number: FxHashMap<u32, u32>, paths: &[StringId], scratch: &Scratch) -> Result<(), StageError> {
+    let mut by_number: Vec<(u32, u32)> = by_number.into_iter().collect();
+    by_number.sort_unstable();
+    let mut numbers = ColumnWriter::create(scratch, columns::SCRIPT_ID)?;
+    let mut urls = ColumnWriter::create(scratch, columns::SCRIPT_URL)?;
+    for (number, origin) in by_number {
+        numbers.push(number)?;
+        urls.push(paths.get(origin as usize).copied().unwrap_or(StringId::NONE))?;
+    }
+    numbers.finish()?;
+    urls.finish().map(drop)
 }
 
 /// The path in the name of a script's node. Parts of V8 are called `system / …`, and since 2025 scripts are, too. A

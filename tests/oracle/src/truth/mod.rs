@@ -66,7 +66,7 @@ pub fn truth_with(snapshot: &Snapshot, dominators: impl Fn(usize, &[Arc], u32) -
             distance: distances[v],
             dominator: dominator[v],
             name: names[v].clone(),
-            class_name: class_names[v].clone(),
+            class_name: names::shown(&class_names[v]),
             class_key: class_keys[v].clone(),
             detachedness: states[v],
             retainer_count: retainer_counts[v],

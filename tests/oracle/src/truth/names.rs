@@ -41,6 +41,19 @@ fn without_attributes(name: &OracleString) -> OracleString {
     class
 }
 
+/// What people see of a class: V8 adds ids of the process to the names of some of its parts.
+pub(super) fn shown(class_name: &OracleString) -> OracleString {
+    let name = class_name.to_string();
+    match name.rsplit_once(" @") {
+        Some((part, id))
+            if part.starts_with("system / ") && !id.is_empty() && id.chars().all(|c| c.is_ascii_digit()) =>
+        {
+            part.into()
+        }
+        _ => class_name.clone(),
+    }
+}
+
 /// Objects whose constructor is known have its place in their key, for different classes often have
 /// the same name. Locations of other nodes are ignored; of several the last one counts.
 pub(super) fn class_keys(snapshot: &Snapshot, class_names: &[OracleString]) -> Vec<OracleString> {

@@ -1,0 +1,72 @@
+//! Lakes of earlier versions: what heaplake itself reads of them.
+//!
+//! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign.
+
+use crate::lake::{Lake, complaint, heaplake};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A copy of the lake of version 1.
+fn old() -> Lake {
+    let lake = Lake::new();
+    copy(&fixture().join("lake"), &lake.path());
+    lake
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-1")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// What a command says of a run.
+fn said(command: &str, run: &Path, options: &[&str]) -> String {
+    let output = heaplake().arg(command).arg(run).args(options).output().unwrap();
+    assert!(output.status.success(), "{command} {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn schema_version(run: &Path) -> Value {
+    let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    json["schema_version"].clone()
+}
+
+#[test]
+fn commands_read_lakes_of_version_1() {
+    let lake = old();
+    assert_eq!(lake.runs().len(), 3);
+    for run in lake.runs() {
+        assert_eq!(schema_version(&run), 1);
+        assert!(said("show", &run, &[]).contains("(release "), "{}", run.display());
+        assert!(said("report", &run, &[]).contains("report.html") || run.join("report.html").exists());
+    }
+    let run = lake.path().join("release=1.4/snapshot=whole");
+    assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
+    let why = said("why", &run, &["@1050080"]);
+    assert!(why.contains("HashMap$Node @1048576") && why.contains("com.shop.Cust @1050080"), "{why}");
+    assert!(said("dominators", &run, &["@1048576"]).contains("com.shop.Cust"));
+}
+
+#[test]
+fn runs_of_version_1_are_made_anew_and_never_mixed() {
+    let lake = old();
+    let (run, input) = (lake.path().join("release=1.4/snapshot=whole"), fixture().join("whole.hprof"));
+    let options = ["--release", "1.4", "--snapshot", "whole", "--edges"];
+    let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
+    assert!(cause.contains("differs in its schema version (1)") && advice.contains("--force"), "{cause}\n{advice}");
+    heaplake().arg("duplicates").arg(&run).arg("--input").arg(&input).arg("--quiet").assert().success();
+    assert_eq!(schema_version(&run), heaplake_schemas::SCHEMA_VERSION);
+    assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
+    assert_eq!(lake.runs().len(), 3);
+}
