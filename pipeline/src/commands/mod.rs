@@ -6,6 +6,7 @@ mod choices;
 pub mod completions;
 pub mod dominators;
 pub mod duplicates;
+pub mod ls;
 pub mod man;
 pub mod plan;
 pub mod replay;
@@ -15,6 +16,7 @@ pub mod top;
 pub mod track;
 pub mod why;
 
+use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -26,6 +28,11 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// When to colour what is printed: on terminals, always, never
+    ///
+    /// On terminals (auto), colours obey the variables NO_COLOR, CLICOLOR_FORCE and CLICOLOR.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub color: Colour,
 }
 
 /// What heaplake can do.
@@ -41,6 +48,8 @@ pub enum Command {
     Track(track::Arguments),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(plan::Arguments),
+    /// List the runs of a lake
+    Ls(ls::Arguments),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run: one file that opens offline
@@ -60,12 +69,14 @@ pub enum Command {
 /// Does what the command line asks for; the exit code of the process.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
+    terminal::choose(cli.color);
     let done = match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Ls(arguments) => ls::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

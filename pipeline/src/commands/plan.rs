@@ -62,7 +62,9 @@ pub fn run(arguments: &Arguments) -> Done {
     }
     let Estimate { nodes, edges, exact } = format.estimate(Opened { input: input.clone(), source }, &context)?;
     let forecast = Forecast::new(&Heap { format, nodes, edges, estimated: !exact }, memory, &options);
-    print::answer(&forecast, arguments.json, |forecast| print::plan::text(forecast, &input.name()))
+    print::answer(&forecast, arguments.json, |forecast, look| {
+        print::plan::text(forecast, &input.name(), look)
+    })
 }
 
 fn language() -> impl TypedValueParser<Value = Language> {
