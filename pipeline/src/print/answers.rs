@@ -1,6 +1,6 @@
 //! Answers to questions about a run, for people.
 
-use super::terminal::Look;
+use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, shorten, size};
 use heaplake_query::rows::NodeRow;
 use heaplake_query::top::Top;
@@ -46,7 +46,7 @@ const LONGEST: usize = 400;
 
 /// `Class @id "name"`.
 fn label(row: &NodeRow, look: &Look, used: usize) -> String {
-    let id = format!(" @{}", row.id);
+    let id = shown_id(row.id);
     let name = row.name.as_ref().map_or_else(String::new, |name| format!(" {:?}", shorten(name, 40)));
     let class = look.fit(&row.class, used + id.len() + name.chars().count(), 60);
     format!("{class}{id}{name}")

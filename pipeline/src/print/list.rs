@@ -70,7 +70,8 @@ const SHORTEST: usize = 12;
 
 fn cells(run: &Listed) -> [String; 7] {
     // To the minute: seconds are in the JSON.
-    let captured = run.captured_at.as_ref().map_or("-".to_owned(), |at| at.replace('T', " ").chars().take(16).collect());
+    let captured =
+        run.captured_at.as_ref().map_or("-".to_owned(), |at| at.replace('T', " ").chars().take(16).collect());
     [
         run.release.clone(),
         run.snapshot.clone(),

@@ -1,7 +1,7 @@
 //! A run in brief, for people.
 
 use super::replay_summary;
-use super::terminal::Look;
+use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, middle, quoted, shorten, size};
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
@@ -178,16 +178,13 @@ fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut Stri
     Ok(())
 }
 
-/// `Class @id "name"`. The root of a heap has an id that says nothing.
+/// `Class @id "name"`.
 fn label(step: &Step, look: &Look) -> String {
-    let id = if step.id > MOST_ID { String::new() } else { format!(" @{}", step.id) };
+    let id = shown_id(step.id);
     let name = if step.name.is_empty() { String::new() } else { format!(" {:?}", shorten(&step.name, 40)) };
     let class = look.fit(&step.class, NUMBERS + id.len() + name.chars().count(), 60);
     format!("{class}{id}{name}")
 }
-
-/// Ids above this are made up: no address and no number of an object is as large.
-const MOST_ID: u64 = u64::MAX >> 1;
 
 fn path(object: &LargeObject) -> String {
     let mut text = String::from("in ");

@@ -111,6 +111,13 @@ impl Look {
     }
 }
 
+/// An object's id behind its class: nothing for one that is made up, as that of the root of some formats.
+#[must_use]
+pub fn shown_id(id: u64) -> String {
+    const LARGEST: u64 = u64::MAX >> 1;
+    if id > LARGEST { String::new() } else { format!(" @{id}") }
+}
+
 /// Levels of a tree that are indented in a line of any length.
 const DEEPEST: usize = 20;
 
@@ -134,7 +141,8 @@ mod tests {
     #[test]
     fn colours_follow_the_choice_the_variables_and_the_terminal() {
         let wants = |chosen, terminal, set: &[(&str, &str)]| {
-            let variable = |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+            let variable =
+                |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
             wants_colour(chosen, terminal, variable)
         };
         assert!(wants(Colour::Auto, true, &[]) && !wants(Colour::Auto, false, &[]));

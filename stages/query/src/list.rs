@@ -108,6 +108,7 @@ impl Listing {
                 Err(error) => self.damaged.push(Damaged { path, problem: error.to_string() }),
             },
             Ok(None) => self.damaged.push(Damaged { problem: format!("there is no {}", run::FILE), path }),
+            Err(StageError::Table { problem, .. }) => self.damaged.push(Damaged { path, problem }),
             Err(error) => self.damaged.push(Damaged { path, problem: error.to_string() }),
         }
     }
