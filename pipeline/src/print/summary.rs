@@ -133,7 +133,7 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
     }
     // A command to go on with, ready to be pasted.
     match shown.iter().find_map(|finding| finding.node) {
-        Some(node) => writeln!(out, "\nWhat keeps the first one alive: heaplake why {named} {node}"),
+        Some(node) => writeln!(out, "\nWhat keeps node {node} alive: heaplake why {named} {node}"),
         None => Ok(()),
     }
 }
