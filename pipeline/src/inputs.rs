@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use heaplake_ingest::FORMATS;
 use heaplake_input::source::Input;
+use heaplake_kit::InputError;
 use heaplake_replay::format as trace_format;
 use std::fs;
 use std::path::Path;
@@ -55,7 +56,7 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
     let is_trace = trace_format::recognises(beginning);
     // V8 takes what no other format recognises: any object of JSON may be one of its snapshots.
     let tells = |word: &[u8]| beginning.windows(word.len()).any(|part| part == word);
-    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && !(is_trace && !tells(b"\"snapshot\""));
+    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && (!is_trace || tells(b"\"snapshot\""));
     let is_snapshot = of_v8 || FORMATS[..FORMATS.len() - 1].iter().any(|format| format.recognises(beginning));
     let (fits, other, what, known) = match wanted {
         Wanted::Snapshots => (is_snapshot, is_trace, "heap snapshot", SNAPSHOTS),
@@ -65,11 +66,11 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
         return Ok(());
     }
     if other {
-        let (is, verb) = match wanted {
-            Wanted::Snapshots => ("a trace of allocations", "replay"),
-            Wanted::Traces => ("a heap snapshot", "analyze"),
+        let (is, advice) = match wanted {
+            Wanted::Snapshots => ("a trace of allocations", "heaplake replay reads it"),
+            Wanted::Traces => ("a heap snapshot", "heaplake analyze reads it"),
         };
-        return Err(Complaint::failed(format!("{name}: this is {is}"), format!("heaplake {verb} reads it")));
+        return Err(foreign(name, what, format!("this is {is}"), advice));
     }
     let found = match OTHERS.iter().find(|(magic, _)| beginning.starts_with(magic)) {
         _ if beginning.trim_ascii_start().is_empty() => "the file is empty".to_owned(),
@@ -79,7 +80,14 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
             format!("it begins with {text:?}")
         }
     };
-    Err(Complaint::failed(format!("{name}: not a {what}: {found}"), known))
+    Err(foreign(name, what, found, known))
+}
+
+/// The complaint about an input that is something else.
+fn foreign(name: &str, what: &str, found: String, hint: &'static str) -> Complaint {
+    let cause = format!("{name}: not a {what}: {found}");
+    let error = InputError { file: name.to_owned(), offset: 0, expected: format!("a {what}"), found, hint };
+    Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(cause, hint) }
 }
 
 /// The formats that `analyze` reads, for people.
@@ -210,9 +218,15 @@ mod tests {
             assert_eq!(said(beginning, Wanted::Snapshots), Err(format!("it: not a heap snapshot: {end}")));
             assert_eq!(said(beginning, Wanted::Traces), Err(format!("it: not a trace of allocations: {end}")));
         }
-        assert_eq!(said(b"JAVA PROFILE 1.0.2\0", Wanted::Traces), Err("it: this is a heap snapshot".to_owned()));
+        assert_eq!(
+            said(b"JAVA PROFILE 1.0.2\0", Wanted::Traces),
+            Err("it: not a trace of allocations: this is a heap snapshot".to_owned())
+        );
         assert_eq!(said(b"Nettrace", Wanted::Traces), Ok(()));
-        assert_eq!(said(b"{\"head\":{}", Wanted::Snapshots), Err("it: this is a trace of allocations".to_owned()));
+        assert_eq!(
+            said(b"{\"head\":{}", Wanted::Snapshots),
+            Err("it: not a heap snapshot: this is a trace of allocations".to_owned())
+        );
     }
 
     #[test]

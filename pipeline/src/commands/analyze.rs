@@ -67,9 +67,9 @@ pub struct Arguments {
     /// A TOML file with rules by class, script, package and class loader; see the example below.
     #[arg(long, value_name = "FILE", help_heading = "Owners")]
     pub owners: Option<PathBuf>,
-    /// Java: hold or skip targets of weak, soft and phantom references
+    /// Java: whether weak, soft and phantom references hold
     ///
-    /// With `hold` they keep it alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
+    /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
     #[arg(long, value_name = "POLICY", default_value = "hold", help_heading = READING, value_parser = referents(), hide_possible_values = true)]
     pub referents: Referents,
     /// Java: analyse what can be read of a damaged dump

@@ -25,8 +25,8 @@ Examples:
   heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
   heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
 
-The snapshot that a run was made from is read again, so it must still be there and unchanged. The new run replaces the
-old one in one step.";
+The snapshot that a run was made from is read again, so it must still be there and unchanged. The new run replaces the \
+ old one in one step.";
 
 /// Arguments of `duplicates`.
 #[derive(Args, Clone, Debug)]

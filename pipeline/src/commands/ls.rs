@@ -11,9 +11,9 @@ Examples:
   heaplake ls lake
   heaplake ls lake --json | jq '.runs[] | select(.findings.high > 0) | .path'
 
-A run is listed with its release, name, format, when its input was captured (UTC), objects and size of the heap (of a
-trace: what was allocated), and findings by severity. PARTIAL marks the analysis of a damaged input. What is damaged
-in the lake itself is named below the runs and does not stop the list. A lake without runs is no error.";
+A run is listed with its release, name, format, when its input was captured (UTC), objects and size of the heap (of a \
+ trace: what was allocated), and findings by severity. PARTIAL marks the analysis of a damaged input. What is damaged \
+ in the lake itself is named below the runs and does not stop the list. A lake without runs is no error.";
 
 /// Arguments of `ls`.
 #[derive(Args, Clone, Debug)]

@@ -28,9 +28,8 @@ impl<'a> Objects<'a> {
         let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
         let edge = edge.map_or_else(String::new, |edge| format!("{} → ", shorten(edge, 40)));
         let indent = self.look.indent(depth);
-        let used = NUMBERS + indent.len() + edge.chars().count();
-        let label = label(row, self.look, used);
-        self.text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{edge}{label}\n", row.node);
+        let text = self.look.fit(&format!("{edge}{}", label(row)), NUMBERS + indent.len(), LONGEST);
+        self.text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{text}\n", row.node);
     }
 
     /// A remark below an object.
@@ -45,11 +44,10 @@ impl<'a> Objects<'a> {
 const LONGEST: usize = 400;
 
 /// `Class @id "name"`.
-fn label(row: &NodeRow, look: &Look, used: usize) -> String {
-    let id = shown_id(row.id);
+fn label(row: &NodeRow) -> String {
+    let class = shorten(&row.class, 60);
     let name = row.name.as_ref().map_or_else(String::new, |name| format!(" {:?}", shorten(name, 40)));
-    let class = look.fit(&row.class, used + id.len() + name.chars().count(), 60);
-    format!("{class}{id}{name}")
+    format!("{class}{}{name}", shown_id(row.id))
 }
 
 /// The objects that retain most, each with its dominators.

@@ -154,17 +154,23 @@ const SETS: usize = 5;
 /// The sets that no other set contains, the largest first.
 fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nDuplicates: objects that are equal, without those inside larger duplicates\n")?;
+    let mut line = |amount: String, text: String| writeln!(out, "  {amount:>12} {}", look.wrap(&text, 15, 15));
     if found.exact > 0 {
-        let (bytes, sets) = (size(found.additional_bytes), count(found.exact));
-        writeln!(out, "  {bytes:>12} would go if all were merged ({sets} sets, with those inside larger ones)")?;
+        let sets = count(found.exact);
+        line(
+            size(found.additional_bytes),
+            format!("would go if all were merged ({sets} sets, with those inside larger ones)"),
+        )?;
     }
     if found.limited > 0 {
-        let (bytes, sets) = (size(found.possible_bytes), count(found.limited));
-        writeln!(out, "  {bytes:>12} more, if {sets} sets are equal also in what the snapshot does not show")?;
+        let sets = count(found.limited);
+        line(
+            size(found.possible_bytes),
+            format!("more, if {sets} sets are equal also in what the snapshot does not show"),
+        )?;
     }
     if found.open > 0 {
-        let sets = count(found.open);
-        writeln!(out, "  {sets:>12} sets were not compared to the end; this does: heaplake duplicates {named}")?;
+        line(count(found.open), format!("sets were not compared to the end; this does: heaplake duplicates {named}"))?;
     }
     if !found.largest.is_empty() {
         writeln!(out, "\n  {:>12} {:>12} {:>12}  class", "additional", "members", "status")?;
@@ -180,10 +186,9 @@ fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut Stri
 
 /// `Class @id "name"`.
 fn label(step: &Step, look: &Look) -> String {
-    let id = shown_id(step.id);
     let name = if step.name.is_empty() { String::new() } else { format!(" {:?}", shorten(&step.name, 40)) };
-    let class = look.fit(&step.class, NUMBERS + id.len() + name.chars().count(), 60);
-    format!("{class}{id}{name}")
+    let text = format!("{}{}{name}", shorten(&step.class, 60), shown_id(step.id));
+    look.fit(&text, NUMBERS, 200)
 }
 
 fn path(object: &LargeObject) -> String {

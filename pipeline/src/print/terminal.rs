@@ -30,6 +30,9 @@ pub fn choose(colour: Colour) {
 /// Narrowest width that texts are fitted to: below it nothing is readable any more.
 const NARROWEST: usize = 60;
 
+/// Characters that are left of a text in the shortest line.
+const SHORTEST: usize = 12;
+
 /// How texts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
@@ -59,7 +62,7 @@ impl Look {
     #[must_use]
     pub fn fit(&self, text: &str, used: usize, most: usize) -> String {
         match self.width {
-            Some(width) => middle(text, width.saturating_sub(used).max(NARROWEST / 3).min(most)),
+            Some(width) => middle(text, width.saturating_sub(used).max(SHORTEST).min(most)),
             None => shorten(text, most),
         }
     }
@@ -86,10 +89,10 @@ impl Look {
         out
     }
 
-    /// The indentation of a level of a tree. It stops growing at a quarter of the line, so that the texts keep theirs.
+    /// The indentation of a level of a tree. It stops growing at a fifth of the line, so that the texts keep theirs.
     #[must_use]
     pub fn indent(&self, level: usize) -> String {
-        let deepest = self.width.map_or(DEEPEST, |width| (width / 8).min(DEEPEST));
+        let deepest = self.width.map_or(DEEPEST, |width| (width / 10).min(DEEPEST));
         "  ".repeat(level.min(deepest))
     }
 
@@ -171,7 +174,7 @@ mod tests {
         // A word that is longer than any line stays whole: it may be a path or a command.
         let long = "x".repeat(100);
         assert_eq!(narrow.wrap(&format!("a {long} b"), 4, 4), format!("a\n    {long}\n    b"));
-        assert_eq!((narrow.indent(3).len(), narrow.indent(50).len()), (6, 14));
+        assert_eq!((narrow.indent(3).len(), narrow.indent(50).len()), (6, 12));
     }
 
     #[test]

@@ -35,10 +35,10 @@ impl Wanted {
             let found = if exact.is_empty() { matching(&all, pattern, false) } else { exact.clone() };
             match (exact.is_empty(), found.is_empty()) {
                 (true, true) => {
-                    missing.push(format!("no class matches {:?}{}", pattern.as_str(), meant(&all, pattern)))
+                    missing.push(format!("no class matches {:?}{}", pattern.as_str(), meant(&all, pattern)));
                 }
                 (true, false) => {
-                    wanted.notes.push(format!("{:?} matches only without regard to case", pattern.as_str()))
+                    wanted.notes.push(format!("{:?} matches only without regard to case", pattern.as_str()));
                 }
                 _ => {}
             }

@@ -73,6 +73,9 @@ struct Brief {
 /// A group: position of the one above, class (null for others), objects, bytes, total, example.
 type Row = (u32, Option<u32>, u64, u64, u64, Option<u32>);
 
+/// The groups that are shown, and the dominators of nodes that are asked for.
+type Tree = (Shown<Row>, Vec<Above>);
+
 /// A large object and its dominators from the root down.
 #[derive(Serialize)]
 struct Object {
@@ -170,12 +173,7 @@ fn brief(run: &Run, folder: &Path, texts: &mut Texts) -> Result<Brief, StageErro
 }
 
 /// The folded dominator tree, with class ids for classes, and the dominators of nodes that are asked for.
-fn groups(
-    folder: &Path,
-    asked: &[u32],
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<Option<(Shown<Row>, Vec<Above>)>, StageError> {
+fn groups(folder: &Path, asked: &[u32], scratch: &Scratch, context: &Context<'_>) -> Result<Option<Tree>, StageError> {
     let _reserved = context.budget.reserve("groups of the dominator tree", GROUPS)?;
     let Some(Folded { groups: all, above }) = tree::fold(folder, asked, scratch, context)? else { return Ok(None) };
     let row = |group: &Group| {
