@@ -20,6 +20,9 @@ use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
+const ABOUT: &str =
+    "Heap snapshots in, Parquet tables out: retained sizes, findings, duplicates, in a fixed memory budget";
+
 const FIRST_STEPS: &str = "\
 Example:
   heaplake analyze Heap.heapsnapshot --out lake --report
@@ -29,7 +32,7 @@ heaplake COMMAND -h is short, heaplake COMMAND --help is long and has examples."
 
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
 #[derive(Debug, Parser)]
-#[command(name = "heaplake", version, about, long_about = None, arg_required_else_help = true)]
+#[command(name = "heaplake", version, about = ABOUT, long_about = None, arg_required_else_help = true)]
 #[command(after_help = FIRST_STEPS)]
 pub struct Cli {
     /// What to do.
@@ -49,9 +52,9 @@ pub enum Command {
     Analyze(Box<analyze::Arguments>),
     /// Look for duplicate objects in the runs of a lake, or in snapshots
     Duplicates(Box<duplicates::Arguments>),
-    /// Replay traces of allocations and garbage collections, and add each to a lake as one run
+    /// Replay traces of allocations and add each to a lake as one run
     Replay(Box<replay::Arguments>),
-    /// Say which object was at an address at some time of a replayed trace, and what became of it
+    /// Say which object was at an address in a replayed trace, and what became of it
     Track(track::Arguments),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(plan::Arguments),
