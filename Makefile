@@ -9,9 +9,10 @@ CARGO ?= cargo
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: ## Analyse a real snapshot into ./lake and show how to read the tables
-	$(CARGO) build --release --locked -p heaplake
-	scripts/demo.sh $(CARGO) run --release --locked --quiet -p heaplake --
+demo: ## Analyse a snapshot with a leak in it into ./lake, and show what is found
+	@echo "Building heaplake (development profile). The first time this takes some minutes; it prints nothing on the way."
+	@$(CARGO) build --quiet --locked -p heaplake
+	@scripts/demo.sh $(CARGO) run --quiet --locked -p heaplake --
 
 check: ## Formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check

@@ -1,7 +1,9 @@
 //! Resolves the arguments of a command into a list of inputs.
 
+use crate::complaint::Complaint;
 use heaplake_ingest::FORMATS;
 use heaplake_input::source::Input;
+use heaplake_kit::InputError;
 use heaplake_replay::format as trace_format;
 use std::fs;
 use std::path::Path;
@@ -30,6 +32,70 @@ impl Wanted {
         format!("the folder holds no {} or {last}, nor .gz or .zst of one", others.join(", "))
     }
 }
+
+/// Beginnings of files that are neither snapshots nor traces, and what they are.
+const OTHERS: [(&[u8], &str); 8] = [
+    (b"\x7fELF", "a program"),
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"BZh", "a file compressed with bzip2: unpack it first"),
+    (b"\xfd7zXZ", "a file compressed with xz: unpack it first"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
+    (b"PAR1", "a Parquet table"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a picture"),
+];
+
+/// Characters of a beginning that are shown.
+const BEGINNING: usize = 24;
+
+/// Refuses content which begins like no format that is wanted, and says what it looks like.
+///
+/// # Errors
+/// A [`Complaint`] that names the formats, or the command for such a file.
+pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
+    let is_trace = trace_format::recognises(beginning);
+    // V8 takes what no other format recognises: any object of JSON may be one of its snapshots.
+    let tells = |word: &[u8]| beginning.windows(word.len()).any(|part| part == word);
+    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && (!is_trace || tells(b"\"snapshot\""));
+    let is_snapshot = of_v8 || FORMATS[..FORMATS.len() - 1].iter().any(|format| format.recognises(beginning));
+    let (fits, other, what, known) = match wanted {
+        Wanted::Snapshots => (is_snapshot, is_trace, "heap snapshot", SNAPSHOTS),
+        Wanted::Traces => (is_trace, is_snapshot && !of_v8, "trace of allocations", TRACES),
+    };
+    if fits {
+        return Ok(());
+    }
+    if other {
+        let (is, advice) = match wanted {
+            Wanted::Snapshots => ("a trace of allocations", "heaplake replay reads it"),
+            Wanted::Traces => ("a heap snapshot", "heaplake analyze reads it"),
+        };
+        return Err(foreign(name, what, format!("this is {is}"), advice));
+    }
+    let found = match OTHERS.iter().find(|(magic, _)| beginning.starts_with(magic)) {
+        _ if beginning.trim_ascii_start().is_empty() => "the file is empty".to_owned(),
+        Some((_, is)) => format!("this is {is}"),
+        None => {
+            let text: String = String::from_utf8_lossy(beginning).chars().take(BEGINNING).collect();
+            format!("it begins with {text:?}")
+        }
+    };
+    Err(foreign(name, what, found, known))
+}
+
+/// The complaint about an input that is something else.
+fn foreign(name: &str, what: &str, found: String, hint: &'static str) -> Complaint {
+    let cause = format!("{name}: not a {what}: {found}");
+    let error = InputError { file: name.to_owned(), offset: 0, expected: format!("a {what}"), found, hint };
+    Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(cause, hint) }
+}
+
+/// The formats that `analyze` reads, for people.
+const SNAPSHOTS: &str =
+    "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdump and .nettrace (.NET), also compressed as .gz or .zst";
+/// The formats that `replay` reads, for people.
+const TRACES: &str = "heaplake replays .nettrace (.NET), .heapprofile (V8), .heapsnapshot with allocations (V8) and its own \
+                      profiler log, also compressed as .gz or .zst";
 
 /// Endings that say how a file is compressed.
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];
@@ -135,6 +201,33 @@ pub fn stem(input: &Input) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_snapshot_is_named() {
+        let said = |beginning: &[u8], wanted| check("it", beginning, wanted).map_err(|complaint| complaint.cause);
+        for good in [&b"{\"snapshot\":"[..], b" \n{", b"JAVA PROFILE 1.0.2\0", b"Nettrace"] {
+            assert_eq!(said(good, Wanted::Snapshots), Ok(()));
+        }
+        for (beginning, end) in [
+            (&b"hello\nworld"[..], "it begins with \"hello\\nworld\""),
+            (b"\x7fELF\x02", "this is a program"),
+            (b"", "the file is empty"),
+            (b" \n", "the file is empty"),
+            (b"PK\x03\x04", "this is a zip archive: unpack it first"),
+        ] {
+            assert_eq!(said(beginning, Wanted::Snapshots), Err(format!("it: not a heap snapshot: {end}")));
+            assert_eq!(said(beginning, Wanted::Traces), Err(format!("it: not a trace of allocations: {end}")));
+        }
+        assert_eq!(
+            said(b"JAVA PROFILE 1.0.2\0", Wanted::Traces),
+            Err("it: not a trace of allocations: this is a heap snapshot".to_owned())
+        );
+        assert_eq!(said(b"Nettrace", Wanted::Traces), Ok(()));
+        assert_eq!(
+            said(b"{\"head\":{}", Wanted::Snapshots),
+            Err("it: not a heap snapshot: this is a trace of allocations".to_owned())
+        );
+    }
 
     #[test]
     fn stems_are_readable_and_safe() {

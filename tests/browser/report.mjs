@@ -82,6 +82,47 @@ const sorts = async (opened) => {
   assert.deepEqual(names, [...names].sort(), "by name, ascending");
 };
 
+// A finding: a short title, the path in steps, and what keeps its object alive, with a command for more.
+const explains = async (opened) => {
+  const card = opened.locator("#findings article").first();
+  const title = await card.locator("h3").textContent();
+  assert.ok(title.length < 90 && !title.includes("→"), title);
+  const steps = await card.locator(".steps li").allTextContents();
+  assert.ok(steps.length > 2 && steps.every((step) => !/[→›]/.test(step)), String(steps));
+  assert.equal(await card.locator(".why .body").count(), 0);
+  await card.locator(".why summary").first().focus();
+  await opened.keyboard.press("Enter");
+  await card.locator(".why .body").waitFor();
+  const above = await card.locator(".why li").allTextContents();
+  assert.ok(above.length > 0 && above.every((line) => / — retains [\d.]+ [KMG]?i?B$/.test(line)), String(above));
+  const retained = above.map((line) => bytes(line.split(" — retains ")[1]));
+  assert.ok(isSorted([...retained].reverse()), "what is further up retains no less");
+  assert.match(await card.locator(".why code").textContent(), /^heaplake why \S*release=none\/snapshot=\S+ \d+$/);
+  assert.ok((await opened.locator("#findings aside li").count()) > 1, "owners are beside the findings");
+  assert.match(await opened.locator("#head").textContent(), /Captured.*Release.*none.*Input/);
+};
+
+// The map: more levels draw more, and the legend has what is drawn.
+const layers = async (opened) => {
+  const legend = () => opened.locator(".legend li").allTextContents();
+  const draws = async (levels) => {
+    await opened.selectOption("#map-levels", String(levels));
+    return legend();
+  };
+  const [one, many] = [await draws(1), await draws(12)];
+  assert.ok(one.length > 1 && many.length > 1);
+  assert.notDeepEqual(one, many);
+  await opened.selectOption("#map-levels", "5");
+  assert.ok((await opened.locator("[role='treeitem'] .grow", { hasText: /^[\d,]+ × Function \(\w+, …\)$/ }).count()) > 0, "functions have names");
+};
+
+// Tables begin short.
+const begins = async (opened) => {
+  assert.equal((await column(opened, 1)).length, 20);
+  await opened.locator("#classes").getByRole("button", { name: /^Show \d+ more$/ }).click();
+  assert.ok((await column(opened, 1)).length > 20);
+};
+
 const searches = async (opened) => {
   const all = (await column(opened, 1)).length;
   await opened.fill("#classes-search", "session");
@@ -266,7 +307,7 @@ try {
   await looks();
   const opened = await open(page, {});
   assert.equal(await opened.evaluate(() => scrollY), 0, "the page begins at its beginning");
-  for (const check of [zooms, hasKeys, sorts, searches, owns, follows]) {
+  for (const check of [explains, layers, begins, zooms, hasKeys, sorts, searches, owns, follows]) {
     await check(opened);
     assert.deepEqual(opened.trouble, [], check.name);
   }

@@ -137,5 +137,5 @@ fn a_plan_tells_without_running() {
     lake.analyze(&input).arg(format!("--memory={}", least - 1)).assert().code(3);
     lake.analyze(&input).arg(format!("--memory={least}")).assert().success();
     let (cause, _) = complaint(heaplake().arg("plan").arg(lake.input("empty", b"")), 1);
-    assert!(cause.contains("byte 0"), "{cause}");
+    assert!(cause.ends_with("not a heap snapshot: the file is empty"), "{cause}");
 }

@@ -7,7 +7,7 @@ use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
 use arrow::array::{Array, AsArray};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::{edges, nodes, snapshot};
+use heaplake_schemas::{edges, nodes, run, snapshot};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -126,6 +126,45 @@ fn usage_that_is_refused() {
         assert!(!output.get_output().stderr.is_empty());
     }
     assert!(!lake.path().exists());
+}
+
+#[test]
+fn a_lake_is_listed() {
+    let lake = Lake::new();
+    fs::create_dir_all(lake.path()).unwrap();
+    let list = |options: &[&str]| stdout(heaplake().arg("ls").arg(lake.path()).args(options));
+    assert_eq!(list(&[]), format!("{}: no runs\n", lake.path().display()));
+    let json = |options: &[&str]| serde_json::from_str::<serde_json::Value>(&list(options)).unwrap();
+    assert_eq!(json(&["--json"]), serde_json::json!({ "runs": [], "damaged": [] }));
+    let input = lake.input("Heap.heapsnapshot", &small());
+    for (release, name) in [("2", "b"), ("2", "a"), ("1", "c")] {
+        lake.analyze(&input).args(["--release", release, "--snapshot", name]).assert().success();
+    }
+    // What is no run is named, and the others are listed all the same.
+    for (place, content) in [("release=2/snapshot=torn", Some("{")), ("release=3/snapshot=empty", None)] {
+        let place = lake.path().join(place);
+        fs::create_dir_all(&place).unwrap();
+        content.into_iter().for_each(|text| fs::write(place.join(run::FILE), text).unwrap());
+    }
+    let listing = json(&["--json"]);
+    let names =
+        |run: &serde_json::Value| format!("{} {}", run["release"].as_str().unwrap(), run["snapshot"].as_str().unwrap());
+    let runs = listing["runs"].as_array().unwrap();
+    assert_eq!(runs.iter().map(names).collect::<Vec<_>>(), ["1 c", "2 a", "2 b"]);
+    let described = run_json(&lake.path().join("release=2/snapshot=a"));
+    assert_eq!(runs[1]["nodes"], described["summary"]["node_count"]);
+    let found = described["summary"]["findings"].as_array().unwrap();
+    let low = found.iter().filter(|finding| finding["severity"] == "low").count();
+    assert_eq!(runs[1]["findings"]["low"], low);
+    let damaged = listing["damaged"].as_array().unwrap();
+    assert_eq!(damaged.len(), 2);
+    assert!(damaged[0]["problem"].as_str().unwrap().contains("run.json"), "{damaged:?}");
+    let text = list(&[]);
+    assert_eq!(text.lines().count(), 1 + 3 + 2, "{text}");
+    assert!(text.contains("13,632") && text.lines().last().unwrap().contains("snapshot=empty"), "{text}");
+    let (cause, _) = complaint(heaplake().arg("ls").arg(lake.path().join("release=2/snapshot=a")), 2);
+    assert!(cause.contains("this is a run, not a lake"), "{cause}");
+    complaint(heaplake().arg("ls").arg(lake.folder().join("missing")), 1);
 }
 
 #[test]

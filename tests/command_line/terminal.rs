@@ -59,6 +59,77 @@ fn help_of_every_verb() {
     assert_eq!(accepted, verbs().into_iter().collect());
 }
 
+/// Names of options, `--so`, of which a text has those that stand alone.
+fn options(text: &str) -> BTreeSet<String> {
+    let word = |c: char| c.is_ascii_lowercase() || c == '-';
+    let parts = text.split("--").skip(1).map(|part| part.split(|c| !word(c)).next().unwrap_or_default());
+    parts.filter(|name| name.len() > 1 && !name.starts_with('-')).map(str::to_owned).collect()
+}
+
+#[test]
+fn short_help_has_a_line_for_each_option() {
+    for verb in verbs() {
+        let text = stdout(heaplake().args([verb.as_str(), "-h"]).env("COLUMNS", "100"));
+        let (_, listed) = text.split_once("Options:\n").unwrap();
+        for line in listed.lines().filter(|line| line.starts_with("  ") && !line.contains("heaplake")) {
+            assert!(line.trim_start().starts_with('-'), "{verb}: {line:?} goes on from the line before");
+        }
+        assert!(text.contains("Example"), "{verb}");
+        // The long help says no less.
+        assert!(options(&help(&[&verb])).is_superset(&options(listed)), "{verb}");
+    }
+}
+
+#[test]
+fn the_page_about_the_command_line_has_all_commands_and_options() {
+    let page = fs::read_to_string(folder().join("../../../docs/cli.md")).unwrap();
+    let mut all = BTreeSet::from(["help".to_owned()]);
+    for verb in verbs() {
+        assert!(page.contains(&format!("`heaplake {verb}")), "docs/cli.md has no {verb}");
+        let text = help(&[&verb]);
+        let (_, listed) = text.split_once("Options:\n").unwrap();
+        let heads = listed.lines().filter(|line| line.trim_start().starts_with('-'));
+        all.extend(heads.flat_map(|line| options(line.split("  <").next().unwrap_or(line))));
+    }
+    let told = options(&page);
+    let missing: Vec<_> = all.iter().filter(|name| !told.contains(*name)).collect();
+    assert!(missing.is_empty(), "docs/cli.md does not say what these are: {missing:?}");
+    let unknown: Vec<_> = told.iter().filter(|name| !all.contains(*name)).collect();
+    assert!(unknown.is_empty(), "docs/cli.md has options that no command takes: {unknown:?}");
+}
+
+#[test]
+fn texts_fit_the_terminal() {
+    let lake = Lake::new();
+    let input = lake.input("Heap.heapsnapshot", &small());
+    lake.analyze(&input).args(["--edges", "--label", "a=it's"]).assert().success();
+    let run = lake.run();
+    for width in [80, 100, 160] {
+        for command in [&["show"][..], &["top"], &["dominators"], &["why", "720"]] {
+            let (verb, rest) = command.split_first().unwrap();
+            let mut heaplake = heaplake();
+            heaplake.arg(verb).arg(&run).args(rest).env("COLUMNS", width.to_string());
+            for line in stdout(&mut heaplake).lines().filter(|line| !line.contains("heaplake ")) {
+                assert!(line.chars().count() <= width.max(run.display().to_string().len() + 10), "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colours_only_where_they_are_welcome() {
+    let lake = Lake::new();
+    lake.analyze(lake.input("Heap.heapsnapshot", &small())).assert().success();
+    let show = |arguments: &[&str], set: &[(&str, &str)]| {
+        let mut heaplake = heaplake();
+        heaplake.arg("show").arg(lake.run()).args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        stdout(heaplake.envs(set.iter().copied())).contains("\u{1b}[")
+    };
+    assert!(!show(&[], &[]) && show(&["--color", "always"], &[]) && show(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!show(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!show(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
 #[test]
 fn a_plan_and_a_summary() {
     let lake = Lake::new();

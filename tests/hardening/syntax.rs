@@ -1,25 +1,27 @@
 //! Snapshots that are no valid JSON, or have invalid numbers, rows, trees, strings or objects.
 
-use super::refusal::{NUMBER, assert_all_refused, assert_refused};
+use super::refusal::{NUMBER, assert_all_refused, assert_refused, failure};
 
 #[test]
 fn no_snapshot_at_all() {
-    let start = "a V8 heap snapshot, which begins with {";
-    for (bytes, offset, found) in [
-        (&b""[..], 0, "the end of the input"),
-        (b" \n\r\t ", 5, "the end of the input"),
-        (b"not a snapshot", 0, r#""not a snapshot""#),
-        (b"<!doctype html><html>", 0, r#""<!doctype html><""#),
-        (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0", 0, r#""\u{7f}ELF"#),
-        (b"[1,2,3]", 0, r#""[1,2,3]""#),
-        (b"\"a string\"", 0, r#""\"a string\"""#),
-        (b"17", 0, r#""17""#),
-        (b"\xef\xbb\xbf{\"snapshot\":{}}", 0, r#""\u{feff}{"#),
-        (b"\xff\xfe{\0\"\0", 0, "\"\u{fffd}\u{fffd}{"),
+    for (bytes, found) in [
+        (&b""[..], "the file is empty"),
+        (b" \n\r\t ", "the file is empty"),
+        (b"not a snapshot", r#"it begins with "not a snapshot""#),
+        (b"<!doctype html><html>", r#"it begins with "<!doctype html><html>""#),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0", "this is a program"),
+        (b"[1,2,3]", r#"it begins with "[1,2,3]""#),
+        (b"\"a string\"", r#"it begins with "\"a string\"""#),
+        (b"17", r#"it begins with "17""#),
+        (b"\xef\xbb\xbf{\"snapshot\":{}}", r#"it begins with "\u{feff}{"#),
+        (b"\xff\xfe{\0\"\0", "it begins with \"\u{fffd}\u{fffd}{"),
     ] {
-        assert_refused(bytes, offset, start, found);
+        let (failure, file) = failure(bytes);
+        let message = failure.to_string();
+        assert!(message.starts_with(&format!("{file}: not a heap snapshot: {found}")), "{message}");
+        assert!(failure.advice.contains(".heapsnapshot (V8), .hprof (Java)"), "{}", failure.advice);
     }
-    for text in ["{}", "{ \"head\" : { } }"] {
+    for text in ["{}", "{ \"other\" : { } }"] {
         assert_refused(text, text.len(), "\"snapshot\" somewhere before the end", "none");
     }
 }

@@ -32,7 +32,6 @@ fn no_dump_at_all() {
     let good = header("1.0.2", 8, 0);
     for (bytes, offset) in [
         (&b"JAVA PROFILE 1.0.2"[..], 18),
-        (b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0\0\0\0\0", 0),
         (b"JAVA PROFILE 1.0.2 and then no zero for a very long time, much longer than a version", 0),
         (&good[..20], 19),
         (&good[..30], 19),
@@ -49,9 +48,9 @@ fn no_dump_at_all() {
     }
     // Neither snapshot nor dump.
     let lake = Lake::new();
-    for bytes in [&b""[..], b"JAVA", b"PK\x03\x04 a zip", b"\0\0\0\0"] {
+    for bytes in [&b""[..], b"JAVA", b"PK\x03\x04 a zip", b"\0\0\0\0", b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0"] {
         let (cause, _) = complaint(&mut lake.analyze(lake.input("heap.hprof", bytes)), 1);
-        assert!(cause.contains("heap.hprof: byte 0: expected"), "{cause}");
+        assert!(cause.contains("heap.hprof: not a heap snapshot: "), "{cause}");
         lake.assert_empty();
     }
 }
@@ -71,6 +70,9 @@ fn cut_off_at_every_kilobyte() {
     }
 }
 
+/// What every dump begins with.
+const MAGIC: &[u8] = b"JAVA PROFILE 1.0.";
+
 #[test]
 fn cut_off_at_every_byte_of_a_small_dump() {
     let dump = chain(2);
@@ -79,7 +81,9 @@ fn cut_off_at_every_byte_of_a_small_dump() {
     for length in 0..whole.len() {
         let (failure, _) = failure(&whole[..length]);
         let message = failure.to_string();
-        assert!(message.contains(": byte ") && message.lines().count() == 1, "{length}: {message}");
+        // What is shorter than the first word of a dump may be anything.
+        let unknown = length < MAGIC.len() && message.contains("not a heap snapshot");
+        assert!((unknown || message.contains(": byte ")) && message.lines().count() == 1, "{length}: {message}");
         if length > first {
             // Complete records only; classes are objects, too.
             let ends = starts.iter().skip(1).copied().chain([whole.len()]);

@@ -20,7 +20,7 @@ Examples:
   zcat big.heapsnapshot.gz | heaplake analyze - --out lake --snapshot big
   heaplake analyze Heap.heapsnapshot --out lake --owners owners.toml
 
-Rules of owners, of which the first that fits counts; patterns are globs, and * is any text:
+A file of rules for --owners. The first rule that matches counts; patterns are globs, and * is any text:
   [[owner]]
   name = \"payments\"
   package = [\"com.acme.pay*\", \"@acme/pay-*\"]
@@ -36,12 +36,16 @@ Exit codes:
   3  memory budget or disk space did not suffice
   130  interrupted";
 
+/// The heading of options that only some formats have.
+const READING: &str = "Reading of some formats";
+
 /// Arguments of `analyze`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = ANALYZE_EXAMPLES)]
+#[command(after_help = "Example: heaplake analyze Heap.heapsnapshot --out lake --report\n\nMore examples: heaplake analyze --help", after_long_help = ANALYZE_EXAMPLES)]
 pub struct Arguments {
-    /// Snapshots: files, folders (searched for snapshots), glob patterns, or - for standard input; .gz and .zst as they
-    /// are
+    /// Snapshots: files, folders, glob patterns, or - for standard input
+    ///
+    /// Folders are searched for snapshots. Files that end in .gz or .zst are read as they are.
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<String>,
     /// Where runs go
@@ -59,21 +63,28 @@ pub struct Arguments {
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
-    /// Rules that say to whom objects belong, by class, script, package and class loader [default: each to its package]
-    #[arg(long, value_name = "FILE")]
+    /// Rules that say who owns objects [default: their packages]
+    ///
+    /// A TOML file with rules by class, script, package and class loader; see the example below.
+    #[arg(long, value_name = "FILE", help_heading = "Owners")]
     pub owners: Option<PathBuf>,
-    /// In Java heaps, whether weak, soft and phantom references hold what they refer to
-    #[arg(long, value_name = "POLICY", default_value = "hold", value_parser = referents())]
+    /// Java: whether weak, soft and phantom references hold
+    ///
+    /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
+    #[arg(long, value_name = "POLICY", default_value = "hold", help_heading = READING, value_parser = referents(), hide_possible_values = true)]
     pub referents: Referents,
-    /// In Java heaps, whose rule sizes follow: the virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object
-    /// headers are compact (auto)
-    #[arg(long, value_name = "RULE", default_value = "auto", value_parser = sizes())]
+    /// Java: whose rule sizes follow: auto, jvm or mat
+    ///
+    /// The virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object headers are compact (auto).
+    #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = sizes(), hide_possible_values = true)]
     pub sizes: SizeRule,
-    /// Analyse what can be read of a damaged dump of a Java heap, and mark the run as partial
-    #[arg(long)]
+    /// Java: analyse what can be read of a damaged dump
+    ///
+    /// The run is marked as partial.
+    #[arg(long, help_heading = READING)]
     pub salvage: bool,
-    /// Which of the walks of the heap in a .nettrace, counted from 1
-    #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk)]
+    /// .NET: which heap walk of a .nettrace, from 1
+    #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk, help_heading = READING)]
     pub walk: WhichWalk,
     /// What is told of runs besides their tables
     #[command(flatten)]

@@ -7,6 +7,7 @@ use crate::engine::request::{Outcome, Request};
 use crate::engine::workplace::SCRATCH;
 use crate::inputs::Unusable;
 use crate::print::progress::Mode;
+use crate::print::terminal::Look;
 use crate::print::{self, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::StageError;
@@ -185,7 +186,7 @@ fn present(input: &str, outcome: &Outcome) {
     let text = if outcome.unchanged {
         format!("{input}: in the lake already, nothing to do ({place}); --force replaces it\n")
     } else {
-        summary::text(&outcome.run, &outcome.place)
+        summary::text(&outcome.run, &outcome.place, &Look::stdout())
     };
     print::text(&text);
 }

@@ -11,20 +11,26 @@ use std::path::PathBuf;
 
 /// Where runs go.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Runs")]
 pub struct Placement {
-    /// The lake: runs go to LAKE/release=RELEASE/snapshot=NAME/
+    /// The lake, a folder of runs; made where there is none
+    ///
+    /// Each run goes to LAKE/release=RELEASE/snapshot=NAME/.
     #[arg(long, value_name = "LAKE")]
     pub out: PathBuf,
-    /// Release that the inputs belong to
+    /// The release that the inputs come from
     #[arg(long, value_name = "RELEASE", default_value = "none", value_parser = name)]
     pub release: String,
-    /// Name of the run, for a single input [default: the file's name and a hash of its content]
+    /// The name of the run [default: file name and hash]
+    ///
+    /// Only for a single input. Without it, the name is that of the file with the first digits of a hash of its
+    /// content.
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub snapshot: Option<String>,
-    /// A label for the run; may be given again
+    /// A label of the run, such as host=web7; may be given again
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// Replace runs that are in the lake already
+    /// Replace runs that the lake already has
     #[arg(long)]
     pub force: bool,
 }
@@ -39,31 +45,36 @@ impl Placement {
 
 /// What is told of runs besides their tables.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
 pub struct Telling {
-    /// Make the HTML page of each run too: report.html in its folder
+    /// Make the HTML page of each run too, report.html in its folder
     #[arg(long)]
     pub report: bool,
-    /// Write the findings of all inputs to a file, as JSON
+    /// Write the findings of all inputs to one JSON file
     #[arg(long, value_name = "FILE")]
     pub findings_json: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,
-    /// Print the outcome as JSON on standard output
+    /// Print the outcome as JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// What a run may take.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Resources")]
 pub struct Resources {
-    /// Memory that the run may allocate [default: a quarter of what the machine or cgroup has, at least 256MiB]
+    /// Memory that it may allocate, such as 512MiB [default: a quarter]
+    ///
+    /// The default is a quarter of what the machine or the cgroup has, at least 256MiB. With less memory a run takes
+    /// longer; its tables are the same to the byte.
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
-    /// Threads [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Folder for intermediate columns [default: inside the lake]
+    /// Folder for intermediate files [default: inside the lake]
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
 }
@@ -90,6 +101,7 @@ pub fn budget(told: Option<Size>) -> u64 {
 
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Tables")]
 pub struct Chosen {
     #[arg(
         long,
@@ -97,10 +109,17 @@ pub struct Chosen {
         value_delimiter = ',',
         value_parser = table(),
         hide_possible_values = true,
-        help = format!("Tables to write, of those that the format has: {} [default: all, edges for files up to 256MiB]", TableName::NAMES)
+        help = "Tables to write, separated by commas [default: all]",
+        long_help = format!(
+            "Tables to write, separated by commas, of those that the format has: {} [default: all, edges for files up \
+             to 256MiB]",
+            TableName::NAMES
+        )
     )]
     tables: Vec<TableName>,
-    /// Write the table of edges, whatever the size of the file: `why` needs it for shortest paths
+    /// Write the table of edges, whatever the size of the file
+    ///
+    /// `why` needs it for shortest paths.
     #[arg(long, conflicts_with = "no_edges")]
     edges: bool,
     /// Leave the table of edges out
@@ -132,14 +151,19 @@ fn is_small(input: &Input) -> bool {
 
 /// Which classes are big.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Big classes (those that get chains)")]
 pub struct Big {
-    /// Retained size from which on a class is big [default: 1% of the heap, at least 64KiB]
+    /// A class that retains so much is big [default: 1% of the heap]
+    ///
+    /// The default is 1% of the heap, at least 64KiB.
     #[arg(long, value_name = "SIZE")]
     min_retained: Option<Size>,
-    /// Number of instances from which on a class is big [default: 1% of all, at least 1000]
+    /// A class of so many instances is big [default: 1% of all]
+    ///
+    /// The default is 1% of all instances, at least 1000.
     #[arg(long, value_name = "N")]
     min_count: Option<u64>,
-    /// Only classes with such a name are big; a glob pattern, may be given again
+    /// Only such classes are big: a glob pattern; may be given again
     #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
     classes: Vec<String>,
 }
@@ -155,15 +179,23 @@ impl Big {
 
 /// How far to look for duplicate instances.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Duplicates")]
 pub struct DuplicateOptions {
-    /// Look for duplicate instances: not at all, those without references, or all
-    #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicate_mode())]
+    /// Look for duplicates: none, trivial or all
+    ///
+    /// `trivial` finds equal objects that refer to nothing, such as strings; `all` compares whole graphs of objects,
+    /// cycles included.
+    #[arg(long, value_name = "MODE", default_value = "trivial", value_parser = duplicate_mode(), hide_possible_values = true)]
     pub duplicates: Duplicates,
-    /// Look for all duplicates of these classes in any case; a glob pattern, may be given again
+    /// Look for all duplicates of such classes: a glob; may be given again
+    ///
+    /// The search for these classes has no limit of work, whatever --duplicates says.
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
     pub duplicates_of: Vec<String>,
-    /// Pairs of references that may be compared where nothing quicker decides; what is left over counts as possible
-    /// duplicates [default: 4 per node, at least 10 million]
+    /// Pairs of references that may be compared [default: 4 per node]
+    ///
+    /// They are compared where nothing quicker decides. What is left over counts as possible duplicates. The default is
+    /// 4 per node, at least 10 million.
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
 }

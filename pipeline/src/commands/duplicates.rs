@@ -25,29 +25,31 @@ Examples:
   heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
   heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
 
-Of a run, the snapshot that it was made from is read again, so it must be there and unchanged. The new run takes the
-place of the old one in one step.";
+The snapshot that a run was made from is read again, so it must still be there and unchanged. The new run replaces the \
+ old one in one step.";
 
 /// Arguments of `duplicates`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = DUPLICATES_EXAMPLES)]
+#[command(after_help = "Example: heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77", after_long_help = DUPLICATES_EXAMPLES)]
 pub struct Arguments {
     /// Folders of runs, or snapshots, which need --out
     #[arg(required = true, value_name = "RUN|FILE")]
     pub targets: Vec<PathBuf>,
-    /// The lake for snapshots that are named
+    /// The lake, where snapshots are named
     #[arg(long, value_name = "LAKE")]
     pub out: Option<PathBuf>,
-    /// The snapshot that the run was made from, where it lies elsewhere now; for a single run
+    /// Where the run's snapshot is now; for a single run
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Look for duplicate instances: those without references, or all [default: all, or with --duplicates-of as the run]
-    #[arg(long, value_name = "MODE", value_parser = duplicate_mode())]
+    /// Look for duplicates: none, trivial or all [default: all]
+    ///
+    /// `trivial` finds equal objects that refer to nothing. With --duplicates-of, the default is what the run had.
+    #[arg(long, value_name = "MODE", value_parser = duplicate_mode(), hide_possible_values = true)]
     pub duplicates: Option<Duplicates>,
-    /// Look for all duplicates of these classes only; a glob pattern, may be given again
+    /// Only such classes: a glob pattern; may be given again
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
     pub duplicates_of: Vec<String>,
-    /// Pairs of references that may be compared where nothing quicker decides [default: as in analyze]
+    /// Pairs of references that may be compared [default: 4 per node]
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
     /// What it may take
@@ -56,7 +58,7 @@ pub struct Arguments {
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,
-    /// Print the outcome as JSON on standard output
+    /// Print the outcome as JSON
     #[arg(long)]
     pub json: bool,
 }

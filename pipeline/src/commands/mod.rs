@@ -6,6 +6,7 @@ mod choices;
 pub mod completions;
 pub mod dominators;
 pub mod duplicates;
+pub mod ls;
 pub mod man;
 pub mod plan;
 pub mod replay;
@@ -15,37 +16,55 @@ pub mod top;
 pub mod track;
 pub mod why;
 
+use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
+const ABOUT: &str =
+    "Heap snapshots in, Parquet tables out: retained sizes, findings, duplicates, in a fixed memory budget";
+
+const FIRST_STEPS: &str = "\
+Example:
+  heaplake analyze Heap.heapsnapshot --out lake --report
+  heaplake ls lake
+
+heaplake COMMAND -h is short, heaplake COMMAND --help is long and has examples.";
+
 /// The batch engine for heap snapshots: streams snapshots of any size through a fixed memory budget into Parquet.
 #[derive(Debug, Parser)]
-#[command(name = "heaplake", version, about, long_about = None, arg_required_else_help = true)]
-#[command(after_help = "Example:\n  heaplake analyze Heap.heapsnapshot --out lake\n\nMore: heaplake analyze --help")]
+#[command(name = "heaplake", version, about = ABOUT, long_about = None, arg_required_else_help = true)]
+#[command(after_help = FIRST_STEPS)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Colours: auto (on terminals), always or never
+    ///
+    /// On terminals (auto), colours obey the variables NO_COLOR, CLICOLOR_FORCE and CLICOLOR.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub color: Colour,
 }
 
 /// What heaplake can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Analyse snapshots and add each to a lake as one run
+    /// Analyse heap snapshots and add each to a lake as one run
     Analyze(Box<analyze::Arguments>),
-    /// Look for duplicate instances in runs that are in a lake already, or in snapshots
+    /// Look for duplicate objects in the runs of a lake, or in snapshots
     Duplicates(Box<duplicates::Arguments>),
-    /// Replay traces of allocations and collections and add each to a lake as one run
+    /// Replay traces of allocations and add each to a lake as one run
     Replay(Box<replay::Arguments>),
-    /// Say which object was at an address at some moment of a replayed trace, and what became of it
+    /// Say which object was at an address in a replayed trace, and what became of it
     Track(track::Arguments),
     /// Print what an analysis would take, stage by stage, without running it
     Plan(plan::Arguments),
+    /// List the runs of a lake
+    Ls(ls::Arguments),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run: one file that opens offline
     Report(report::Arguments),
-    /// Print what holds an object: a shortest path from a root, and its dominators
+    /// Print what keeps an object alive: a shortest path from a root, and its dominators
     Why(why::Arguments),
     /// Print the objects that retain most
     Top(top::Arguments),
@@ -53,19 +72,21 @@ pub enum Command {
     Dominators(dominators::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
-    /// Print the manual page, of heaplake or of one of its commands
+    /// Print the manual page of heaplake, or of one of its commands
     Man(man::Arguments),
 }
 
 /// Does what the command line asks for; the exit code of the process.
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
+    terminal::choose(cli.color);
     let done = match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Ls(arguments) => ls::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

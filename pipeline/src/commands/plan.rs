@@ -4,6 +4,7 @@ use super::choices::{Chosen, DuplicateOptions, budget};
 use crate::complaint::Done;
 use crate::engine::forecast::{self, Forecast, Heap};
 use crate::engine::picture::{self, Language};
+use crate::inputs::{self, Wanted};
 use crate::memory::Size;
 use crate::print;
 use clap::Args;
@@ -18,13 +19,16 @@ use std::sync::atomic::AtomicBool;
 /// Arguments of `plan`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Examples:\n  heaplake plan Heap.heapsnapshot\n  heaplake plan Heap.heapsnapshot.zst --memory 512MiB --edges\n  heaplake plan Heap.heapsnapshot --graph dot | dot -Tsvg > stages.svg"
+    after_help = "Example: heaplake plan Heap.heapsnapshot --memory 512MiB",
+    after_long_help = "Examples:\n  heaplake plan Heap.heapsnapshot\n  heaplake plan Heap.heapsnapshot.zst --memory 512MiB --edges\n  heaplake plan Heap.heapsnapshot --graph dot | dot -Tsvg > stages.svg"
 )]
 pub struct Arguments {
-    /// The snapshot, or - for standard input; only its beginning is read
+    /// The snapshot, or - for standard input
+    ///
+    /// Only its beginning is read.
     #[arg(value_name = "FILE")]
     pub input: String,
-    /// Memory that the analysis may allocate [default: as in analyze]
+    /// Memory that the analysis may allocate [default: a quarter]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
     /// The tables
@@ -33,8 +37,10 @@ pub struct Arguments {
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
-    /// Print the graph of the stages instead: which waits for which
-    #[arg(long, value_name = "LANGUAGE", num_args = 0..=1, default_missing_value = "mermaid", value_parser = language())]
+    /// Print the graph of the stages instead, as mermaid or dot
+    ///
+    /// It shows which stage waits for which.
+    #[arg(long, value_name = "LANGUAGE", hide_possible_values = true, num_args = 0..=1, default_missing_value = "mermaid", value_parser = language())]
     pub graph: Option<Language>,
     /// Print it as JSON
     #[arg(long)]
@@ -56,13 +62,15 @@ pub fn run(arguments: &Arguments) -> Done {
     let options = AnalysisOptions { tables: arguments.tables.of(&input), ..arguments.duplicates.options() };
     let options = Options::Analysis(options);
     let mut source = Source::open(&input)?;
-    let format = heaplake_ingest::of(source.peek(&context)?);
+    let beginning = source.peek(&context)?;
+    inputs::check(&input.name(), beginning, Wanted::Snapshots)?;
+    let format = heaplake_ingest::of(beginning);
     if let Some(language) = arguments.graph {
         return Ok(print::text(&picture::draw(&forecast::graph(format, &options), language)));
     }
     let Estimate { nodes, edges, exact } = format.estimate(Opened { input: input.clone(), source }, &context)?;
     let forecast = Forecast::new(&Heap { format, nodes, edges, estimated: !exact }, memory, &options);
-    print::answer(&forecast, arguments.json, |forecast| print::plan::text(forecast, &input.name()))
+    print::answer(&forecast, arguments.json, |forecast, look| print::plan::text(forecast, &input.name(), look))
 }
 
 fn language() -> impl TypedValueParser<Value = Language> {

@@ -15,40 +15,49 @@ Examples:
   heaplake replay app.nettrace.zst --out lake --sample-interval 1
   heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
 
-Formats: .nettrace of .NET, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's own profiler
-log; the content tells which.
+Formats: .nettrace of .NET, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's own profiler \
+ log; the content tells which.
 Exit codes: as those of analyze.";
+
+/// The heading of options of sampling.
+const SAMPLING: &str = "Sampling";
 
 /// Arguments of `replay`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = REPLAY_EXAMPLES)]
+#[command(after_help = "Example: heaplake replay app.nettrace --out lake --report\n\nMore examples: heaplake replay --help", after_long_help = REPLAY_EXAMPLES)]
 pub struct Arguments {
-    /// Traces: files, folders (searched for traces), glob patterns, or - for standard input; .gz and .zst as they are
+    /// Traces: files, folders, glob patterns, or - for standard input
+    ///
+    /// Folders are searched for traces. Files that end in .gz or .zst are read as they are.
     #[arg(required = true, value_name = "TRACE")]
     pub inputs: Vec<String>,
     /// Where runs go
     #[command(flatten)]
     pub placement: Placement,
-    /// Take size and stack of one object of a type in N; 1 takes all
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    /// Take size and stack of one object of a type in N; 1: of all
+    #[arg(long, help_heading = SAMPLING, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub sample_interval: u32,
-    /// Which objects are taken: random ones, the first of a type more densely and all that are large for it; or the
-    /// Nth first, then about every Nth
-    #[arg(long, value_name = "START", default_value = "random", value_parser = sample_start())]
+    /// Which objects are taken: random, or nth [default: random]
+    ///
+    /// Random objects, the first of a type more densely, and all that are large for their type; or the Nth of a type
+    /// first, then about every Nth.
+    #[arg(long, help_heading = SAMPLING, value_name = "START", default_value = "random", value_parser = sample_start(), hide_possible_values = true, hide_default_value = true)]
     pub sample_start: SampleStart,
-    /// What is recorded of objects: their creation only, or their collection too
-    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", value_parser = sample_mode())]
+    /// creation, or creation-and-collection [default: the second]
+    ///
+    /// Whether only the creation of objects is recorded, or their death in a garbage collection too.
+    #[arg(long, value_name = "MODE", default_value = "creation-and-collection", help_heading = SAMPLING, value_parser = sample_mode(), hide_possible_values = true, hide_default_value = true)]
     pub sample_mode: SampleMode,
-    /// Seed of sampling: another one takes other objects
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    /// Seed of the sampling: another one takes other objects
+    #[arg(long, help_heading = SAMPLING, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
     /// The tables
     #[command(flatten)]
     pub tables: Chosen,
-    /// Write allocations as a profile for pprof too (allocations.pb.gz)
+    /// Write a profile for pprof too: allocations.pb.gz
     #[arg(long)]
     pub pprof: bool,
-    /// Write allocations as collapsed stacks for flame graphs too (allocations.collapsed)
+    /// Write stacks for flame graphs too: allocations.collapsed
     #[arg(long)]
     pub collapsed: bool,
     /// What it may take
@@ -61,6 +70,7 @@ pub struct Arguments {
 
 /// Which tables are written.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Tables")]
 pub struct Chosen {
     #[arg(
         long,
@@ -68,14 +78,17 @@ pub struct Chosen {
         value_delimiter = ',',
         value_parser = table(),
         hide_possible_values = true,
-        help = format!(
-            "Tables to write, of those for which the trace tells enough: {} [default: all but the last three]",
+        help = "Tables to write, separated by commas [default: most]",
+        long_help = format!(
+            "Tables to write, separated by commas, of those for which the trace tells enough: {} [default: all but the \
+             last three]",
             TraceTable::NAMES,
         )
     )]
     tables: Vec<TraceTable>,
-    /// Write each object's way from its allocation to its death too (object_tracks, moved_ranges, and
-    /// walk_objects, which joins walks of the heap by object)
+    /// Write the life of each object too; `track` needs it
+    ///
+    /// These are the tables object_tracks, moved_ranges, and walk_objects, which joins walks of the heap by object.
     #[arg(long)]
     tracks: bool,
 }

@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 /// Arguments of `report`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n\nThe page shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages."
+    after_help = "Example: heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html",
+    after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n\nThe page shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages."
 )]
 pub struct Arguments {
     /// Folder of a run
@@ -22,7 +23,7 @@ pub struct Arguments {
     /// The page [default: report.html in the run's folder]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Memory that this may allocate [default: as in analyze]
+    /// Memory that it may allocate [default: as in analyze]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Size>,
     /// Print nothing but errors

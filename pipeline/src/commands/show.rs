@@ -26,7 +26,11 @@ pub struct Arguments {
 /// A [`Complaint`] where there is no run.
 pub fn run(arguments: &Arguments) -> Done {
     let run = read(&arguments.run)?;
-    if arguments.json { print::json(&run) } else { Ok(print::text(&summary::text(&run, &arguments.run))) }
+    if arguments.json {
+        print::json(&run)
+    } else {
+        print::answer(&run, false, |run, look| summary::text(run, &arguments.run, look))
+    }
 }
 
 /// Reads what a run is.

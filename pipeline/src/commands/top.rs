@@ -15,10 +15,13 @@ pub struct Arguments {
     /// Folder of a run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Only objects of classes with such a name; a glob pattern, may be given again
+    /// Only objects of such classes: a glob pattern; may be given again
+    ///
+    /// A pattern that matches no class is taken without regard to case. If it still matches none, the nearest names are
+    /// printed.
     #[arg(long = "class", value_name = "GLOB", value_parser = pattern)]
     pub classes: Vec<String>,
-    /// How many
+    /// How many objects
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub count: u16,
     /// Print it as JSON

@@ -8,17 +8,22 @@ use std::path::PathBuf;
 
 /// Arguments of `track`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "\
+#[command(
+    after_help = "Example: heaplake track lake/release=none/snapshot=agent 7f47b6800498@3",
+    after_long_help = "\
 Examples:
   heaplake replay agent.log --out lake --snapshot agent --tracks
   heaplake track lake/release=none/snapshot=agent 7f47b6800498@3
-  heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s")]
+  heaplake track lake/release=none/snapshot=app 0x7f47b6800498@12.5s"
+)]
 pub struct Arguments {
     /// Folder of a run that was replayed with --tracks
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Address (hexadecimal, anywhere inside the object), and when: after collection N (0: before the first), or so many
-    /// seconds after the first collection began (12.5s)
+    /// An address, and when: after collection N, or seconds (12.5s)
+    ///
+    /// The address is hexadecimal, anywhere inside the object. The time is the number of a garbage collection (3: after
+    /// the third, 0: before the first), or seconds since the first collection began.
     #[arg(value_name = "ADDRESS@TIME")]
     pub at: Spot,
     /// Print it as JSON

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// Arguments of `why`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "A shortest path needs a run with the table of edges: for files over 256 MiB that is analyze --edges.\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
+    after_help = "Example: heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125",
+    after_long_help = "A shortest path needs a run with the table of edges: for files over 256 MiB that is analyze --edges.\n\nExample:\n  heaplake why lake/release=none/snapshot=Heap-1f0c9a77 @70125"
 )]
 pub struct Arguments {
     /// Folder of a run

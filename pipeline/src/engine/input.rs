@@ -1,11 +1,13 @@
 //! Opens an input and recognises its format.
 
 use super::registry::{self, Entry};
+use crate::complaint::Complaint;
+use crate::inputs::{Wanted, check};
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_input::source::{Input, Opened, Source};
+use heaplake_kit::Context;
 use heaplake_kit::Setting;
 use heaplake_kit::stage::Handover;
-use heaplake_kit::{Context, StageError};
 use heaplake_schemas::options::Options;
 
 /// The stages for an input, and the input for the first of them.
@@ -20,13 +22,13 @@ impl Known {
     /// Opens an input, unless `is_done` says of a reader that it was done before.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Input`] when the input's beginning is damaged.
+    /// A [`Complaint`] when the input cannot be read, is damaged at its beginning, or is something else altogether.
     pub fn open(
         input: &Input,
         options: &Options,
         context: &Context<'_>,
         is_done: impl Fn(&str) -> bool,
-    ) -> Result<Self, StageError> {
+    ) -> Result<Self, Complaint> {
         let snapshot = options.analysis().is_some();
         let formats = FORMATS.into_iter().map(Some).filter(|_| snapshot).chain((!snapshot).then_some(None));
         let was_read = |format: &Option<&'static dyn Format>| {
@@ -36,7 +38,9 @@ impl Known {
             return Ok(Self { format, input: Handover::nothing() });
         }
         let mut source = Source::open_with(input, context.threads, &context.budget)?;
-        let format = if snapshot { Some(heaplake_ingest::of(source.peek(context)?)) } else { None };
+        let beginning = source.peek(context)?;
+        check(&input.name(), beginning, if snapshot { Wanted::Snapshots } else { Wanted::Traces })?;
+        let format = snapshot.then(|| heaplake_ingest::of(beginning));
         Ok(Self { format, input: Handover::of(Opened { input: input.clone(), source }) })
     }
 

@@ -1,5 +1,6 @@
 //! Answers to questions about a run, for people.
 
+use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, shorten, size};
 use heaplake_query::rows::NodeRow;
 use heaplake_query::top::Top;
@@ -7,49 +8,52 @@ use heaplake_query::track::Found;
 use heaplake_query::tree::Branch;
 use heaplake_query::why::{Shown, Why};
 
-/// Deepest indentation.
-const DEEPEST: usize = 60;
+/// What stands before the text of a line: three columns of numbers.
+const NUMBERS: usize = 42;
 
 /// Objects, each on a line with its sizes in columns.
-struct Objects(String);
+struct Objects<'a> {
+    text: String,
+    look: &'a Look,
+}
 
-impl Objects {
+impl<'a> Objects<'a> {
     /// The heading.
-    fn new() -> Self {
-        Self(format!("  {:>12} {:>12} {:>12}  object\n", "retained", "shallow", "node"))
+    fn new(look: &'a Look) -> Self {
+        Self { text: format!("  {:>12} {:>12} {:>12}  object\n", "retained", "shallow", "node"), look }
     }
 
     /// An object, with the edge that leads to it where that is known.
     fn object(&mut self, row: &NodeRow, edge: Option<&str>, depth: usize) {
         let (retained, shallow) = (size(row.retained_bytes), size(row.shallow_bytes));
         let edge = edge.map_or_else(String::new, |edge| format!("{} → ", shorten(edge, 40)));
-        let (indent, label) = (indent(depth), label(row));
-        self.0 += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{edge}{label}\n", row.node);
+        let indent = self.look.indent(depth);
+        let text = self.look.fit(&format!("{edge}{}", label(row)), NUMBERS + indent.len(), LONGEST);
+        self.text += &format!("  {retained:>12} {shallow:>12} {:>12}  {indent}{text}\n", row.node);
     }
 
     /// A remark below an object.
     fn remark(&mut self, text: &str, depth: usize) {
-        self.0 += &format!("  {:>38}  {}{text}\n", "", indent(depth));
+        let indent = self.look.indent(depth);
+        let text = self.look.fit(text, NUMBERS + indent.len(), LONGEST);
+        self.text += &format!("  {:>38}  {indent}{text}\n", "");
     }
 }
 
-fn indent(depth: usize) -> String {
-    "  ".repeat(depth.min(DEEPEST))
-}
+/// Characters of a remark in a line of any length.
+const LONGEST: usize = 400;
 
 /// `Class @id "name"`.
 fn label(row: &NodeRow) -> String {
     let class = shorten(&row.class, 60);
-    match &row.name {
-        None => format!("{class} @{}", row.id),
-        Some(name) => format!("{class} @{} {:?}", row.id, shorten(name, 40)),
-    }
+    let name = row.name.as_ref().map_or_else(String::new, |name| format!(" {:?}", shorten(name, 40)));
+    format!("{class}{}{name}", shown_id(row.id))
 }
 
 /// The objects that retain most, each with its dominators.
 #[must_use]
-pub fn top(top: &Top) -> String {
-    let mut out = Objects::new();
+pub fn top(top: &Top, look: &Look) -> String {
+    let mut out = Objects::new(look);
     for object in &top.objects {
         out.object(&object.node, None, 0);
         let names = object.dominators.iter().map(|row| shorten(row.name.as_ref().unwrap_or(&row.class), 40));
@@ -62,19 +66,20 @@ pub fn top(top: &Top) -> String {
             out.remark(&format!("in {above}{}", names.join(" › ")), 1);
         }
     }
-    out.0
+    let notes: String = top.notes.iter().map(|note| format!("\n{note}")).collect();
+    if notes.is_empty() { out.text } else { format!("{}{notes}\n", out.text) }
 }
 
 /// What an object dominates.
 #[must_use]
-pub fn dominators(branch: &Branch) -> String {
-    let mut out = Objects::new();
+pub fn dominators(branch: &Branch, look: &Look) -> String {
+    let mut out = Objects::new(look);
     write_branch(branch, 0, &mut out);
-    out.0
+    out.text
 }
 
 /// As deep as the answer, which the user bounds.
-fn write_branch(branch: &Branch, depth: usize, out: &mut Objects) {
+fn write_branch(branch: &Branch, depth: usize, out: &mut Objects<'_>) {
     out.object(&branch.node, None, depth);
     branch.children.iter().for_each(|child| write_branch(child, depth + 1, out));
     if branch.others > 0 {
@@ -85,12 +90,12 @@ fn write_branch(branch: &Branch, depth: usize, out: &mut Objects) {
 
 /// What keeps an object alive.
 #[must_use]
-pub fn why(why: &Why) -> String {
+pub fn why(why: &Why, look: &Look) -> String {
     let mut text = String::new();
     if let Some(shortest) = &why.shortest_path {
-        text += &format!("Shortest path from a root\n\n{}\n", path(shortest));
+        text += &format!("Shortest path from a root\n\n{}\n", path(shortest, look));
     }
-    text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", path(&why.dominators));
+    text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", path(&why.dominators, look));
     if let Some(note) = &why.note {
         text += &format!("\n{note}\n");
     }
@@ -98,8 +103,8 @@ pub fn why(why: &Why) -> String {
 }
 
 /// A whole path is indented step by step; one with a gap is not.
-fn path(shown: &Shown) -> String {
-    let mut out = Objects::new();
+fn path(shown: &Shown, look: &Look) -> String {
+    let mut out = Objects::new(look);
     let gap = (shown.left_out > 0).then_some(shown.steps.len() / 2);
     for (at, step) in shown.steps.iter().enumerate() {
         if gap == Some(at) {
@@ -107,12 +112,12 @@ fn path(shown: &Shown) -> String {
         }
         out.object(&step.node, step.edge.as_deref(), if gap.is_some() { 0 } else { at });
     }
-    out.0
+    out.text
 }
 
 /// Which object was at an address, and what became of it.
 #[must_use]
-pub fn track(found: &Found) -> String {
+pub fn track(found: &Found, _look: &Look) -> String {
     let Found { object, type_name, bytes, allocated_at_gc, first_address, address, moves, .. } = found;
     let fate = match (found.died_at_gc, &found.died_in_generation, found.last_address) {
         (Some(gc), Some(generation), Some(last)) => {

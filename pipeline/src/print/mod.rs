@@ -1,14 +1,17 @@
 //! What people read on a terminal.
 
 pub mod answers;
+pub mod list;
 pub mod plan;
 pub mod progress;
 pub mod replay_summary;
 pub mod summary;
+pub mod terminal;
 
 use crate::complaint::Complaint;
 use serde::Serialize;
 use std::io::Write;
+use terminal::Look;
 
 /// Prints bytes on standard output; returns the exit code. A closed pipe is not an error.
 pub fn bytes(bytes: &[u8]) -> u8 {
@@ -37,6 +40,6 @@ pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
 ///
 /// # Errors
 /// As [`json`].
-pub fn answer<T: Serialize>(answer: &T, as_json: bool, as_text: impl Fn(&T) -> String) -> Result<u8, Complaint> {
-    if as_json { json(answer) } else { Ok(text(&as_text(answer))) }
+pub fn answer<T: Serialize>(answer: &T, as_json: bool, as_text: impl Fn(&T, &Look) -> String) -> Result<u8, Complaint> {
+    if as_json { json(answer) } else { Ok(text(&as_text(answer, &Look::stdout()))) }
 }

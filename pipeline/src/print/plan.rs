@@ -1,19 +1,20 @@
 //! What a run would take, as a table.
 
+use super::terminal::Look;
 use crate::engine::forecast::Forecast;
 use heaplake_kit::text::{count, size};
 use std::fmt::Write;
 
 /// The forecast for an input of this name, as text.
 #[must_use]
-pub fn text(forecast: &Forecast, input: &str) -> String {
+pub fn text(forecast: &Forecast, input: &str, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
-    let _ = write(forecast, input, &mut out);
+    let _ = write(forecast, input, look, &mut out);
     out
 }
 
-fn write(forecast: &Forecast, input: &str, out: &mut String) -> std::fmt::Result {
+fn write(forecast: &Forecast, input: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     let about = if forecast.estimated { "about " } else { "" };
     writeln!(out, "{input}: {about}{} nodes, {} edges\n", count(forecast.nodes), count(forecast.edges))?;
     let width = forecast.stages.iter().map(|stage| stage.stage.len()).max().unwrap_or(0);
@@ -22,7 +23,8 @@ fn write(forecast: &Forecast, input: &str, out: &mut String) -> std::fmt::Result
         let mark = if stage.refused { "!" } else { "*" };
         let given = format!("{}{}", size(stage.given), if stage.paged || stage.refused { mark } else { "" });
         let scratch = if stage.scratch == 0 { "-".to_owned() } else { size(stage.scratch) };
-        let (name, wanted, passes) = (&stage.stage, size(stage.wanted), stage.passes);
+        let (name, wanted) = (&stage.stage, size(stage.wanted));
+        let passes = look.fit(stage.passes, width + 43, 200);
         writeln!(out, "  {name:<width$} {wanted:>12} {given:>12} {scratch:>12}  {passes}")?;
     }
     let refused = if forecast.stages.iter().any(|stage| stage.refused) { "; ! cannot do with so little" } else { "" };
@@ -49,7 +51,7 @@ mod tests {
     fn verdicts_follow_the_budget() {
         let heap = Heap { format: &V8, nodes: 10_000_000, edges: 40_000_000, estimated: false };
         let options = Options::Analysis(AnalysisOptions::default());
-        let text = |memory| text(&Forecast::new(&heap, memory, &options), "it");
+        let text = |memory| text(&Forecast::new(&heap, memory, &options), "it", &Look::PLAIN);
         assert!(text(8 << 30).contains("everything to be resident") && !text(8 << 30).contains("MiB*"));
         assert!(text(128 << 20).contains("from ") && text(128 << 20).contains("128.0 MiB*"));
         assert!(text(16 << 20).contains("too little") && text(16 << 20).contains("16.0 MiB!"));

@@ -1,12 +1,13 @@
 //! A replayed trace in brief, for people.
 
-use heaplake_kit::text::{count, shorten, size};
+use super::terminal::Look;
+use heaplake_kit::text::{count, size};
 use heaplake_schemas::replay::{Coverage, Facts};
 use heaplake_schemas::run::{NamedAmount, Replay, Run};
 use std::fmt::{Result, Write};
 
 /// Writes what the trace contains, what it can tell, and what was allocated.
-pub(crate) fn write(run: &Run, replay: &Replay, out: &mut String) -> Result {
+pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -> Result {
     let facts = &replay.facts;
     writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, facts.format, size(run.input_bytes))?;
     writeln!(out)?;
@@ -38,10 +39,10 @@ pub(crate) fn write(run: &Run, replay: &Replay, out: &mut String) -> Result {
             .iter()
             .map(|(name, number)| format!("{} {}", count(*number), name.replace('_', " ")))
             .collect();
-        writeln!(out, "\nDid not fit together: {}", list.join(", "))?;
+        writeln!(out, "\n{}", look.wrap(&format!("Did not fit together: {}", list.join(", ")), 0, 2))?;
     }
-    list(out, "Types by bytes allocated", &replay.types)?;
-    list(out, "Functions by bytes allocated in them and below", &replay.functions)
+    list(out, look, "Types by bytes allocated", &replay.types)?;
+    list(out, look, "Functions by bytes allocated in them and in what they call", &replay.functions)
 }
 
 fn coverage(facts: &Facts) -> &'static str {
@@ -53,7 +54,7 @@ fn coverage(facts: &Facts) -> &'static str {
     }
 }
 
-fn list(out: &mut String, title: &str, entries: &[NamedAmount]) -> Result {
+fn list(out: &mut String, look: &Look, title: &str, entries: &[NamedAmount]) -> Result {
     if entries.is_empty() {
         return Ok(());
     }
@@ -62,7 +63,7 @@ fn list(out: &mut String, title: &str, entries: &[NamedAmount]) -> Result {
     for entry in entries {
         let bytes = entry.bytes.map_or_else(|| "?".to_owned(), size);
         let number = entry.count.map_or_else(|| "?".to_owned(), count);
-        writeln!(out, "  {bytes:>12} {number:>12}  {}", shorten(&entry.name, 80))?;
+        writeln!(out, "  {bytes:>12} {number:>12}  {}", look.fit(&entry.name, 29, 80))?;
     }
     Ok(())
 }

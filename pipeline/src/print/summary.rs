@@ -1,27 +1,62 @@
 //! A run in brief, for people.
 
 use super::replay_summary;
-use heaplake_kit::text::{count, shorten, size};
+use super::terminal::{Look, shown_id};
+use heaplake_kit::text::{count, middle, quoted, shorten, size};
 use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
 use std::path::Path;
 
+/// What stands before the text of a line: three columns of numbers.
+const NUMBERS: usize = 42;
+
 /// The summary of the run in this folder, as text.
 #[must_use]
-pub fn text(run: &Run, place: &Path) -> String {
+pub fn text(run: &Run, place: &Path, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = match &run.replay {
-        Some(replay) => replay_summary::write(run, replay, &mut out),
-        None => write(run, &mut out),
+        Some(replay) => replay_summary::write(run, replay, look, &mut out),
+        None => write(run, look, &mut out),
     };
-    let _ = ending(run, place, &mut out);
+    let _ = ending(run, place, look, &mut out);
     out
 }
 
-fn write(run: &Run, out: &mut String) -> std::fmt::Result {
+fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
+    about(run, look, out)?;
+    let summary = &run.summary;
+    writeln!(out, "\nLargest classes by retained size\n")?;
+    writeln!(out, "  {:>12} {:>12} {:>12}  class", "retained", "shallow", "count")?;
+    for class in &summary.classes {
+        let (retained, shallow) = (size(class.retained_bytes), size(class.shallow_bytes));
+        let name = look.fit(&class.class, NUMBERS, 80);
+        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {name}", count(class.count))?;
+    }
+    if !summary.owners.is_empty() {
+        writeln!(out, "\nLargest owners by retained size\n")?;
+        writeln!(out, "  {:>12} {:>12} {:>12}  owner", "retained", "shallow", "freed")?;
+    }
+    for owner in &summary.owners {
+        let freed = owner.freed_bytes.map_or_else(String::new, size);
+        let (retained, shallow) = (size(owner.retained_bytes), size(owner.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {freed:>12}  {}", look.fit(&owner.owner, NUMBERS, 80))?;
+    }
+    writeln!(out, "\nLargest objects by retained size, each below what alone keeps it alive\n")?;
+    writeln!(out, "  {:>12} {:>12} {:>12}  object", "retained", "shallow", "node")?;
+    for object in &summary.objects {
+        let step = &object.object;
+        let (retained, shallow) = (size(step.retained_bytes), size(step.shallow_bytes));
+        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step, look))?;
+        writeln!(out, "  {:>38}  {}", "", look.fit(&path(object), NUMBERS, 400))?;
+    }
+    Ok(())
+}
+
+/// What the heap is, in numbers.
+fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
     writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, summary.format, size(run.input_bytes))?;
     writeln!(out)?;
@@ -42,47 +77,28 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         writeln!(out, "  {nodes:>14}  nodes are unreachable ({bytes})")?;
     }
     if let Some(left_out) = &summary.partial {
-        writeln!(out, "\nPARTIAL: the input is damaged; this leaves out {left_out}")?;
+        let mark = look.painted("PARTIAL", "33");
+        let text = format!("the input is damaged; this leaves out {left_out}");
+        writeln!(out, "\n{mark}: {}", look.wrap(&text, 9, 0))?;
     }
     for remark in &summary.remarks {
-        writeln!(out, "  {:>14}  {remark}", "note:")?;
+        writeln!(out, "  {:>14}  {}", "note:", look.wrap(remark, 18, 18))?;
     }
     if summary.detached_count > 0 {
         writeln!(out, "  {:>14}  DOM nodes are detached", count(summary.detached_count))?;
     }
-    writeln!(out, "\nLargest classes by retained size\n")?;
-    writeln!(out, "  {:>12} {:>12} {:>12}  class", "retained", "shallow", "count")?;
-    for class in &summary.classes {
-        let (retained, shallow) = (size(class.retained_bytes), size(class.shallow_bytes));
-        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", count(class.count), shorten(&class.class, 80))?;
-    }
-    if !summary.owners.is_empty() {
-        writeln!(out, "\nLargest owners by retained size\n")?;
-        writeln!(out, "  {:>12} {:>12} {:>12}  owner", "retained", "shallow", "freed")?;
-    }
-    for owner in &summary.owners {
-        let freed = owner.freed_bytes.map_or_else(String::new, size);
-        let (retained, shallow) = (size(owner.retained_bytes), size(owner.shallow_bytes));
-        writeln!(out, "  {retained:>12} {shallow:>12} {freed:>12}  {}", shorten(&owner.owner, 80))?;
-    }
-    writeln!(out, "\nLargest objects by retained size, under their dominators\n")?;
-    writeln!(out, "  {:>12} {:>12} {:>12}  object", "retained", "shallow", "node")?;
-    for object in &summary.objects {
-        let step = &object.object;
-        let (retained, shallow) = (size(step.retained_bytes), size(step.shallow_bytes));
-        writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step))?;
-        writeln!(out, "  {:>38}  {}", "", path(object))?;
-    }
     Ok(())
 }
 
-/// What all runs have: tables, and what it took.
-fn ending(run: &Run, place: &Path, out: &mut String) -> std::fmt::Result {
+/// What all runs have: findings, tables, what to ask next, and what it took.
+fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
+    // As a shell takes it.
+    let named = quoted(&place.display().to_string());
     if let Some(found) = &summary.duplicates {
-        duplicates(found, out)?;
+        duplicates(found, &named, look, out)?;
     }
-    findings(&summary.findings, out)?;
+    findings(&summary.findings, &named, look, out)?;
     writeln!(out, "\nTables in {}\n", place.display())?;
     for Table { file, rows, bytes } in &run.tables {
         let unit = if *rows == 1 { "row" } else { "rows" };
@@ -107,7 +123,7 @@ const MOST_OF_A_RULE: usize = 2;
 /// Findings that are printed.
 const MOST_FINDINGS: usize = 5;
 
-fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
+fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     if findings.is_empty() {
         return Ok(());
     }
@@ -121,31 +137,51 @@ fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
         0 => writeln!(out, "\nFindings\n")?,
         more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,
     }
-    for finding in shown {
-        let severity = finding.severity.name().to_uppercase();
-        writeln!(out, "  {severity:<6}  {}", shorten(&finding.message, 600))?;
-        writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;
+    for finding in &shown {
+        let (message, next) = (middle(&finding.message, 600), with_place(&finding.next_step, named));
+        writeln!(out, "  {}  {}", look.severity(finding.severity, 6), look.wrap(&message, 10, 10))?;
+        writeln!(out, "  {:<6}  -> {}", "", look.wrap(&middle(&next, 500), 13, 13))?;
     }
-    Ok(())
+    // A command to go on with, ready to be pasted.
+    match shown.iter().find_map(|finding| finding.node) {
+        Some(node) => writeln!(out, "\nWhat keeps node {node} alive: heaplake why {named} {node}"),
+        None => Ok(()),
+    }
+}
+
+/// Commands that heaplake is run with on a run.
+const ON_A_RUN: [&str; 6] = ["duplicates", "why", "top", "dominators", "report", "show"];
+
+/// A sentence whose commands name the run, where they say `RUN`.
+fn with_place(text: &str, named: &str) -> String {
+    ON_A_RUN.iter().fold(text.to_owned(), |text, verb| {
+        text.replace(&format!("heaplake {verb} RUN"), &format!("heaplake {verb} {named}"))
+    })
 }
 
 /// Sets that the summary shows.
 const SETS: usize = 5;
 
 /// The sets that no other set contains, the largest first.
-fn duplicates(found: &DuplicateSummary, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "\nDuplicate instances that no others hold\n")?;
+fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\nDuplicates: objects that are equal, without those inside larger duplicates\n")?;
+    let mut line = |amount: String, text: String| writeln!(out, "  {amount:>12} {}", look.wrap(&text, 15, 15));
     if found.exact > 0 {
-        let (bytes, sets) = (size(found.additional_bytes), count(found.exact));
-        writeln!(out, "  {bytes:>12} could go if all were merged; {sets} sets, the held ones included")?;
+        let sets = count(found.exact);
+        line(
+            size(found.additional_bytes),
+            format!("would go if all were merged ({sets} sets, with those inside larger ones)"),
+        )?;
     }
     if found.limited > 0 {
-        let (bytes, sets) = (size(found.possible_bytes), count(found.limited));
-        writeln!(out, "  {bytes:>12} more if {sets} sets are equal in what the file does not tell, too")?;
+        let sets = count(found.limited);
+        line(
+            size(found.possible_bytes),
+            format!("more, if {sets} sets are equal also in what the snapshot does not show"),
+        )?;
     }
     if found.open > 0 {
-        let sets = count(found.open);
-        writeln!(out, "  {sets:>12} sets were not looked into to the end: heaplake duplicates RUN does")?;
+        line(count(found.open), format!("sets were not compared to the end; this does: heaplake duplicates {named}"))?;
     }
     if !found.largest.is_empty() {
         writeln!(out, "\n  {:>12} {:>12} {:>12}  class", "additional", "members", "status")?;
@@ -153,19 +189,17 @@ fn duplicates(found: &DuplicateSummary, out: &mut String) -> std::fmt::Result {
     for set in found.largest.iter().take(SETS) {
         let (bytes, members) = (size(set.additional_bytes), count(set.members));
         let preview = set.preview.as_ref().map_or_else(String::new, |text| format!("  {}", shorten(text, 60)));
-        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {}{preview}", set.status, shorten(&set.class, 40))?;
+        let text = look.fit(&format!("{}{preview}", shorten(&set.class, 40)), NUMBERS, 102);
+        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {text}", set.status)?;
     }
     Ok(())
 }
 
 /// `Class @id "name"`.
-fn label(step: &Step) -> String {
-    let class = shorten(&step.class, 60);
-    if step.name.is_empty() {
-        format!("{class} @{}", step.id)
-    } else {
-        format!("{class} @{} {:?}", step.id, shorten(&step.name, 40))
-    }
+fn label(step: &Step, look: &Look) -> String {
+    let name = if step.name.is_empty() { String::new() } else { format!(" {:?}", shorten(&step.name, 40)) };
+    let text = format!("{}{}{name}", shorten(&step.class, 60), shown_id(step.id));
+    look.fit(&text, NUMBERS, 200)
 }
 
 fn path(object: &LargeObject) -> String {

@@ -26,7 +26,7 @@ pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
 /// Reads the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`], or [`StageError::Scratch`] when `run.json` is damaged.
+/// [`StageError::Io`], or [`StageError::Table`] when `run.json` is damaged.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     let path = place.join(run::FILE);
     let text = match fs::read(&path) {
@@ -36,7 +36,9 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
         }
         Err(error) => return Err(StageError::io(&path, "read", error)),
     };
-    serde_json::from_slice(&text).map(Some).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
+    serde_json::from_slice(&text)
+        .map(Some)
+        .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
 }
 
 /// A run that is being written. Removed if dropped before its commit.

@@ -256,6 +256,19 @@ impl Batch {
         column.as_boolean_opt().ok_or_else(|| self.mistyped(name, &DataType::Boolean, column))
     }
 
+    /// One row's list of texts; empty where it is null.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn list_of_texts(&self, name: &str, row: usize) -> Result<Vec<String>, StageError> {
+        let column = self.column(name)?;
+        let mistyped = || self.mistyped(name, &"a list of texts", column);
+        let list = column.as_list_opt::<i32>().ok_or_else(mistyped)?;
+        let Some(values) = value(list, row) else { return Ok(Vec::new()) };
+        let texts = values.as_string_opt::<i32>().ok_or_else(mistyped)?;
+        Ok(texts.iter().flatten().map(str::to_owned).collect())
+    }
+
     /// The elements of one row's list of structs, as a batch: each element is a row, each field a column.
     ///
     /// # Errors

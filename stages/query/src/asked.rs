@@ -1,8 +1,10 @@
 //! The run and the object of a question.
 
 use crate::error::QueryError;
+use heaplake_kit::text::quoted;
 use heaplake_lake::commit;
 use heaplake_lake::reader::Reader;
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Referents, TableName, Tables};
 use heaplake_schemas::run::Run;
 use heaplake_schemas::{edges, nodes};
 use std::path::{Path, PathBuf};
@@ -67,12 +69,9 @@ impl Asked {
         self.has(edges::FILE).then(|| self.folder.join(edges::FILE))
     }
 
-    /// The command that makes the run again, with the table of edges.
+    /// The command that makes the run again with the table of edges, ready to be pasted.
     pub(crate) fn command_for_edges(&self) -> String {
-        let lake = self.folder.parent().and_then(Path::parent).unwrap_or(Path::new("LAKE"));
-        let Run { source, release, snapshot, .. } = &self.run;
-        let place = format!("--release {release} --snapshot {snapshot}");
-        format!("heaplake analyze {source} --out {} {place} --edges --force", lake.display())
+        command_for_edges(&self.run, &self.folder)
     }
 
     /// The number of a node.
@@ -98,5 +97,53 @@ impl Asked {
                 Err(QueryError::usage(cause, "take an id from the column id of the table of nodes"))
             }
         }
+    }
+}
+
+/// The command that makes a run again with all its options, and the table of edges.
+fn command_for_edges(run: &Run, folder: &Path) -> String {
+    let lake = folder.parent().and_then(Path::parent).filter(|lake| !lake.as_os_str().is_empty());
+    let lake = lake.unwrap_or(Path::new(".")).display().to_string();
+    let mut words = vec!["heaplake".to_owned(), "analyze".to_owned(), run.source.clone()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    option("--out", lake);
+    option("--release", run.release.clone());
+    option("--snapshot", run.snapshot.clone());
+    for (key, value) in run.options.labels() {
+        option("--label", format!("{key}={value}"));
+    }
+    chosen(run.options.analysis_or_default(), &mut option);
+    if run.options.analysis_or_default().salvage {
+        words.push("--salvage".to_owned());
+    }
+    words.extend(["--edges".to_owned(), "--force".to_owned()]);
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The options of an analysis that are not the defaults.
+fn chosen(options: &AnalysisOptions, option: &mut impl FnMut(&str, String)) {
+    if options.tables.clone().with(TableName::Edges) != Tables::default().with(TableName::Edges) {
+        option("--tables", options.tables.to_string());
+    }
+    if options.duplicates != Duplicates::default() {
+        option("--duplicates", options.duplicates.name().to_owned());
+    }
+    for pattern in &options.duplicates_of {
+        option("--duplicates-of", pattern.clone());
+    }
+    for pattern in &options.big.classes {
+        option("--class", pattern.clone());
+    }
+    if options.referents != Referents::default() {
+        option("--referents", options.referents.name().to_owned());
+    }
+    let numbers = [
+        ("--duplicate-work", options.duplicate_work),
+        ("--min-retained", options.big.min_retained),
+        ("--min-count", options.big.min_count),
+        ("--walk", options.walk.map(u64::from)),
+    ];
+    for (name, number) in numbers {
+        number.into_iter().for_each(|number| option(name, number.to_string()));
     }
 }

@@ -2,12 +2,14 @@
 //! JSON; what people read of it is the caller's.
 //!
 //! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
-//! and [`track`] which object of a replayed trace was at an address. They read single columns of the table of nodes
-//! front to back, and the rows that they show by themselves. Resident memory is at most 4 bytes per node for
-//! dominators, and 9 more for a shortest path.
+//! [`track`] which object of a replayed trace was at an address, and [`list`] which runs a lake has. They read single
+//! columns of the table of nodes front to back, and the rows that they show by themselves. Resident memory is at most
+//! 4 bytes per node for dominators, and 9 more for a shortest path.
 
 mod asked;
 mod error;
+pub mod list;
+mod names;
 pub mod rows;
 pub mod top;
 pub mod track;

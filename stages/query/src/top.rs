@@ -2,11 +2,14 @@
 
 use crate::asked::Asked;
 use crate::error::QueryError;
+use crate::names::Wanted;
 use crate::rows::{self, NodeRow, fetch};
 use glob::Pattern;
+use heaplake_kit::StageError;
 use heaplake_lake::reader::Reader;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::path::Path;
 
 /// Dominators that are shown of each object, the nearest.
 const HOLDERS: usize = 5;
@@ -16,6 +19,9 @@ const HOLDERS: usize = 5;
 pub struct Top {
     /// The objects, largest first.
     pub objects: Vec<Object>,
+    /// What people should know of their patterns, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// An object and its dominators.
@@ -33,27 +39,11 @@ pub struct Object {
 /// Answers: the `most` largest objects of classes that fit one of the patterns, or of all.
 ///
 /// # Errors
-/// [`QueryError`].
+/// [`QueryError`], also where no class fits.
 pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, QueryError> {
     let nodes = asked.nodes();
-    let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
-    let mut batches = Reader::open(&nodes)?.columns(&["kind", "class", "retained_bytes"])?;
-    while let Some(batch) = batches.batch()? {
-        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.sizes("retained_bytes")?);
-        for (row, &bytes) in retained.values().iter().enumerate() {
-            let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
-            if best.len() == most && best.last().is_none_or(|last| entry >= *last) {
-                continue;
-            }
-            let fits = patterns.iter().any(|pattern| pattern.matches(classes.value(row)));
-            // Nodes of the runtime itself are left out, unless a pattern asks for them.
-            if fits || (patterns.is_empty() && !["synthetic", "root"].contains(&kinds.value(row))) {
-                let at = best.partition_point(|other| *other < entry);
-                best.insert(at, entry);
-                best.truncate(most);
-            }
-        }
-    }
+    let wanted = if patterns.is_empty() { None } else { Some(Wanted::of(asked, patterns)?) };
+    let best = largest(&nodes, wanted.as_ref(), most)?;
     let dominators = rows::dominators(&nodes)?;
     let up = |at: u32| Some(dominators[at as usize]).filter(|&above| above != at);
     let above: Vec<(u32, Vec<u32>, usize)> = best
@@ -74,5 +64,31 @@ pub fn ask(asked: &Asked, patterns: &[Pattern], most: usize) -> Result<Top, Quer
             dominators_left_out: *left_out,
         })
     });
-    Ok(Top { objects: objects.collect() })
+    Ok(Top { objects: objects.collect(), notes: wanted.map_or_else(Vec::new, |wanted| wanted.notes) })
+}
+
+/// The `most` largest objects, the largest first.
+fn largest(nodes: &Path, wanted: Option<&Wanted>, most: usize) -> Result<Vec<(Reverse<u64>, u32)>, StageError> {
+    let mut best: Vec<(Reverse<u64>, u32)> = Vec::new();
+    let mut batches = Reader::open(nodes)?.columns(&["kind", "class", "retained_bytes"])?;
+    while let Some(batch) = batches.batch()? {
+        let (kinds, classes, retained) = (batch.texts("kind")?, batch.texts("class")?, batch.sizes("retained_bytes")?);
+        for (row, &bytes) in retained.values().iter().enumerate() {
+            let entry = (Reverse(bytes), (batch.first_row() + row as u64) as u32);
+            if best.len() == most && best.last().is_none_or(|last| entry >= *last) {
+                continue;
+            }
+            // Nodes of the runtime itself are left out, unless a pattern asks for them.
+            let fits = match wanted {
+                Some(wanted) => wanted.has(classes.value(row)),
+                None => !["synthetic", "root"].contains(&kinds.value(row)),
+            };
+            if fits {
+                let at = best.partition_point(|other| *other < entry);
+                best.insert(at, entry);
+                best.truncate(most);
+            }
+        }
+    }
+    Ok(best)
 }

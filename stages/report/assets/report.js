@@ -33,7 +33,10 @@
   const LIGHT = ["#9dc0ee", "#a8d8b9", "#f0c9a0", "#cdb6ea", "#f0b3c0", "#a5d8de", "#dcdc9c", "#e3b9a6", "#b9c3ee", "#c2e0a0"];
   const DARK = ["#2f5f9e", "#3f7d5a", "#8a5a2b", "#6d4b93", "#8b3f55", "#2f7680", "#6f6f2f", "#7a4a38", "#4d5a8f", "#557a2f"];
   const dark = matchMedia("(prefers-color-scheme: dark)");
+  // The classes that matter most have colors of their own; others share those that their names give.
+  const ranked = new Map();
   const colorOf = (words) => {
+    if (ranked.has(words)) return (dark.matches ? DARK : LIGHT)[ranked.get(words)];
     let hash = 7;
     for (const c of words) hash = (31 * hash + c.codePointAt(0)) % 65521;
     return (dark.matches ? DARK : LIGHT)[hash % LIGHT.length];
@@ -52,9 +55,16 @@
   // ---- head, tiles ----
   const run = data.run;
   const head = () => {
-    const labels = run.labels.map(([key, value]) => text(key) + "=" + text(value));
-    const facts = [text(run.format), "release " + text(run.release), size(run.input_bytes), text(run.source), ...labels];
-    byId("head").append(el("h1", null, name(text(run.snapshot))), el("p", { class: "soft" }, facts.map((fact, i) => [i > 0 ? " · " : null, name(fact)])));
+    const labels = run.labels.map(([key, value]) => name(text(key) + "=" + text(value)));
+    const moment = run.captured === null ? null : new Date(run.captured).toISOString();
+    const facts = [
+      ["Captured", moment === null ? "not known" : el("time", { datetime: moment }, moment.slice(0, 19).replace("T", " ") + " UTC")],
+      ["Release", name(text(run.release))],
+      labels.length > 0 ? ["Labels", labels.map((label, i) => [i > 0 ? ", " : null, label])] : null,
+      ["Input", [name(text(run.source)), ", " + size(run.input_bytes) + ", ", name(text(run.format))]],
+    ];
+    byId("head").append(el("h1", null, name(text(run.snapshot))), el("dl", { class: "facts" }, facts.filter(Boolean).map(([what, value]) => el("div", null, el("dt", null, what), el("dd", null, value)))));
+    for (const remark of run.remarks) byId("head").append(el("p", { class: "soft", role: "note" }, "Note: ", el("bdi", null, text(remark))));
     if (run.partial !== null) {
       byId("head").append(el("p", { class: "warn", role: "note" }, "The input is damaged. This leaves out ", name(text(run.partial)), "."));
     }
@@ -91,39 +101,38 @@
   const nodeText = (node) => {
     const known = data.nodes[node];
     if (!known) return "node " + node;
-    const own = known.name === null ? "" : " " + JSON.stringify(text(known.name));
-    return text(known.class) + " @" + known.id + own;
+    const own = known.name === null || text(known.name) === "" ? "" : " " + JSON.stringify(text(known.name));
+    return text(known.class) + (known.id === null ? "" : " @" + known.id) + own;
+  };
+
+  // ---- what keeps an object alive ----
+  const aboveOf = new Map(data.above.map((one) => [one.node, one]));
+  // A word of a command line as a shell takes it.
+  const quoted = (word) => (/^[\w/.+:,@%-][\w/.+:,@%=-]*$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'");
+  // A command to paste, with a button that copies it where the browser lets it.
+  const command = (line) => {
+    const done = el("span", { class: "soft", role: "status" });
+    const copy = () => navigator.clipboard.writeText(line).then(() => { done.textContent = "copied"; }, () => { done.textContent = "the browser does not allow it: select the text"; });
+    return el("p", { class: "command" }, el("code", null, line), navigator.clipboard ? el("button", { type: "button", class: "plain", onclick: copy }, "Copy") : null, done);
+  };
+  // An object by its name, which opens what keeps it alive.
+  const whyLink = (node, before) => {
+    const above = aboveOf.get(node);
+    const made = el("details", { class: "why" }, el("summary", null, before, el("span", { class: "link" }, name(nodeText(node)))));
+    // Filled when it is opened first.
+    made.addEventListener("toggle", () => {
+      if (!made.open || made.children.length > 1) return;
+      const list = above ? above.dominators : [];
+      const line = (one) => el("li", null, name(nodeText(one)), data.nodes[one] ? el("span", { class: "soft" }, " — retains " + size(data.nodes[one].retained)) : null);
+      const body = el("div", { class: "body" });
+      if (list.length > 0) body.append(el("p", { class: "soft" }, "Each of these alone keeps it alive, the nearest first:"), el("ol", null, list.map(line)), ...flat([above.more ? el("p", { class: "soft" }, "More are above these.") : null]));
+      else if (above) body.append(el("p", { class: "soft" }, "No single object keeps it alive: several paths from the roots lead to it."));
+      body.append(el("p", { class: "soft" }, "The shortest path from a root:"), command("heaplake why " + quoted(text(run.place)) + " " + node));
+      made.append(body);
+    });
+    return made;
   };
   const classRow = new Map((data.classes ? data.classes.rows : []).map((row) => [row.id, row]));
-
-  // ---- findings ----
-  const findings = () => {
-    if (!data.findings) {
-      section("findings", "Findings", missing("This run has no table of findings."));
-      return;
-    }
-    const card = (finding, at) => {
-      const severity = text(finding.severity);
-      const links = [
-        finding.class !== null && classRow.has(finding.class) ? el("a", { href: "#class-" + finding.class }, "class in the table") : null,
-        finding.class !== null && chained.has(finding.class) ? el("a", { href: "#chain-" + finding.class }, "chains") : null,
-        finding.set !== null ? setLink(finding.set) : null,
-        finding.type !== null && shownHere("types", finding.type) ? el("a", { href: "#type-" + finding.type }, "type in the table") : null,
-        finding.function !== null && shownHere("functions", finding.function) ? el("a", { href: "#function-" + finding.function }, "function in the table") : null,
-        finding.node !== null ? name("node " + finding.node) : null,
-      ].filter(Boolean);
-      return el("article", { class: severity, id: "finding-" + at },
-        el("h3", null, el("span", { class: "badge" }, severity), el("bdi", null, text(finding.message))),
-        el("p", { class: "soft" }, [text(finding.rule), size(finding.bytes), plural(finding.count, "object", "objects")].join(" · "), links.map((link) => [" · ", link])),
-        el("p", null, el("bdi", null, text(finding.next))));
-    };
-    const { rows, of } = data.findings;
-    const FIRST = 8;
-    const cards = rows.map(card);
-    const words = rows.length === 0 ? "No rule found anything." : rows.length < of ? "The first " + rows.length + " of " + count(of) + "." : "What the rules found, the most severe first.";
-    section("findings", "Findings", soft(words), el("div", { class: "cards" }, cards.slice(0, FIRST)),
-      cards.length > FIRST ? el("details", { class: "more" }, el("summary", null, plural(cards.length - FIRST, "more finding", "more findings")), el("div", { class: "cards" }, cards.slice(FIRST))) : null);
-  };
 
   // ---- dominator tree ----
   const dominators = () => {
@@ -138,11 +147,19 @@
     // Others come last, whatever their size.
     const order = (a, b) => (groups[a][CLASS] === null) - (groups[b][CLASS] === null) || groups[b][TOTAL] - groups[a][TOTAL];
     for (const list of below) list.sort(order);
+    // The name of a group's largest object, where it is one that somebody gave in the sources: that of a function.
+    const ownName = (at) => {
+      const known = groups[at][EXAMPLE] === null ? null : data.nodes[groups[at][EXAMPLE]];
+      // Classes in brackets are those of the runtime, whose objects have no names from the sources.
+      if (!known || known.name === null || !/^[\p{L}$_]/u.test(text(groups[at][CLASS])) || !/^[\p{L}$_#][\p{L}\p{N}$_.#<> ]{0,48}$/u.test(text(known.name))) return null;
+      return text(known.name);
+    };
     const title = (at) => {
       if (at === 0) return "Heap";
       if (groups[at][CLASS] === null) return "others";
-      const many = groups[at][COUNT] === 1 ? "" : count(groups[at][COUNT]) + " × ";
-      return many + text(groups[at][CLASS]);
+      const own = ownName(at);
+      if (groups[at][COUNT] === 1) return text(groups[at][CLASS]) + (own === null ? "" : " " + own);
+      return count(groups[at][COUNT]) + " × " + text(groups[at][CLASS]) + (own === null ? "" : " (" + own + ", …)");
     };
     const describe = (at) => {
       const group = groups[at];
@@ -155,35 +172,56 @@
       return lines;
     };
 
-    // The map is drawn four levels deep from the group that is looked at.
-    const LEVELS = 4;
+    // Levels that are drawn below the group that is looked at.
+    let levels = 5;
     const color = (cls) => (cls === null ? (dark.matches ? "#3a4452" : "#d0d6dd") : colorOf(text(cls)));
-    const item = (at, levels) => {
+    const item = (at, deep) => {
       const group = groups[at];
-      const made = { name: title(at), value: group[TOTAL], group: at, itemStyle: { color: color(group[CLASS]) } };
-      if (levels > 0 && below[at].length > 0) {
-        made.children = below[at].filter((child) => groups[child][TOTAL] > 0).map((child) => item(child, levels - 1));
-        if (group[BYTES] > 0) made.children.push({ name: "themselves", value: group[BYTES], group: at, own: true, itemStyle: { color: color(group[CLASS]) } });
+      const made = { name: title(at), value: group[TOTAL], group: at, cls: group[CLASS] };
+      if (deep > 0 && below[at].length > 0) {
+        made.children = below[at].filter((child) => groups[child][TOTAL] > 0).map((child) => item(child, deep - 1));
+        if (group[BYTES] > 0) made.children.push({ name: "themselves", value: group[BYTES], group: at, own: true, cls: group[CLASS] });
       }
       return made;
     };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const map = el("div", { id: "map", role: "img" });
+    const legend = el("ul", { class: "legend", "aria-label": "Colors of the map" });
+    const depth = el("select", { id: "map-levels", onchange: () => { levels = Number(depth.value); draw(); } }, [1, 2, 3, 5, 8, 12, 20].map((number) => el("option", { value: number, selected: number === levels }, String(number))));
+    const up = el("button", { type: "button", class: "plain", onclick: () => select(groups[current][PARENT], true) }, "Up one level");
+    // The classes of the boxes that are drawn, the largest first, with the bytes in them.
+    const paint = (root) => {
+      const sums = new Map();
+      const add = (box) => (box.children ? box.children.forEach(add) : sums.set(box.cls, (sums.get(box.cls) || 0) + box.value));
+      add(root);
+      const list = [...sums].filter(([, bytes]) => bytes > 0).sort((a, b) => (a[0] === null) - (b[0] === null) || b[1] - a[1]);
+      const SHOWN = 9;
+      // A class keeps the color that it gets first.
+      for (const [cls] of list.slice(0, SHOWN)) if (cls !== null && !ranked.has(text(cls))) ranked.set(text(cls), ranked.size % LIGHT.length);
+      const tint = (box) => { box.itemStyle = { color: color(box.cls) }; (box.children || []).forEach(tint); };
+      tint(root);
+      const rest = list.slice(SHOWN).reduce((sum, [, bytes]) => sum + bytes, 0);
+      const key = ([cls, bytes]) => el("li", null, el("i", { style: "background:" + color(cls) }), name(cls === null ? "others" : text(cls)), " " + size(bytes));
+      legend.replaceChildren(...list.slice(0, SHOWN).map(key), ...(rest > 0 ? [el("li", { class: "soft" }, "and " + plural(list.length - SHOWN, "class", "classes") + ", " + size(rest))] : []));
+      up.disabled = current === 0;
+    };
     const crumbs = el("ol", { class: "crumbs", "aria-label": "Path to the group that is shown" });
     const detail = el("p", { class: "soft", id: "group-detail", "aria-live": "polite" });
     const outline = el("ul", { role: "tree", "aria-label": "Groups of the dominator tree" });
     const { of } = data.groups;
     const folded = of > groups.length ? " Of " + count(of) + " groups the " + count(groups.length) + " largest are shown; the rest is in “others”, nothing is lost." : "";
     section("tree", "Who holds the memory",
-      soft("The dominator tree: what is inside a box goes when the box goes. Objects of one class in the same place are one group, recursion is folded." + folded + " Click a box, or use the tree beside it: arrow keys move and open, Enter zooms, Backspace goes up."),
-      crumbs, detail, el("div", { class: "tree" }, map, el("div", { class: "outline" }, outline)));
+      soft("The dominator tree: what is inside a box goes when the box goes. Objects of one class in the same place are one group, recursion is folded. A name in brackets is that of the largest." + folded + " Click a box to look into it, or use the tree beside it: arrow keys move and open, Enter zooms, Backspace goes up."),
+      crumbs, detail, el("div", { class: "tools" }, el("label", { for: "map-levels" }, "Levels "), depth, up),
+      el("div", { class: "tree" }, el("div", null, map, el("p", { class: "soft legend-title" }, "Colors: the classes of the boxes, and what is in them"), legend), el("div", { class: "outline" }, outline)));
 
     const chart = echarts.init(map, null, { renderer: "canvas" });
     let current = 0;
     const draw = () => {
       const ink = getComputedStyle(document.body).getPropertyValue("--ink").trim();
       const card = getComputedStyle(document.body).getPropertyValue("--card").trim();
-      const root = item(current, LEVELS);
+      const root = item(current, levels);
+      paint(root);
       chart.setOption({
         animation: !still,
         animationDurationUpdate: 250,
@@ -195,7 +233,7 @@
         },
         series: [{
           type: "treemap", roam: false, nodeClick: false, breadcrumb: { show: false },
-          left: 0, right: 0, top: 0, bottom: 0, visibleMin: 60, childrenVisibleMin: 400,
+          left: 0, right: 0, top: 0, bottom: 0, visibleMin: 40, childrenVisibleMin: 300,
           label: { show: true, position: "insideTopLeft", lineHeight: 15, padding: [2, 0], formatter: ({ data: box }) => box.name + "\n" + size(box.value), overflow: "truncate", ellipsis: "…", color: ink },
           upperLabel: { show: true, height: 22, formatter: ({ data: box }) => box.name + "  " + size(box.value), overflow: "truncate", ellipsis: "…", color: ink, fontWeight: 600 },
           itemStyle: { borderColor: card, borderWidth: 1, gapWidth: 1 },
@@ -298,20 +336,22 @@
 
   // ---- tables ----
   // A table that sorts by its columns, and searches its texts. Columns: title, value to sort by, cell, whether text.
+  const FIRST = 20;
   const PAGE = 100;
   const grid = (id, columns, rows, options) => {
     let { by, down } = options;
     let found = rows;
-    let shownRows = PAGE;
+    let shownRows = FIRST;
     const body = el("tbody");
     const status = el("span", { class: "soft", "aria-live": "polite" });
-    const more = el("button", { type: "button", class: "plain", onclick: () => { shownRows += 5 * PAGE; fill(); } }, "Show more");
-    const search = el("input", { type: "search", id: id + "-search", placeholder: options.placeholder, "aria-label": options.placeholder, oninput: () => { shownRows = PAGE; update(); } });
+    const more = el("button", { type: "button", class: "plain", onclick: () => { shownRows += PAGE; fill(); } });
+    const search = el("input", { type: "search", id: id + "-search", placeholder: options.placeholder, "aria-label": options.placeholder, oninput: () => { shownRows = FIRST; update(); } });
     const headers = columns.map((column, at) => el("th", { scope: "col", class: column.text ? "text" : null },
       el("button", { type: "button", onclick: () => { down = by === at ? !down : !column.text; by = at; update(); } }, column.title)));
     const fill = () => {
       body.replaceChildren(...found.slice(0, shownRows).map((row) => el("tr", { id: options.id(row) }, columns.map((column) => el("td", { class: column.text ? "text" : null }, column.cell(row))))));
       more.hidden = found.length <= shownRows;
+      more.textContent = "Show " + count(Math.min(PAGE, found.length - shownRows)) + " more";
       const left = options.of > rows.length ? "; the table of the run has " + count(options.of) + ", the smaller ones are not in this page" : "";
       status.textContent = count(Math.min(shownRows, found.length)) + " of " + count(found.length) + left;
     };
@@ -378,7 +418,7 @@
 
   const objects = () => {
     const columns = [
-      { title: "Object", text: true, value: (row) => text(row.class).toLowerCase(), cell: (row) => [name(text(row.class) + " @" + row.id), text(row.name) === "" ? null : [" ", name(JSON.stringify(text(row.name)))], el("div", { class: "soft" }, "in ", row.path.map((step, i) => [i > 0 ? " › " : null, i === 3 && row.left_out > 0 ? "… " + count(row.left_out) + " more … › " : null, name(text(step))]))] },
+      { title: "Object", text: true, value: (row) => text(row.class).toLowerCase(), cell: (row) => [aboveOf.has(row.node) ? whyLink(row.node) : [name(text(row.class) + (row.id === null ? "" : " @" + row.id)), text(row.name) === "" ? null : [" ", name(JSON.stringify(text(row.name)))]], el("div", { class: "soft" }, "in ", row.path.map((step, i) => [i > 0 ? " › " : null, i === 3 && row.left_out > 0 ? "… " + count(row.left_out) + " more … › " : null, name(text(step))]))] },
       { title: "Retained", value: (row) => row.retained, cell: (row) => size(row.retained) },
       { title: "of heap", value: (row) => row.retained, cell: (row) => share(row.retained) },
       { title: "Shallow", value: (row) => row.shallow, cell: (row) => size(row.shallow) },
@@ -400,7 +440,7 @@
       section("chains", "Reference chains", missing("This run has no table of chains."));
       return;
     }
-    const step = ([edge, cls, repeats]) => (cls === null ? ["…"] : [edge === null ? null : el("span", { class: "edge" }, name(/^[[(]/.test(text(edge)) ? text(edge) : "." + text(edge)), " "), name(text(cls)), repeats ? el("b", { title: "repeats" }, " ⟳") : null]);
+    const step = ([edge, cls, repeats]) => (cls === null ? ["…"] : [edge === null ? null : el("span", { class: "edge" }, name(/^[[(]/.test(text(edge)) ? text(edge) : "." + text(edge)), " "), name(text(cls)), repeats ? el("b", { title: "this step repeats, as along a list", "aria-label": "repeats" }, " ⟳") : null]);
     // Paths that begin alike share their beginning.
     const grow = (list) => {
       const root = { below: new Map(), count: 0, retained: 0 };
@@ -442,7 +482,7 @@
     };
     const { rows, of } = data.chains;
     const words = rows.length < of ? " The " + count(rows.length) + " largest of " + count(of) + " chains are in this page." : "";
-    section("chains", "Reference chains", soft("For each big class, the chains of classes from the roots to its objects. Open a line to follow it." + words), [...chained].map(one));
+    section("chains", "Reference chains", soft("For each big class, the chains of classes from the roots to its objects. Open a line to follow it. ⟳ marks a step that repeats, such as the entries of a linked list: it stands for any number of objects of this class." + words), [...chained].map(one));
   };
 
   // ---- duplicates ----
@@ -474,7 +514,7 @@
       const most = Math.max(...data.stages.map((stage) => stage.seconds), 0);
       const row = (stage) => el("tr", null, el("td", { class: "text" }, text(stage.name)), el("td", null, stage.seconds.toFixed(3) + " s", bar(stage.seconds, most)), el("td", null, count(stage.rows)), el("td", null, size(stage.spilled)));
       const titles = ["Stage", "Time", "Rows", "Spilled"].map((title, i) => el("th", { scope: "col", class: i === 0 ? "text" : null }, title));
-      parts.push(el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, titles)), el("tbody", null, data.stages.map(row)))));
+      parts.push(el("details", null, el("summary", null, "Times of the " + plural(data.stages.length, "stage", "stages")), el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, titles)), el("tbody", null, data.stages.map(row))))));
     } else {
       parts.push(missing("This run has no table of itself, so the times of its stages are not known."));
     }

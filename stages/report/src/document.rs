@@ -1,9 +1,10 @@
 //! The data of the page, as its script reads it.
 
 use crate::allocations::{self, Allocations};
-use crate::tables::{self, Chain, Class, Finding, Node, Owner, Set, Shown, Stage};
+use crate::findings::{self, Finding};
+use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
 use crate::texts::Texts;
-use crate::tree::{self, Group, NONE, OTHERS};
+use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
 use heaplake_kit::{Context, Scratch, StageError};
 use heaplake_schemas::replay::Facts;
 use heaplake_schemas::run::{LargeObject, Run, Step};
@@ -26,6 +27,8 @@ pub(crate) struct Document {
     /// From the root down.
     groups: Option<Shown<Row>>,
     nodes: BTreeMap<u32, Node>,
+    /// What alone keeps the nodes of findings and the large objects alive.
+    above: Vec<Above>,
     classes: Option<Shown<Class>>,
     chains: Option<Shown<Chain>>,
     owners: Option<Shown<Owner>>,
@@ -47,6 +50,11 @@ struct Brief {
     version: u32,
     labels: Vec<(u32, u32)>,
     partial: Option<u32>,
+    remarks: Vec<u32>,
+    /// The folder of the run as the user named it, for commands.
+    place: u32,
+    /// Milliseconds since 1970.
+    captured: Option<i64>,
     input_bytes: u64,
     nodes: u64,
     edges: u64,
@@ -65,11 +73,14 @@ struct Brief {
 /// A group: position of the one above, class (null for others), objects, bytes, total, example.
 type Row = (u32, Option<u32>, u64, u64, u64, Option<u32>);
 
+/// The groups that are shown, and the dominators of nodes that are asked for.
+type Tree = (Shown<Row>, Vec<Above>);
+
 /// A large object and its dominators from the root down.
 #[derive(Serialize)]
 struct Object {
     node: u32,
-    id: String,
+    id: Option<String>,
     class: u32,
     name: u32,
     shallow: u64,
@@ -86,13 +97,19 @@ impl Document {
     pub(crate) fn read(run: &Run, folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
         let mut texts = Texts::default();
         // Those that are read first get the longest texts.
-        let brief = brief(run, &mut texts);
-        let findings = tables::findings(folder, &mut texts)?;
+        let brief = brief(run, folder, &mut texts)?;
+        let findings = findings::read(folder, &mut texts)?;
         let stages = tables::stages(folder, &mut texts)?;
         let allocations = allocations::read(folder, &mut texts)?;
-        let groups = groups(folder, scratch, context)?;
-        let examples = groups.iter().flat_map(|groups| &groups.rows).filter_map(|group| group.5);
+        let mut asked: Vec<u32> = findings.iter().flat_map(|found| &found.rows).flat_map(Finding::nodes).collect();
+        asked.extend(run.summary.objects.iter().map(|object| object.object.node));
+        asked.sort_unstable();
+        asked.dedup();
+        let (groups, above) = groups(folder, &asked, scratch, context)?.unzip();
+        let examples = groups.iter().flat_map(|groups: &Shown<Row>| &groups.rows).filter_map(|group| group.5);
         let mut wanted: Vec<u32> = examples.collect();
+        let above: Vec<Above> = above.unwrap_or_default();
+        wanted.extend(above.iter().flat_map(|above| above.dominators.iter().chain([&above.node])));
         wanted.sort_unstable();
         wanted.dedup();
         let nodes = tables::some_nodes(folder, &wanted, &mut texts)?;
@@ -102,6 +119,7 @@ impl Document {
             stages,
             groups: groups.map(|groups| named(groups, &nodes)),
             nodes: nodes.into_iter().collect(),
+            above,
             classes: tables::classes(folder, &mut texts)?,
             chains: tables::chains(folder, &mut texts)?,
             owners: tables::owners(folder, &mut texts)?,
@@ -125,9 +143,9 @@ impl Document {
     }
 }
 
-fn brief(run: &Run, texts: &mut Texts) -> Brief {
+fn brief(run: &Run, folder: &Path, texts: &mut Texts) -> Result<Brief, StageError> {
     let summary = &run.summary;
-    Brief {
+    Ok(Brief {
         snapshot: texts.add(&run.snapshot),
         release: texts.add(&run.release),
         source: texts.add(&run.source),
@@ -135,6 +153,9 @@ fn brief(run: &Run, texts: &mut Texts) -> Brief {
         version: texts.add(&run.heaplake_version),
         labels: run.options.labels().iter().map(|(key, value)| (texts.add(key), texts.add(value))).collect(),
         partial: summary.partial.as_ref().map(|partial| texts.add_within(partial, 1000)),
+        remarks: summary.remarks.iter().map(|remark| texts.add_within(remark, 1000)).collect(),
+        place: texts.add_within(&folder.display().to_string(), 1000),
+        captured: tables::captured(folder)?,
         input_bytes: run.input_bytes,
         nodes: summary.node_count,
         edges: summary.edge_count,
@@ -148,19 +169,20 @@ fn brief(run: &Run, texts: &mut Texts) -> Brief {
         seconds: summary.wall_seconds,
         peak: summary.peak_rss_bytes,
         tables: run.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
-    }
+    })
 }
 
-/// The folded dominator tree, with class ids for classes.
-fn groups(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Shown<Row>>, StageError> {
+/// The folded dominator tree, with class ids for classes, and the dominators of nodes that are asked for.
+fn groups(folder: &Path, asked: &[u32], scratch: &Scratch, context: &Context<'_>) -> Result<Option<Tree>, StageError> {
     let _reserved = context.budget.reserve("groups of the dominator tree", GROUPS)?;
-    let Some(all) = tree::fold(folder, scratch, context)? else { return Ok(None) };
+    let Some(Folded { groups: all, above }) = tree::fold(folder, asked, scratch, context)? else { return Ok(None) };
     let row = |group: &Group| {
         let class = (group.class != OTHERS).then_some(group.class);
         let example = (group.example != NONE).then_some(group.example);
         (group.parent, class, group.count, group.bytes, group.total, example)
     };
-    Ok(Some(Shown { of: all.len() as u64, rows: tree::prune(&all, SHOWN).iter().map(row).collect() }))
+    let shown = Shown { of: all.len() as u64, rows: tree::prune(&all, SHOWN).iter().map(row).collect() };
+    Ok(Some((shown, above)))
 }
 
 /// The same with the names of classes, as their examples have them.
@@ -177,7 +199,7 @@ fn describe(object: &LargeObject, texts: &mut Texts) -> Object {
     let shorter = |step: &Step| if step.name.is_empty() { step.class.clone() } else { step.name.clone() };
     Object {
         node: step.node,
-        id: step.id.to_string(),
+        id: shown_id(step.id),
         class: texts.add(&step.class),
         name: texts.add(&step.name),
         shallow: step.shallow_bytes,

@@ -11,6 +11,7 @@
 pub mod allocations;
 pub mod calls;
 mod document;
+mod findings;
 pub mod page;
 mod report;
 pub mod tables;

@@ -15,6 +15,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/report.js"),
+    include_str!("../assets/findings.js"),
     include_str!("../assets/flame.js"),
     include_str!("../assets/trace.js"),
     include_str!("../assets/begin.js"),

@@ -9,7 +9,7 @@
 //!   rows.
 //! * Worst case: linear.
 //! * Fails when: a table is damaged, the disk is full.
-//! * Determinism: same run, same bytes.
+//! * Determinism: same run in the same place, same bytes; commands in the page name the place.
 //! * Reference: none needed.
 
 use crate::document::Document;

@@ -14,11 +14,8 @@ const CLASSES: u64 = 2500;
 const CHAINS: u64 = 1200;
 const OWNERS: u64 = 300;
 const SETS: u64 = 800;
-const FINDINGS: u64 = 200;
 /// Elements shown at each end of a path; those between are left out.
 const PATH_ENDS: usize = 24;
-/// Maximum number of bytes of a sentence of a finding.
-const SENTENCE: usize = 1000;
 /// Maximum number of bytes of a preview, or of the reason of a set.
 const PREVIEW: usize = 240;
 
@@ -251,57 +248,15 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
     })
 }
 
-/// A finding.
-#[derive(Serialize)]
-pub struct Finding {
-    rule: u32,
-    severity: u32,
-    subject: u32,
-    class: Option<u32>,
-    set: Option<u32>,
-    node: Option<u32>,
-    #[serde(rename = "type")]
-    type_id: Option<u32>,
-    function: Option<u32>,
-    count: u64,
-    bytes: u64,
-    message: u32,
-    next: u32,
-}
-
-/// The findings.
+/// When the input was captured, in milliseconds since 1970; nothing where the run does not say.
 ///
 /// # Errors
 /// As [`Reader`].
-pub fn findings(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding>>, StageError> {
-    const FILE: &str = heaplake_schemas::findings::FILE;
-    let mut columns =
-        vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
-    // Runs of older versions do not have these columns.
-    let has_types = Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("type_id"));
-    if has_types {
-        columns.extend(["type_id", "function_id"]);
-    }
-    let of_trace = |rows: &Batch, name: &str, at: usize| match has_types {
-        true => rows.u32s(name).map(|column| value(column, at)),
-        false => Ok(None),
-    };
-    shown(folder, FILE, &columns, FINDINGS, |rows, at| {
-        Ok(Finding {
-            rule: texts.add(rows.texts("rule")?.value(at)),
-            severity: texts.add(rows.texts("severity")?.value(at)),
-            subject: texts.add(rows.texts("subject")?.value(at)),
-            class: value(rows.u32s("class_id")?, at),
-            set: value(rows.u32s("set")?, at),
-            node: value(rows.u32s("node")?, at),
-            type_id: of_trace(rows, "type_id", at)?,
-            function: of_trace(rows, "function_id", at)?,
-            count: rows.sizes("count")?.value(at),
-            bytes: rows.sizes("bytes")?.value(at),
-            message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
-            next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
-        })
-    })
+pub fn captured(folder: &Path) -> Result<Option<i64>, StageError> {
+    let rows = shown(folder, snapshot::FILE, &["captured_at"], 1, |rows, at| {
+        Ok(value(rows.times("captured_at")?, at).map(|micros| micros.div_euclid(1000)))
+    })?;
+    Ok(rows.and_then(|rows| rows.rows.into_iter().next()).flatten())
 }
 
 /// A stage of the analysis.
@@ -336,10 +291,18 @@ pub fn stages(folder: &Path, texts: &mut Texts) -> Result<Option<Vec<Stage>>, St
 /// A node with its names.
 #[derive(Clone, Serialize)]
 pub struct Node {
-    /// The format's own id, as text: JavaScript numbers are exact only up to 2^53.
-    id: String,
+    /// The format's own id, as text: JavaScript numbers are exact only up to 2^53. Nothing for an id that is made up.
+    id: Option<String>,
     class: u32,
     name: Option<u32>,
+    retained: u64,
+}
+
+/// The format's own id of a node, for people: nothing for one that is made up, as that of the root of some formats.
+#[must_use]
+pub fn shown_id(id: u64) -> Option<String> {
+    const LARGEST: u64 = u64::MAX >> 1;
+    (id <= LARGEST).then(|| id.to_string())
 }
 
 impl Node {
@@ -358,15 +321,16 @@ pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxH
     let Some(reader) = Reader::open_if_present(&folder.join(heaplake_schemas::nodes::FILE))? else {
         return Ok(FxHashMap::default());
     };
-    let mut batches = reader.only(nodes)?.columns(&["node", "id", "class", "name"])?;
+    let mut batches = reader.only(nodes)?.columns(&["node", "id", "class", "name", "retained_bytes"])?;
     let mut found = FxHashMap::default();
     while let Some(rows) = batches.batch()? {
         let (classes, names) = (rows.texts("class")?, rows.texts("name")?);
         for at in 0..rows.len() {
             let class = texts.add(classes.value(at));
             let name = value(names, at).map(|name| texts.add_within(name, 80)).filter(|&name| name != class);
-            let id = rows.u64s("id")?.value(at).to_string();
-            found.insert(rows.u32s("node")?.value(at), Node { id, class, name });
+            let id = shown_id(rows.u64s("id")?.value(at));
+            let retained = rows.sizes("retained_bytes")?.value(at);
+            found.insert(rows.u32s("node")?.value(at), Node { id, class, name, retained });
         }
     }
     Ok(found)

@@ -13,6 +13,7 @@ use heaplake_lake::reader::Reader;
 use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::path::Path;
 
 const CLASS: Column<u32> = Column::new("report.class");
@@ -51,11 +52,39 @@ pub struct Group {
     pub example_bytes: u64,
 }
 
-/// Folds the tree of a run that has a table of nodes. Groups come after those above them; the first is the root.
+/// Dominators of a node that are told, the nearest.
+const ABOVE: usize = 12;
+
+/// The tree of a run, folded, and what is above some of its nodes.
+pub struct Folded {
+    /// The groups, each after the one above it; the first is the root.
+    pub groups: Vec<Group>,
+    /// For each node that was asked for, its nearest dominators, the nearest first.
+    pub above: Vec<Above>,
+}
+
+/// The nearest dominators of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Above {
+    /// The node.
+    pub node: u32,
+    /// Its dominators, the nearest first, without the root.
+    pub dominators: Vec<u32>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// Folds the tree of a run that has a table of nodes. `asked` are nodes whose dominators are told; those that the
+/// table does not have are left out.
 ///
 /// # Errors
 /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
-pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<Option<Vec<Group>>, StageError> {
+pub fn fold(
+    folder: &Path,
+    asked: &[u32],
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Option<Folded>, StageError> {
     let Some(heap) = copy_columns(folder, scratch, context)? else { return Ok(None) };
     let mut plan = ArrayPlan::new(&context.budget, scratch, "report");
     let arrays = (filled(heap.nodes as usize, NONE), lookup(DOMINATOR), lookup(CLASS));
@@ -75,7 +104,9 @@ pub fn fold(folder: &Path, scratch: &Scratch, context: &Context<'_>) -> Result<O
         fold.groups.list[group as usize].add(node, shallow, retained);
         Ok(())
     })?;
-    Ok(Some(fold.groups.finish()))
+    let known = asked.iter().filter(|&&node| u64::from(node) < heap.nodes);
+    let above = known.map(|&node| fold.above(node, heap.root)).collect::<Result<_, _>>()?;
+    Ok(Some(Folded { groups: fold.groups.finish(), above }))
 }
 
 /// What the table of nodes says as a whole.
@@ -154,6 +185,20 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
+    /// The nearest dominators of a node.
+    fn above(&mut self, node: u32, root: u32) -> Result<Above, StageError> {
+        let mut dominators = Vec::new();
+        let mut at = node;
+        while at != root {
+            at = self.dominator.get(at as usize)?;
+            if at == root || dominators.len() == ABOVE {
+                break;
+            }
+            dominators.push(at);
+        }
+        Ok(Above { node, dominators, more: at != root })
+    }
+
     /// The group of a node; those of its dominators are found on the way.
     fn visit(&mut self, node: u32) -> Result<u32, StageError> {
         let mut at = node;

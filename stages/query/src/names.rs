@@ -1,0 +1,151 @@
+//! Which classes a pattern means, and what somebody may have meant whose pattern matches none.
+
+use crate::asked::Asked;
+use crate::error::QueryError;
+use glob::{MatchOptions, Pattern};
+use heaplake_kit::StageError;
+use heaplake_lake::reader::Reader;
+use heaplake_schemas::classes;
+use std::collections::BTreeSet;
+
+/// Names that are proposed in place of one that there is not.
+const PROPOSED: usize = 3;
+/// Characters of a name that are compared.
+const COMPARED: usize = 64;
+
+/// The classes that are asked for.
+pub(crate) struct Wanted {
+    names: BTreeSet<String>,
+    /// What people should know of their patterns, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Wanted {
+    /// The classes of a run that match one of the patterns. A pattern that matches none as it is written is taken
+    /// without regard to case.
+    ///
+    /// # Errors
+    /// [`QueryError`] where no class matches any of them; it names the nearest.
+    pub(crate) fn of(asked: &Asked, patterns: &[Pattern]) -> Result<Self, QueryError> {
+        let all = class_names(asked)?;
+        let mut wanted = Self { names: BTreeSet::new(), notes: Vec::new() };
+        let mut missing = Vec::new();
+        for pattern in patterns {
+            let exact = matching(&all, pattern, true);
+            let found = if exact.is_empty() { matching(&all, pattern, false) } else { exact.clone() };
+            match (exact.is_empty(), found.is_empty()) {
+                (true, true) => {
+                    missing.push(format!("no class matches {:?}{}", pattern.as_str(), meant(&all, pattern)));
+                }
+                (true, false) => {
+                    wanted.notes.push(format!("{:?} matches only without regard to case", pattern.as_str()));
+                }
+                _ => {}
+            }
+            wanted.names.extend(found.into_iter().cloned());
+        }
+        if wanted.names.is_empty() && !missing.is_empty() {
+            let cause = format!("{}: {}", asked.folder.display(), missing.join("; "));
+            return Err(QueryError::usage(cause, "the table of classes has all names; * in a pattern is any text"));
+        }
+        wanted.notes.extend(missing);
+        Ok(wanted)
+    }
+
+    /// Whether a class is asked for.
+    pub(crate) fn has(&self, class: &str) -> bool {
+        self.names.contains(class)
+    }
+}
+
+fn matching<'a>(all: &'a BTreeSet<String>, pattern: &Pattern, case_sensitive: bool) -> Vec<&'a String> {
+    let options = MatchOptions { case_sensitive, ..MatchOptions::default() };
+    all.iter().filter(|name| pattern.matches_with(name, options)).collect()
+}
+
+/// The names of all classes.
+fn class_names(asked: &Asked) -> Result<BTreeSet<String>, StageError> {
+    let table = if asked.has(classes::FILE) { asked.folder.join(classes::FILE) } else { asked.nodes() };
+    let mut names = BTreeSet::new();
+    let mut batches = Reader::open(&table)?.columns(&["class"])?;
+    while let Some(batch) = batches.batch()? {
+        for name in batch.texts("class")?.iter().flatten() {
+            if !names.contains(name) {
+                names.insert(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// What may be meant by a pattern that matches nothing, as the end of a sentence.
+fn meant(all: &BTreeSet<String>, pattern: &Pattern) -> String {
+    let near = nearest(all.iter().map(String::as_str), pattern.as_str());
+    let near: Vec<String> = near.iter().map(|name| format!("{name:?}")).collect();
+    if near.is_empty() { String::new() } else { format!("; the nearest: {}", near.join(", ")) }
+}
+
+/// The names that are nearest to what was typed: those that contain it first, then those that differ in few letters,
+/// as a whole or without their package.
+fn nearest<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<&'a str> {
+    let typed = plain(typed);
+    if typed.is_empty() {
+        return Vec::new();
+    }
+    let allowed = (typed.len() / 3).max(1);
+    let word: String = typed.iter().collect();
+    let mut near: Vec<(usize, &str)> = names
+        .filter_map(|name| {
+            let whole = plain(name);
+            let simple = plain(name.rsplit(['.', '$', '/']).next().unwrap_or(name));
+            let holds = whole.iter().collect::<String>().contains(&word);
+            let far = if holds { 0 } else { distance(&whole, &typed).min(distance(&simple, &typed)) };
+            (far <= allowed).then_some((far, name))
+        })
+        .collect();
+    near.sort_by_key(|&(far, name)| (far, name.len(), name));
+    near.into_iter().map(|(_, name)| name).take(PROPOSED).collect()
+}
+
+/// The first letters of a text, in lower case, without the signs of patterns.
+fn plain(text: &str) -> Vec<char> {
+    text.chars().filter(|c| !"*?[]".contains(*c)).flat_map(char::to_lowercase).take(COMPARED).collect()
+}
+
+/// The letters that must be put in, taken out or changed to get from one text to the other (Levenshtein).
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_levenshtein() {
+        let distance = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        for (a, b, far) in [("", "", 0), ("", "ab", 2), ("kitten", "sitting", 3), ("Session", "Sesion", 1)] {
+            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_names() {
+        let names = ["java.util.HashMap", "java.util.HashMap$Node", "Session", "SessionCache", "Object", "(string)"];
+        let nearest = |typed| nearest(names.into_iter(), typed);
+        assert_eq!(nearest("Hashmpa"), ["java.util.HashMap"]);
+        assert_eq!(nearest("Sesion*"), ["Session"]);
+        assert_eq!(nearest("cache"), ["SessionCache"]);
+        assert_eq!(nearest("Quaternion"), Vec::<&str>::new());
+        assert_eq!(nearest("*"), Vec::<&str>::new());
+    }
+}

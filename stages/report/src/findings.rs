@@ -1,0 +1,109 @@
+//! The findings, as the page shows them. Texts are positions in [`Texts`].
+
+use crate::tables::{Shown, shown};
+use crate::texts::Texts;
+use heaplake_kit::StageError;
+use heaplake_lake::reader::{Batch, Reader, value};
+use heaplake_schemas::findings::FILE;
+use serde::Serialize;
+use std::path::Path;
+
+/// Findings that the page shows.
+const FINDINGS: u64 = 200;
+/// Maximum number of bytes of a sentence of a finding.
+const SENTENCE: usize = 1000;
+
+/// A finding.
+#[derive(Serialize)]
+pub struct Finding {
+    rule: u32,
+    severity: u32,
+    subject: u32,
+    class: Option<u32>,
+    set: Option<u32>,
+    node: Option<u32>,
+    /// The object at which the bytes accumulate.
+    holder: Option<u32>,
+    #[serde(rename = "type")]
+    type_id: Option<u32>,
+    function: Option<u32>,
+    count: u64,
+    bytes: u64,
+    message: u32,
+    next: u32,
+    /// The steps from a root; empty where the message alone tells.
+    path: Vec<u32>,
+    owner: Option<u32>,
+    /// Where in the sources.
+    place: Option<u32>,
+}
+
+impl Finding {
+    /// The nodes that it names.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.node.into_iter().chain(self.holder)
+    }
+}
+
+/// Which of the columns that not all versions write the table has.
+struct Optional {
+    names: Vec<&'static str>,
+}
+
+impl Optional {
+    const ALL: [&str; 6] = ["type_id", "function_id", "path", "holder_node", "owner", "place"];
+
+    fn of(folder: &Path) -> Result<Self, StageError> {
+        let reader = Reader::open_if_present(&folder.join(FILE))?;
+        let has = |name: &&str| reader.as_ref().is_some_and(|reader| reader.has(name));
+        Ok(Self { names: Self::ALL.into_iter().filter(has).collect() })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    fn number(&self, rows: &Batch, name: &str, at: usize) -> Result<Option<u32>, StageError> {
+        if self.has(name) { Ok(value(rows.u32s(name)?, at)) } else { Ok(None) }
+    }
+
+    fn text(&self, rows: &Batch, name: &str, at: usize, texts: &mut Texts) -> Result<Option<u32>, StageError> {
+        if self.has(name) { Ok(value(rows.texts(name)?, at).map(|text| texts.add(text))) } else { Ok(None) }
+    }
+
+    fn list(&self, rows: &Batch, name: &str, at: usize, texts: &mut Texts) -> Result<Vec<u32>, StageError> {
+        let list = if self.has(name) { rows.list_of_texts(name, at)? } else { Vec::new() };
+        Ok(list.iter().map(|text| texts.add(text)).collect())
+    }
+}
+
+/// The findings.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding>>, StageError> {
+    let optional = Optional::of(folder)?;
+    let mut columns =
+        vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
+    columns.extend(&optional.names);
+    shown(folder, FILE, &columns, FINDINGS, |rows, at| {
+        Ok(Finding {
+            rule: texts.add(rows.texts("rule")?.value(at)),
+            severity: texts.add(rows.texts("severity")?.value(at)),
+            subject: texts.add(rows.texts("subject")?.value(at)),
+            class: value(rows.u32s("class_id")?, at),
+            set: value(rows.u32s("set")?, at),
+            node: value(rows.u32s("node")?, at),
+            holder: optional.number(rows, "holder_node", at)?,
+            type_id: optional.number(rows, "type_id", at)?,
+            function: optional.number(rows, "function_id", at)?,
+            count: rows.sizes("count")?.value(at),
+            bytes: rows.sizes("bytes")?.value(at),
+            message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
+            next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
+            path: optional.list(rows, "path", at, texts)?,
+            owner: optional.text(rows, "owner", at, texts)?,
+            place: optional.text(rows, "place", at, texts)?,
+        })
+    })
+}
