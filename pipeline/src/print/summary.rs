@@ -70,7 +70,8 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         let step = &object.object;
         let (retained, shallow) = (size(step.retained_bytes), size(step.shallow_bytes));
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step))?;
-        writeln!(out, "  {:>38}  {}", "", path(object))?;
+        let head = object.head.as_ref().map_or_else(String::new, |head| format!("nearly all of {}, ", label(head)));
+        writeln!(out, "  {:>38}  {head}{}", "", path(object))?;
     }
     Ok(())
 }
@@ -113,7 +114,9 @@ fn findings(findings: &[Finding], out: &mut String) -> std::fmt::Result {
     for finding in shown {
         let severity = finding.severity.name().to_uppercase();
         writeln!(out, "  {severity:<6}  {}", shorten(&finding.message, 600))?;
-        writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;
+        if !finding.next_step.is_empty() {
+            writeln!(out, "  {:<6}  -> {}", "", shorten(&finding.next_step, 300))?;
+        }
     }
     Ok(())
 }

@@ -1,0 +1,237 @@
+//! Stage `largest`: where most memory accumulates, and what holds it.
+//!
+//! * Computes: the [`COUNT`] nodes of largest retained size, each with its dominators from the root down. Left out are
+//!   the runtime's own synthetic nodes; a node of which [`MOST`] tenths are one object that it dominates, since that
+//!   one says more; and such an object itself where it is a part of its dominator, or the next element of a list. So of
+//!   a chain of dominators with nearly one size the lowest is shown, with the head of the chain beside it.
+//! * Resident memory: 12 bytes per node (dominators, retained sizes), paged where the budget does not allow it; two
+//!   bits per node.
+//! * Passes over disk: two over the retained sizes.
+//! * Worst case: linear; a path through a long list is walked node by node.
+//! * Fails when: the budget is too small, or scratch cannot be read or written.
+//! * Determinism: equals are ordered by node.
+//! * Reference: a naive search for such nodes, in tests.
+
+use crate::nodes::Nodes;
+use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{
+    ArrayPlan, Bitset, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
+};
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL};
+use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "largest",
+    version: 2,
+    reads: &[
+        document(documents::FACTS),
+        texts(STRINGS),
+        column(columns::CLASS_NAME),
+        column(columns::NODE_ID),
+        column(columns::NODE_KIND),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_NAME),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_DOMINATOR),
+    ],
+    writes: &[document(documents::LARGEST)],
+    arrays: &[&[per_node::<NodeId>(), per_node::<u64>()]],
+    least: &[bits_per_node(2)],
+    fixed: 5 << 20,
+    passes: "retained sizes twice",
+    run,
+    ..Stage::NEW
+};
+
+/// Objects that are kept.
+pub const COUNT: usize = 10;
+/// Tenths of a node's retained size that are nearly all of it.
+const MOST: u64 = 9;
+/// Bytes from which on a node is looked at; smaller ones are shown as they are.
+const LEAST: u64 = 1 << 10;
+/// Parts, one in the other, that are looked through.
+const PARTS: usize = 64;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
+    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let (dominator, retained) =
+        ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_DOMINATOR), lookup(columns::NODE_RETAINED)))?;
+    let mut tree = Tree { root: facts.root, dominator, retained };
+    let passed = Passed::find(facts, &mut tree, job)?;
+    let largest = winners(facts, &passed, job)?;
+    let nodes = Nodes::open(scratch)?;
+    let objects = largest.into_iter().map(|node| tree.describe(node, &passed, &nodes));
+    let objects = objects.collect::<Result<Vec<LargeObject>, StageError>>()?;
+    scratch.write_document(documents::LARGEST, &objects)?;
+    context.progress.end();
+    Ok(Stats { rows: objects.len() as u64, spilled_bytes: 0 })
+}
+
+/// The dominator tree with retained sizes.
+struct Tree {
+    root: NodeId,
+    dominator: Lookup<NodeId>,
+    retained: Lookup<u64>,
+}
+
+impl Tree {
+    /// The dominator of a node, if the node is nearly all of it.
+    fn nearly_all(&mut self, node: usize) -> Result<Option<usize>, StageError> {
+        let above = self.dominator.get(node)?.index();
+        let is_top = node == self.root.index() || above == self.root.index();
+        let least = if is_top { 0 } else { self.retained.get(above)? / 10 * MOST };
+        Ok((!is_top && self.retained.get(node)? >= least).then_some(above))
+    }
+
+    /// A node with the dominators above it.
+    fn describe(&mut self, node: NodeId, passed: &Passed, nodes: &Nodes) -> Result<LargeObject, StageError> {
+        // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
+        let mut near: Vec<NodeId> = Vec::new();
+        let mut far: VecDeque<NodeId> = VecDeque::new();
+        let (mut left_out, mut head) = (0, None);
+        let (mut at, mut in_chain) = (node, true);
+        while at != self.root {
+            at = self.dominator.get(at.index())?;
+            in_chain &= passed.over.contains(at.index());
+            head = if in_chain { Some(at) } else { head };
+            if near.len() < PATH_TAIL {
+                near.push(at);
+            } else {
+                far.push_back(at);
+                if far.len() > PATH_HEAD {
+                    far.pop_front();
+                    left_out += 1;
+                }
+            }
+        }
+        let path = far.into_iter().rev().chain(near.into_iter().rev()).map(|node| nodes.step(node)).collect();
+        let head = head.map(|node| nodes.step(node));
+        Ok(LargeObject { object: nodes.step(node), path, path_left_out: left_out, head })
+    }
+}
+
+/// Nodes that are not shown.
+struct Passed {
+    /// They are nearly all one object that says more.
+    over: Bitset,
+    /// They are nearly all of an object that says more.
+    under: Bitset,
+}
+
+impl Passed {
+    fn find(facts: &Facts, tree: &mut Tree, job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let nodes = facts.node_count as usize;
+        let mut passed = Self {
+            over: Bitset::new(&context.budget, STAGE.name, nodes)?,
+            under: Bitset::new(&context.budget, STAGE.name, nodes)?,
+        };
+        let parts = Parts::open(facts, scratch)?;
+        let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
+        for node in 0..nodes {
+            if node.is_multiple_of(1 << 20) {
+                context.step(1 << 20)?;
+            }
+            let bytes = retained.next()?;
+            if bytes < LEAST {
+                continue;
+            }
+            if let Some(above) = tree.nearly_all(node)? {
+                passed.mark(node, above, tree, &parts)?;
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Passes a node or the dominator of which it is nearly all; then also those of which that one is only a part.
+    fn mark(&mut self, node: usize, above: usize, tree: &mut Tree, parts: &Parts) -> Result<(), StageError> {
+        if parts.is_more(node, above) {
+            self.under.insert(node);
+            return Ok(());
+        }
+        let mut at = above;
+        self.over.insert(at);
+        for _ in 0..PARTS {
+            match tree.nearly_all(at)? {
+                Some(above) if parts.is_more(at, above) => at = above,
+                _ => break,
+            }
+            self.over.insert(at);
+        }
+        Ok(())
+    }
+}
+
+/// What is a part of the object that refers to it.
+struct Parts {
+    class: ColumnMap<ClassId>,
+    kind: ColumnMap<u8>,
+    classes: Vec<bool>,
+    kinds: [bool; 256],
+}
+
+impl Parts {
+    fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+        let strings = StringTable::open(scratch, STRINGS)?;
+        let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
+        let roles = &facts.roles;
+        let is_part = |name: &StringId| {
+            let name = strings.text(name.index());
+            roles.part_classes.fit(&name) || roles.entries.fit(&name)
+        };
+        let mut kinds = [false; 256];
+        kinds.iter_mut().zip(&facts.node_kinds).for_each(|(part, kind)| *part = roles.part_kinds.fit(kind));
+        facts.synthetic_kinds.iter().for_each(|&kind| kinds[usize::from(kind)] = true);
+        Ok(Self {
+            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
+            kind: ColumnMap::uncounted(scratch, columns::NODE_KIND)?,
+            classes: names.iter().map(is_part).collect(),
+            kinds,
+        })
+    }
+
+    /// Whether a node says no more than its dominator: it is a part of it, or the next element of a list.
+    fn is_more(&self, node: usize, above: usize) -> bool {
+        self.class[node] == self.class[above] || self.is_part(node)
+    }
+
+    fn is_part(&self, node: usize) -> bool {
+        self.kinds[usize::from(self.kind[node])] || self.classes[self.class[node].index()]
+    }
+}
+
+fn winners(facts: &Facts, passed: &Passed, job: &Job<'_>) -> Result<Vec<NodeId>, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
+    let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
+    let mut best: Vec<(Reverse<u64>, NodeId)> = Vec::with_capacity(COUNT + 1);
+    for node in 0..facts.node_count as u32 {
+        if node.is_multiple_of(1 << 20) {
+            context.step(1 << 20)?;
+        }
+        let entry = (Reverse(retained.next()?), NodeId(node));
+        let kind = kinds.next()?;
+        if best.len() == COUNT && entry >= best[COUNT - 1] {
+            continue;
+        }
+        let at = node as usize;
+        let is_passed = passed.over.contains(at) || passed.under.contains(at);
+        if !is_passed && entry.1 != facts.root && !facts.synthetic_kinds.contains(&kind) {
+            let at = best.partition_point(|other| *other < entry);
+            best.insert(at, entry);
+            best.truncate(COUNT);
+        }
+    }
+    Ok(best.into_iter().map(|(_, node)| node).collect())
+}
+
+#[cfg(test)]
+mod tests;
