@@ -195,6 +195,22 @@ fn a_healthy_service_has_no_high_finding() {
 }
 
 #[test]
+fn structures_that_a_program_works_on_are_no_high_finding() {
+    let lake = Lake::new();
+    let snapshot = lake.folder().join("compiler.heapsnapshot");
+    if !took("node", &[program("compiler.js").to_str().unwrap(), snapshot.to_str().unwrap()]) {
+        return;
+    }
+    let (_, findings) = analyzed(&lake, &snapshot);
+    let suspects = of_rule(&findings, "leak-suspect");
+    let [tree] = suspects[..] else { panic!("{findings:?}") };
+    says(tree, &["in no single collection", "global.program → Program", "Also seen as many-instances"]);
+    let severe: Vec<&Value> = findings.iter().filter(|finding| finding["severity"] != "low").collect();
+    assert_eq!(severe, [tree], "{findings:?}");
+    assert_eq!(tree["severity"], "medium");
+}
+
+#[test]
 fn sins_of_java_are_found() {
     let lake = Lake::new();
     let dump = lake.folder().join("sins.hprof");
