@@ -2,8 +2,9 @@
 //!
 //! * Computes: the [`COUNT`] nodes of largest retained size, each with its dominators from the root down. Left out are
 //!   the runtime's own synthetic nodes; a node of which [`MOST`] tenths are one object that it dominates, since that
-//!   one says more; and such an object itself where it is a part of its dominator, or the next element of a list. So of
-//!   a chain of dominators with nearly one size the lowest is shown, with the head of the chain beside it.
+//!   one says more; such an object itself where it is the next element of a list; and a part that is at least half of
+//!   what it is a part of. So of a chain of dominators with nearly one size the lowest is shown, with the head of the
+//!   chain beside it.
 //! * Resident memory: 12 bytes per node (dominators, retained sizes), paged where the budget does not allow it; two
 //!   bits per node.
 //! * Passes over disk: two over the retained sizes.
@@ -91,6 +92,12 @@ impl Tree {
         Ok((!is_top && self.retained.get(node)? >= least).then_some(above))
     }
 
+    /// Whether a node is at least half of its dominator.
+    fn is_half(&mut self, node: usize) -> Result<bool, StageError> {
+        let above = self.dominator.get(node)?.index();
+        Ok(above != self.root.index() && self.retained.get(node)? >= self.retained.get(above)? / 2)
+    }
+
     /// A node with the dominators above it.
     fn describe(&mut self, node: NodeId, passed: &Passed, nodes: &Nodes) -> Result<LargeObject, StageError> {
         // Bottom up: the nearest dominators, and a window that ends up holding those next to the root.
@@ -99,8 +106,9 @@ impl Tree {
         let (mut left_out, mut head) = (0, None);
         let (mut at, mut in_chain) = (node, true);
         while at != self.root {
+            in_chain = in_chain && self.nearly_all(at.index())?.is_some();
             at = self.dominator.get(at.index())?;
-            in_chain &= passed.over.contains(at.index());
+            in_chain &= !passed.is_top(at, nodes);
             head = if in_chain { Some(at) } else { head };
             if near.len() < PATH_TAIL {
                 near.push(at);
@@ -122,8 +130,10 @@ impl Tree {
 struct Passed {
     /// They are nearly all one object that says more.
     over: Bitset,
-    /// They are nearly all of an object that says more.
+    /// They are nearly all of an object that says more, or the larger half of what they are a part of.
     under: Bitset,
+    /// Kinds of nodes of the runtime itself.
+    synthetic: Vec<u8>,
 }
 
 impl Passed {
@@ -133,6 +143,7 @@ impl Passed {
         let mut passed = Self {
             over: Bitset::new(&context.budget, STAGE.name, nodes)?,
             under: Bitset::new(&context.budget, STAGE.name, nodes)?,
+            synthetic: facts.synthetic_kinds.clone(),
         };
         let parts = Parts::open(facts, scratch)?;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
@@ -146,9 +157,16 @@ impl Passed {
             }
             if let Some(above) = tree.nearly_all(node)? {
                 passed.mark(node, above, tree, &parts)?;
+            } else if parts.is_part(node) && tree.is_half(node)? {
+                passed.under.insert(node);
             }
         }
         Ok(passed)
+    }
+
+    /// Whether a node is one of the runtime's own, above all objects.
+    fn is_top(&self, node: NodeId, nodes: &Nodes) -> bool {
+        self.synthetic.contains(&nodes.kind[node.index()])
     }
 
     /// Passes a node or the dominator of which it is nearly all; then also those of which that one is only a part.

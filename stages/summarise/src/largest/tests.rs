@@ -52,6 +52,13 @@ impl Heap {
         is_nearly.then(|| self.class[node] == self.class[above] || self.class[node] == 3)
     }
 
+    /// Whether a node is a part, and at least half of what it is a part of.
+    fn is_half(&self, node: usize) -> bool {
+        let above = self.dominator[node];
+        let is_part = self.class[node] == 3 && above != 0 && self.retained[node] >= LEAST;
+        is_part && self.retained[node] >= self.retained[above] / 2
+    }
+
     /// Whether the node, or one that is only more of it, has below it a node that is nearly all of it and says more.
     fn is_passed_over(&self, node: usize) -> bool {
         (1..self.class.len()).filter(|&below| self.dominator[below] == node).any(|below| match self.nearly_all(below) {
@@ -62,7 +69,8 @@ impl Heap {
     }
 
     fn winners(&self) -> Vec<u32> {
-        let is_shown = |&node: &usize| self.nearly_all(node) != Some(true) && !self.is_passed_over(node);
+        let is_shown =
+            |&node: &usize| !self.is_half(node) && self.nearly_all(node) != Some(true) && !self.is_passed_over(node);
         let mut shown: Vec<usize> = (1..self.class.len()).filter(is_shown).collect();
         shown.sort_by_key(|&node| (Reverse(self.retained[node]), node));
         shown.iter().take(COUNT).map(|&node| node as u32).collect()
@@ -117,15 +125,15 @@ fn objects_are_those_of_a_naive_search() {
 
 #[test]
 fn of_a_chain_the_lowest_is_shown_with_its_head() {
-    // Holder, Holder's table, list of three, and a sibling.
+    // Holder, Holder's table, list of three, a sibling, and a small one beside the table.
     let heap = Heap {
-        dominator: vec![0, 0, 1, 2, 3, 4, 0],
-        class: vec![0, 1, 3, 2, 2, 2, 1],
-        retained: vec![103 << 10, 100 << 10, 100 << 10, 99 << 10, 98 << 10, 97 << 10, 3 << 10],
+        dominator: vec![0, 0, 1, 2, 3, 4, 0, 1],
+        class: vec![0, 1, 3, 2, 2, 2, 1, 1],
+        retained: vec![104 << 10, 101 << 10, 100 << 10, 99 << 10, 98 << 10, 97 << 10, 3 << 10, 1 << 10],
     };
     let folder = tempfile::tempdir().unwrap();
     let objects = found(&heap, &folder.path().join("scratch"));
     let shown: Vec<_> =
         objects.iter().map(|found| (found.object.node, found.head.as_ref().map(|head| head.node))).collect();
-    assert_eq!(shown, [(3, Some(1)), (6, None)]);
+    assert_eq!(shown, [(3, Some(1)), (6, None), (7, None)]);
 }
