@@ -5,7 +5,7 @@ use super::heap::Heap;
 use super::paths::Path;
 use crate::owners::rules::{Code, Rules};
 use heaplake_kit::{ColumnMap, Job, StageError};
-use heaplake_schemas::ids::{ClassId, NodeId};
+use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::owners::{self, Origin};
 use heaplake_schemas::scratch as columns;
 
@@ -49,7 +49,7 @@ impl Origins {
         if heap.facts.synthetic_kinds.contains(&heap.nodes.kind[node as usize]) {
             return Ok(Code::NOBODY);
         }
-        self.rules.owner(ClassId(heap.nodes.class[node as usize].0), self.origin(node))
+        self.rules.owner(heap.nodes.class[node as usize], self.origin(node))
     }
 
     /// The owner for which an object counts; if it has none, that of the nearest object on the path to it.

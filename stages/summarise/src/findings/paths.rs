@@ -226,8 +226,8 @@ fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
         } else if let Some(last) = steps.last_mut() {
             let inside = heap.is_part(kind, class) || heap.classes.has(class, role::ENTRY);
             lead(last, hop.label, inside, variables, heap);
-            let shown_in = if variables { true } else { inside && !is_last };
-            if shown_in && !heap.is_class_object(kind) {
+            let is_shown_in_it = variables || (inside && !is_last);
+            if is_shown_in_it && !heap.is_class_object(kind) {
                 continue;
             }
         }
