@@ -5,8 +5,8 @@
 //!   one says more; such an object itself where it is the next element of a list; and a part that is at least half of
 //!   what it is a part of. So of a chain of dominators with nearly one size the lowest is shown, with the head of the
 //!   chain beside it.
-//! * Resident memory: 12 bytes per node (dominators, retained sizes), paged where the budget does not allow it; two
-//!   bits per node.
+//! * Resident memory: 17 bytes per node (dominator, retained size, class, kind), paged where the budget does not allow
+//!   it; two bits per node, a byte per class.
 //! * Passes over disk: two over the retained sizes.
 //! * Worst case: linear; a path through a long list is walked node by node.
 //! * Fails when: the budget is too small, or scratch cannot be read or written.
@@ -17,7 +17,7 @@ use crate::nodes::Nodes;
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Scratch, Stage, StageError, Stats, StringTable,
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Stage, StageError, Stats, StringTable,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::run::{LargeObject, PATH_HEAD, PATH_TAIL};
@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_DOMINATOR),
     ],
     writes: &[document(documents::LARGEST)],
-    arrays: &[&[per_node::<NodeId>(), per_node::<u64>()]],
+    arrays: &[&[per_node::<NodeId>(), per_node::<u64>(), per_node::<ClassId>(), per_node::<u8>()]],
     least: &[bits_per_node(2)],
     fixed: 5 << 20,
     passes: "retained sizes twice",
@@ -63,10 +63,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
-    let (dominator, retained) =
-        ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_DOMINATOR), lookup(columns::NODE_RETAINED)))?;
+    let (dominator, retained, class, kind) = ArrayPlan::of(job, STAGE.name).make((
+        lookup(columns::NODE_DOMINATOR),
+        lookup(columns::NODE_RETAINED),
+        lookup(columns::NODE_CLASS),
+        lookup(columns::NODE_KIND),
+    ))?;
     let mut tree = Tree { root: facts.root, dominator, retained };
-    let passed = Passed::find(facts, &mut tree, job)?;
+    let passed = Passed::find(facts, &mut tree, Parts::open(facts, (class, kind), job)?, job)?;
     let largest = winners(facts, &passed, job)?;
     let nodes = Nodes::open(scratch)?;
     let objects = largest.into_iter().map(|node| tree.describe(node, &passed, &nodes));
@@ -137,7 +141,7 @@ struct Passed {
 }
 
 impl Passed {
-    fn find(facts: &Facts, tree: &mut Tree, job: &Job<'_>) -> Result<Self, StageError> {
+    fn find(facts: &Facts, tree: &mut Tree, mut parts: Parts, job: &Job<'_>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let nodes = facts.node_count as usize;
         let mut passed = Self {
@@ -145,7 +149,6 @@ impl Passed {
             under: Bitset::new(&context.budget, STAGE.name, nodes)?,
             synthetic: facts.synthetic_kinds.clone(),
         };
-        let parts = Parts::open(facts, scratch)?;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         for node in 0..nodes {
             if node.is_multiple_of(1 << 20) {
@@ -156,8 +159,8 @@ impl Passed {
                 continue;
             }
             if let Some(above) = tree.nearly_all(node)? {
-                passed.mark(node, above, tree, &parts)?;
-            } else if parts.is_part(node) && tree.is_half(node)? {
+                passed.mark(node, above, tree, &mut parts)?;
+            } else if parts.is_part(node)? && tree.is_half(node)? {
                 passed.under.insert(node);
             }
         }
@@ -170,8 +173,8 @@ impl Passed {
     }
 
     /// Passes a node or the dominator of which it is nearly all; then also those of which that one is only a part.
-    fn mark(&mut self, node: usize, above: usize, tree: &mut Tree, parts: &Parts) -> Result<(), StageError> {
-        if parts.is_more(node, above) {
+    fn mark(&mut self, node: usize, above: usize, tree: &mut Tree, parts: &mut Parts) -> Result<(), StageError> {
+        if parts.is_more(node, above)? {
             self.under.insert(node);
             return Ok(());
         }
@@ -179,7 +182,7 @@ impl Passed {
         self.over.insert(at);
         for _ in 0..PARTS {
             match tree.nearly_all(at)? {
-                Some(above) if parts.is_more(at, above) => at = above,
+                Some(above) if parts.is_more(at, above)? => at = above,
                 _ => break,
             }
             self.over.insert(at);
@@ -190,39 +193,36 @@ impl Passed {
 
 /// What is a part of the object that refers to it.
 struct Parts {
-    class: ColumnMap<ClassId>,
-    kind: ColumnMap<u8>,
-    classes: Vec<bool>,
+    class: Lookup<ClassId>,
+    kind: Lookup<u8>,
+    classes: BudgetVec<bool>,
     kinds: [bool; 256],
 }
 
 impl Parts {
-    fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+    fn open(facts: &Facts, (class, kind): (Lookup<ClassId>, Lookup<u8>), job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         let strings = StringTable::open(scratch, STRINGS)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
         let roles = &facts.roles;
-        let is_part = |name: &StringId| {
-            let name = strings.text(name.index());
-            roles.part_classes.fit(&name) || roles.entries.fit(&name)
-        };
+        let mut classes = context.budget.filled(STAGE.name, names.len(), false)?;
+        for (is_part, name) in classes.iter_mut().zip(names.iter()) {
+            let name = strings.text(StringId::index(*name));
+            *is_part = roles.part_classes.fit(&name) || roles.entries.fit(&name);
+        }
         let mut kinds = [false; 256];
         kinds.iter_mut().zip(&facts.node_kinds).for_each(|(part, kind)| *part = roles.part_kinds.fit(kind));
         facts.synthetic_kinds.iter().for_each(|&kind| kinds[usize::from(kind)] = true);
-        Ok(Self {
-            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
-            kind: ColumnMap::uncounted(scratch, columns::NODE_KIND)?,
-            classes: names.iter().map(is_part).collect(),
-            kinds,
-        })
+        Ok(Self { class, kind, classes, kinds })
     }
 
     /// Whether a node says no more than its dominator: it is a part of it, or the next element of a list.
-    fn is_more(&self, node: usize, above: usize) -> bool {
-        self.class[node] == self.class[above] || self.is_part(node)
+    fn is_more(&mut self, node: usize, above: usize) -> Result<bool, StageError> {
+        Ok(self.class.get(node)? == self.class.get(above)? || self.is_part(node)?)
     }
 
-    fn is_part(&self, node: usize) -> bool {
-        self.kinds[usize::from(self.kind[node])] || self.classes[self.class[node].index()]
+    fn is_part(&mut self, node: usize) -> Result<bool, StageError> {
+        Ok(self.kinds[usize::from(self.kind.get(node)?)] || self.classes[self.class.get(node)?.index()])
     }
 }
 
