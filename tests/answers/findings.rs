@@ -80,7 +80,7 @@ fn leaks_of_a_service_are_found() {
     // The cache: where it is, the path to it, its code, and bytes as the table of nodes has them.
     says(
         cache,
-        &["SessionCache.sessions (Map @", "holds 40,000 Session objects", "It belongs to the application (leaks.js:"],
+        &["SessionCache.sessions (Map @", "holds 40,000 Session objects", "It belongs to (application) (leaks.js:"],
     );
     let path = ["global.service", "Object.cache", "SessionCache.sessions", "Map"];
     assert_eq!((&cache["path"], &cache["stable_path"]), (&Value::from(&path[..]), &Value::from(&path[..])));
@@ -362,8 +362,9 @@ fn check_texts_and_buffers(findings: &[Value]) {
     let [texts] = texts[..] else { panic!("{findings:?}") };
     assert!(texts["count"].as_u64() >= Some(30_000) && texts["bytes"].as_u64() >= Some(29_900 * 112), "{texts}");
     says(texts, &["× \"text "]);
-    let huge = of_rule(findings, "huge-string");
-    assert!(huge.iter().any(|finding| finding["bytes"].as_u64() >= Some(3 << 20)), "{findings:?}");
+    let huge = findings.iter().find(|finding| finding["subject"] == "global.sins.huge").unwrap();
+    says(huge, &["data in one piece", "Also seen as huge-string ((string), 3.0 MiB)"]);
+    assert!(huge["bytes"].as_u64() >= Some(3 << 20), "{huge}");
     // The buffers are in one array, which says where they come from.
     let uploads = findings.iter().find(|finding| finding["subject"] == "global.sins.uploads").unwrap();
     says(uploads, &["holds 40 ", "Also seen as native-memory (40 × ArrayBuffer, 10.0 MiB)"]);
