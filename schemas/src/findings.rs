@@ -1,7 +1,7 @@
 //! Table `findings`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
-use arrow::datatypes::SchemaRef;
+use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use arrow::datatypes::{Field, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 /// File name inside a run.
@@ -15,9 +15,17 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`severity` (`high` first), then `bytes` descending",
     runs: Runs::Both,
     condition: None,
-    notes: &[],
+    notes: &[
+        "One cause is one finding: what restates the same bytes is a sentence of evidence in `message`. Findings of one \
+         rule about objects that are held alike are one finding, too.",
+        "`rule`, `class_key` and `stable_path` together are what stays the same from run to run: `stable_path` is `path` \
+         without indices, ids, and contents of strings.",
+    ],
     columns: COLUMNS,
 };
+
+/// Elements of paths.
+const STEP: Type = Type::Utf8;
 
 const COLUMNS: &[ColumnSchema] = &[
     required("finding", Type::UInt32, "Number of the row, from 0"),
@@ -37,8 +45,32 @@ const COLUMNS: &[ColumnSchema] = &[
     required("count", Type::Int64, "Objects concerned"),
     required("bytes", Type::Int64, "Bytes concerned: retained, wasted or allocated, as `message` says"),
     required("message", Type::Utf8, "What was found, with the evidence"),
-    required("next_step", Type::Utf8, "What to do"),
+    required("next_step", Type::Utf8, "What to do; empty if nothing fits in general"),
+    required(
+        "path",
+        Type::List(&STEP),
+        "The references from a root that people know (a global object, a class with static fields, a thread) to `node`, each as `Holder.field`; the insides of standard containers are `[]`, a star marks repeats; of a very long path the middle is left out; empty if the finding is about no object",
+    ),
+    optional(
+        "holder_node",
+        Type::UInt32,
+        "The nearest object of a named class above `node`, as in `nodes`; null if there is none",
+    ),
+    optional("owner", Type::Utf8, "Package, script or team of `node`, as in `owners`; null if nobody owns it"),
+    optional(
+        "place",
+        Type::Utf8,
+        "Where the code of the nearest owner of `node` is: `file:line`; null if the input does not tell",
+    ),
+    optional("class_key", Type::Utf8, "`class_key` of `class_id`; null likewise"),
+    required("stable_path", Type::List(&STEP), "`path` as it is in every run"),
 ];
+
+/// An element of `path` and `stable_path`.
+#[must_use]
+pub fn step() -> Field {
+    table::element(&STEP, false)
+}
 
 /// The columns, as Arrow knows them.
 #[must_use]
@@ -135,6 +167,24 @@ pub struct Finding {
     pub bytes: u64,
     /// What was found.
     pub message: String,
-    /// What to do.
+    /// What to do; empty if nothing fits in general.
     pub next_step: String,
+    /// The references from a root to the node. The stage fills in this and what follows, for all rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// The nearest object of a named class above the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder_node: Option<u32>,
+    /// Package, script or team of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Where the code of the nearest owner is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Key of the class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_key: Option<String>,
+    /// The path as it is in every run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stable_path: Vec<String>,
 }

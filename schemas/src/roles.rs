@@ -75,7 +75,9 @@ pub struct Roles {
     pub plain_texts: Names,
     /// Kinds of arrays of plain data.
     pub data_arrays: Names,
-    /// What to do about many of those with the same content.
+    /// Classes of texts whose characters are in such an array.
+    pub text_classes: Names,
+    /// What to do about many of those texts with the same content.
     pub data_array_advice: String,
     /// Kinds of arrays of references from which one edge leads to their class and one to each element that is not null.
     pub reference_arrays: Names,
@@ -93,6 +95,14 @@ pub struct Roles {
     pub entries: Names,
     /// Classes of the variables of closures.
     pub closure_contexts: Names,
+    /// Fields through which weak and soft references refer to their objects.
+    pub weak_fields: Names,
+    /// Kinds of code, to which the runtime keeps its text.
+    pub code: Names,
+    /// Kinds of functions, with what they refer to.
+    pub functions: Names,
+    /// Names of synthetic nodes at which paths begin, and what people call them.
+    pub root_names: Vec<(String, String)>,
     /// Classes of numbers, characters and truth values that are objects.
     pub boxes: Names,
     /// Where the runtime has such.

@@ -211,6 +211,9 @@ pub struct LargeObject {
     pub path: Vec<Step>,
     /// How many dominators were left out of the middle of the path, after its [`PATH_HEAD`] first ones.
     pub path_left_out: u64,
+    /// The highest dominator of nearly the same retained size, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Step>,
 }
 
 /// Dominators that a path shows at its beginning, when it is too long to be shown whole.

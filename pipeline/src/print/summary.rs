@@ -50,7 +50,9 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         let step = &object.object;
         let (retained, shallow) = (size(step.retained_bytes), size(step.shallow_bytes));
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {}", step.node, label(step, look))?;
-        writeln!(out, "  {:>38}  {}", "", look.fit(&path(object), NUMBERS, 400))?;
+        let head = object.head.as_ref().map(|head| format!("nearly all of {}, ", label(head, look)));
+        let below = head.unwrap_or_default() + &path(object);
+        writeln!(out, "  {:>38}  {}", "", look.fit(&below, NUMBERS, 400))?;
     }
     Ok(())
 }
@@ -138,9 +140,12 @@ fn findings(findings: &[Finding], named: &str, look: &Look, out: &mut String) ->
         more => writeln!(out, "\nFindings ({} more in findings.parquet)\n", count(more as u64))?,
     }
     for finding in &shown {
-        let (message, next) = (middle(&finding.message, 600), with_place(&finding.next_step, named));
+        let message = middle(&finding.message, 600);
         writeln!(out, "  {}  {}", look.severity(finding.severity, 6), look.wrap(&message, 10, 10))?;
-        writeln!(out, "  {:<6}  -> {}", "", look.wrap(&middle(&next, 500), 13, 13))?;
+        if !finding.next_step.is_empty() {
+            let next = with_place(&finding.next_step, named);
+            writeln!(out, "  {:<6}  -> {}", "", look.wrap(&middle(&next, 500), 13, 13))?;
+        }
     }
     // A command to go on with, ready to be pasted.
     match shown.iter().find_map(|finding| finding.node) {

@@ -8,12 +8,12 @@
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
 use crate::writer;
-use arrow::array::{ArrayRef, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::document;
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_lake::source::{array, sizes};
-use heaplake_schemas::findings::{FILE, Finding, schema};
+use heaplake_schemas::findings::{FILE, Finding, schema, step};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::scratch::documents;
 use std::sync::Arc;
@@ -37,11 +37,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
-fn columns(findings: &[Finding]) -> [ArrayRef; 14] {
+fn columns(findings: &[Finding]) -> [ArrayRef; 20] {
     let texts =
         |of: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(findings.iter().map(of))) };
     let optional =
         |of: fn(&Finding) -> Option<u32>| -> ArrayRef { Arc::new(UInt32Array::from_iter(findings.iter().map(of))) };
+    let known =
+        |of: fn(&Finding) -> Option<&String>| -> ArrayRef { Arc::new(StringArray::from_iter(findings.iter().map(of))) };
     let numbers = |of: fn(&Finding) -> u64| sizes(findings.iter().map(of).collect());
     [
         array::<UInt32Type>((0..findings.len() as u32).collect()),
@@ -58,5 +60,20 @@ fn columns(findings: &[Finding]) -> [ArrayRef; 14] {
         numbers(|finding| finding.bytes),
         texts(|finding| &finding.message),
         texts(|finding| &finding.next_step),
+        lists(findings, |finding| &finding.path),
+        optional(|finding| finding.holder_node),
+        known(|finding| finding.owner.as_ref()),
+        known(|finding| finding.place.as_ref()),
+        known(|finding| finding.class_key.as_ref()),
+        lists(findings, |finding| &finding.stable_path),
     ]
+}
+
+fn lists(findings: &[Finding], of: fn(&Finding) -> &[String]) -> ArrayRef {
+    let mut lists = ListBuilder::new(StringBuilder::new()).with_field(step());
+    for finding in findings {
+        of(finding).iter().for_each(|text| lists.values().append_value(text));
+        lists.append(true);
+    }
+    Arc::new(lists.finish())
 }

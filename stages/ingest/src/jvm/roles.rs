@@ -8,6 +8,8 @@ pub fn roles() -> Roles {
     Roles {
         part_kinds: Names::of(&["object array", "primitive array"]),
         data_arrays: Names::of(&["primitive array"]),
+        weak_fields: Names::of(&["referent", "java.lang.ref.Reference.referent"]),
+        text_classes: Names::of(&["java.lang.String"]),
         data_array_advice:
             "Intern values where they are made or read, or let the collector do it (Java: -XX:+UseStringDeduplication)."
                 .to_owned(),

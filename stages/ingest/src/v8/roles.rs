@@ -27,6 +27,21 @@ pub fn roles() -> Roles {
         ]),
         containers: Names::of(&["Map", "Set", "Array", "Object"]),
         closure_contexts: Names::of(&["system / Context"]),
+        code: Names::of(&["code"]),
+        functions: Names::of(&["closure"]),
+        root_names: [
+            ("(Stack roots)", "stack"),
+            ("(Handle scope)", "handles of running code"),
+            ("(Global handles)", "handles of native code"),
+            ("(Eternal handles)", "handles of native code"),
+            ("(Traced handles)", "handles of native code"),
+            ("(Microtasks)", "pending microtasks"),
+            ("(Strong root list)", "runtime"),
+            ("(Builtins)", "runtime"),
+            ("(GC roots)", "runtime"),
+        ]
+        .map(|(name, words)| (name.to_owned(), words.to_owned()))
+        .to_vec(),
         ..Roles::default()
     }
 }

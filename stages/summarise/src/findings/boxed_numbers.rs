@@ -2,9 +2,8 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, list_bytes, severity};
+use super::rule::{Detector, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
-use heaplake_kit::text::count;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::Finding;
 
@@ -12,6 +11,7 @@ use heaplake_schemas::findings::Finding;
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<ClassRow>(CLASSES),
+    tells: Tells::Waste,
     open: |_, _| Ok(Box::<BoxedNumbers>::default()),
     ..Rule::NEW
 };
@@ -41,7 +41,7 @@ impl Detector for BoxedNumbers {
             finding.count = row.count;
             finding.bytes = row.shallow_bytes;
             finding.message =
-                format!("{} × {} take {}", count(row.count), finding.subject, heap.share(row.shallow_bytes));
+                format!("{} take {}", heap.objects(row.count, row.class_id, None), heap.share(row.shallow_bytes));
             finding.next_step =
                 "Hold them as primitives: arrays, or collections made for primitive keys and values.".to_owned();
             Some(finding)

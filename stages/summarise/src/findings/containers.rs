@@ -2,10 +2,9 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Rule, map_bytes, severity};
+use super::rule::{Detector, Rule, Tells, map_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::text::count;
 use heaplake_kit::{ArrayPlan, ColumnReader, Lookup, ReadAt, StageError};
 use heaplake_schemas::containers::{ContainerRow, flags};
 use heaplake_schemas::findings::Finding;
@@ -18,6 +17,7 @@ pub const BASE: Rule = Rule {
     reads: &[column(columns::CONTAINER_ROW).if_any(), column(columns::NODE_SELF)],
     arrays: &[per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u8>(), per_node::<u64>()],
     working: map_bytes::<(u32, Holder), Crowd>(PAIRS),
+    tells: Tells::Waste,
     ..Rule::NEW
 };
 
@@ -129,10 +129,10 @@ impl Judge {
         finding.bytes = crowd.bytes;
         let held = match holder {
             Holder::Class(class) => format!(", held by {}", heap.shown_class(class)),
-            Holder::Node(node) => format!(", held by {}", heap.nodes.label(NodeId(node))),
+            Holder::Node(node) => format!(", held by {}", heap.subject(node)),
             Holder::Many => String::new(),
         };
-        let what = format!("{} × {}{held},", count(crowd.count), finding.subject);
+        let what = format!("{}{held},", heap.objects(crowd.count, class, None));
         let message = (self.message)(crowd, &what, heap);
         finding.message = format!("{message}; for example {}", heap.chain(crowd.largest.1));
         if crowd.unsure {

@@ -3,7 +3,7 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node};
-use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, severity};
+use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use std::cmp::Reverse;
@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<(Reverse<u64>, u32)>(2 * MOST),
+    tells: Tells::Mass,
     open: |_, _| Ok(Box::<Contexts>::default()),
     ..Rule::NEW
 };
@@ -43,16 +44,12 @@ impl Detector for Contexts {
         let is_context = |node: u32| heap.classes.has(heap.nodes.class[node as usize].0, role::CLOSURE_CONTEXT);
         let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
             let mut finding = about_node(NAME, severity(bytes, heap.bytes, PERCENT)?, node, heap);
-            let function = heap.nodes.label(heap.nodes.dominator[node as usize]);
+            let function = heap.subject(node);
             finding.bytes = bytes;
-            finding.message = format!(
-                "The variables of a closure ({function}) keep {} alive: {}",
-                heap.share(bytes),
-                heap.chain(node),
-            );
-            finding.next_step = format!(
-                "Keep only what {function} needs: copy it into a variable of its own, or set the large one to null when it is done with.",
-            );
+            finding.message =
+                format!("The variables that {function} can see keep {} alive: {}", heap.share(bytes), heap.chain(node));
+            "Keep large values out of the closure's sight, or set their variables to null when they are done with."
+                .clone_into(&mut finding.next_step);
             finding.subject = function;
             Some(finding)
         });

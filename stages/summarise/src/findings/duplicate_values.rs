@@ -3,7 +3,7 @@
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class, shorten};
-use super::rule::{Detector, Rule, map_bytes, severity};
+use super::rule::{Detector, Rule, Tells, map_bytes, severity};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
@@ -20,6 +20,7 @@ pub const RULE: Rule = Rule {
     reads: &[column(columns::SET_ROW).if_any(), texts(SET_PREVIEWS).if_any()],
     arrays: &[per_node::<u8>(), per_node::<ClassId>()],
     working: map_bytes::<u32, Tally>(CLASSES),
+    tells: Tells::Copies,
     open: |_, facts| Ok(Box::new(DuplicateValues::new(facts))),
     ..Rule::NEW
 };
@@ -41,14 +42,22 @@ struct DuplicateValues {
 /// Sets of one class.
 #[derive(Default)]
 struct Tally {
+    /// Those that are exact.
     sets: u64,
     members: u64,
     bytes: u64,
+    /// Bytes of those that are only possible.
+    possible: u64,
+    /// The largest exact set.
     largest: Option<(u32, SetRow)>,
 }
 
 impl Tally {
     fn add(&mut self, set: u32, row: SetRow) {
+        if row.reasons != 0 {
+            self.possible = self.possible.saturating_add(row.additional_bytes);
+            return;
+        }
         self.sets += 1;
         self.members += u64::from(row.members);
         self.bytes = self.bytes.saturating_add(row.additional_bytes);
@@ -109,26 +118,40 @@ impl DuplicateValues {
         let (set, largest) = tally.largest?;
         // One set alone has a finding of its own.
         let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
-        let (name, next_step) = match self.strings.has(heap.nodes.kind[largest.example.index()]) {
-            true => (STRINGS, "Keep one of each in a table by its content, where they are made or read."),
-            false => (ARRAYS, &*heap.facts.roles.data_array_advice),
-        };
-        let mut finding = about_class(name, severity, class, heap);
+        let example = largest.example.0;
+        let is_string = self.strings.has(heap.nodes.kind[example as usize]);
+        let mut finding = about_class(if is_string { STRINGS } else { ARRAYS }, severity, class, heap);
         finding.set = Some(set);
-        finding.node = Some(largest.example.0);
+        finding.node = Some(example);
         finding.count = tally.members;
         finding.bytes = tally.bytes;
         finding.message = format!(
-            "{} × {} say one of {} things; {} would go if each was there once, above all {} × {} ({})",
-            count(tally.members),
-            finding.subject,
+            "{} have only {} distinct values; sharing them saves {}. The largest set: {} × {} ({})",
+            heap.objects(tally.members, class, None),
             count(tally.sets),
             heap.share(tally.bytes),
             count(largest.members.into()),
             preview(set),
             size(largest.additional_bytes),
         );
-        next_step.clone_into(&mut finding.next_step);
+        if tally.possible > 0 {
+            finding.message +=
+                &format!(". Another {} only look the same as far as the snapshot tells", size(tally.possible));
+        }
+        finding.next_step = match () {
+            () if is_string => "Keep one of each in a table by its content, where they are made or read.",
+            () if is_in_text(example, heap) => &*heap.facts.roles.data_array_advice,
+            () => "Share one of each if they never change; make buffers when they are needed, or pool them.",
+        }
+        .to_owned();
         Some(finding)
     }
+}
+
+/// Whether an array is that of a text.
+fn is_in_text(node: u32, heap: &Heap) -> bool {
+    let above = heap.nodes.dominator[node as usize].index();
+    let parent = heap.tree.as_ref().and_then(|tree| tree.parent(node).get()).map_or(above, |parent| parent as usize);
+    let is_text = |node: usize| heap.facts.roles.text_classes.fit(&heap.class_name(heap.nodes.class[node].0));
+    is_text(above) || is_text(parent)
 }

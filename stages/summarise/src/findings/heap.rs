@@ -1,8 +1,8 @@
 //! What rules may ask of the heap, and findings to be filled in.
 
 use super::class_roles::{ClassRoles, Kinds, role};
+use super::tree::Tree;
 use crate::nodes::Nodes;
-use heaplake_kit::chains::Chains;
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, StageError, StringTable};
 use heaplake_schemas::chains::ChainRow;
@@ -14,11 +14,11 @@ use std::borrow::Cow;
 
 /// Characters of a class name that a message shows.
 const MOST_NAME: usize = 80;
-/// Steps of a chain that a message shows at each end.
-const CHAIN_ENDS: usize = 4;
 /// Steps of a chain that are looked at.
 const CHAIN_STEPS: usize = 4096;
 
+/// Dominators among which a closure is looked for.
+const NEAR: usize = 3;
 /// Chains to a class that are looked at.
 const CHAINS: usize = 64;
 
@@ -38,7 +38,15 @@ pub struct Heap<'a> {
     strings: StringTable,
     keys: StringTable,
     /// Where chains were looked for.
-    chains: Option<(ColumnMap<ChainRow>, Chains)>,
+    chains: Option<ColumnMap<ChainRow>>,
+    /// Shortest paths, where they were looked for.
+    pub tree: Option<Tree>,
+    /// Kinds of functions, and of texts.
+    pub functions: Kinds,
+    pub texts: Kinds,
+    /// Kinds of code, and of arrays of plain data.
+    code: Kinds,
+    pub data_arrays: Kinds,
 }
 
 impl<'a> Heap<'a> {
@@ -60,12 +68,23 @@ impl<'a> Heap<'a> {
             strings,
             keys: StringTable::open(scratch, CLASS_KEYS)?,
             chains: match scratch.has(columns::CHAIN_ROW) {
-                true => Some((ColumnMap::uncounted(scratch, columns::CHAIN_ROW)?, Chains::open(scratch)?)),
+                true => Some(ColumnMap::uncounted(scratch, columns::CHAIN_ROW)?),
                 false => None,
             },
+            tree: Tree::open(scratch)?,
+            functions: Kinds::of(&facts.roles.functions, &facts),
+            texts: Kinds::of(&facts.roles.texts, &facts),
+            code: Kinds::of(&facts.roles.code, &facts),
+            data_arrays: Kinds::of(&facts.roles.data_arrays, &facts),
             facts,
             job: *job,
         })
+    }
+
+    /// Lets go of what was looked at so far.
+    pub fn release(&self) {
+        self.nodes.release();
+        self.tree.iter().for_each(Tree::release);
     }
 
     pub fn each_class(&self, mut each: impl FnMut(&ClassRow)) -> Result<(), StageError> {
@@ -131,45 +150,94 @@ impl<'a> Heap<'a> {
         None
     }
 
-    /// The dominators of a node from the root down and the node, as text.
-    pub fn chain(&self, node: u32) -> String {
-        let mut steps: Vec<(String, u64)> = Vec::new();
-        let mut at = node;
-        for _ in 0..CHAIN_STEPS {
-            if at == self.facts.root.0 {
-                break;
-            }
-            let step = self.nodes.label(NodeId(at));
-            match steps.last_mut() {
-                // A list is one step.
-                Some((last, times)) if *last == step => *times += 1,
-                _ => steps.push((step, 1)),
-            }
-            at = self.nodes.dominator[at as usize].0;
-        }
-        let cut = if at == self.facts.root.0 { "" } else { "… › " };
-        let times = |(step, times): &(String, u64)| {
-            if *times > 1 { format!("{step} × {}", count(*times)) } else { step.clone() }
-        };
-        let steps: Vec<String> = steps.iter().rev().map(times).collect();
-        if steps.len() <= 2 * CHAIN_ENDS {
-            return cut.to_owned() + &steps.join(" › ");
-        }
-        let (head, tail) = (steps[..CHAIN_ENDS].join(" › "), steps[steps.len() - CHAIN_ENDS..].join(" › "));
-        format!("{cut}{head} › … {} more … › {tail}", count((steps.len() - 2 * CHAIN_ENDS) as u64))
+    /// All names.
+    pub fn strings(&self) -> &StringTable {
+        &self.strings
     }
 
-    /// The largest chain of references to instances of a class of which the one that retains most fits: as text, with
-    /// how many instances it leads to and what they retain.
-    pub fn reference_chain(&self, class: u32, fits: impl Fn(u32) -> bool) -> Option<String> {
-        let (rows, chains) = self.chains.as_ref()?;
-        let found = rows
-            .iter()
-            .filter(|row| row.kind == 0 && row.class_id == class)
-            .take(CHAINS)
-            .find(|row| fits(row.example_node))?;
-        let text = chains.text(found.element, CHAIN_ENDS);
-        Some(format!("{text} ({} ×, {})", count(found.count), size(found.retained_bytes)))
+    /// So many objects of a class in words, such as this one.
+    pub fn objects(&self, many: u64, class: u32, example: Option<u32>) -> String {
+        let name = self.shown_class(class);
+        let plural = if many == 1 { "" } else { "s" };
+        let plain = name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
+        let own = example.map_or_else(String::new, |node| self.nodes.own_name(NodeId(node), 60));
+        if example.is_some_and(|node| self.functions.has(self.nodes.kind[node as usize])) {
+            let such = if own.is_empty() { String::new() } else { format!(" such as {own}()") };
+            return format!("{} function{plural}{such}", count(many));
+        }
+        let is_telling = !own.trim().is_empty() && !self.facts.roles.common_classes.fit(&own);
+        let such = if is_telling { format!(" such as {own:?}") } else { String::new() };
+        if self.classes.has(class, role::ENTRY) {
+            return format!("{} entries ({name})", count(many));
+        }
+        match plain {
+            Some(plain) => format!("{} {plain}{plural}{such}", count(many)),
+            None => format!("{} {name} object{plural}{such}", count(many)),
+        }
+    }
+
+    /// Whether a node is the text of code, which the runtime keeps with the code.
+    pub fn is_source(&self, node: u32) -> bool {
+        let above = self.nodes.dominator[node as usize].0;
+        let parent = self.tree.as_ref().map_or(above, |tree| tree.parent(node).get().unwrap_or(above));
+        self.is_code(above) || self.is_code(parent)
+    }
+
+    /// Whether a node is code.
+    pub fn is_code(&self, node: u32) -> bool {
+        self.code.has(self.nodes.kind[node as usize])
+    }
+
+    /// Whether a node is, or is only a part of what is, in a variable of a closure.
+    pub fn is_variable(&self, node: u32) -> bool {
+        let mut at = node;
+        for _ in 0..NEAR {
+            at = self.nodes.dominator[at as usize].0;
+            if at == self.facts.root.0 {
+                return false;
+            }
+            if self.classes.has(self.nodes.class[at as usize].0, role::CLOSURE_CONTEXT) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The nearest node above on the path to a node, itself included, that is no part of another.
+    pub fn whole(&self, node: u32) -> u32 {
+        let is_inner = |&at: &u32| {
+            let (kind, class) = (self.nodes.kind[at as usize], self.nodes.class[at as usize].0);
+            self.is_part(kind, class) || self.classes.has(class, role::ENTRY)
+        };
+        let above = |at: &u32| match &self.tree {
+            _ if *at == self.facts.root.0 => None,
+            Some(tree) if !tree.parent(*at).is_none() => Some(tree.parent(*at).0),
+            _ => Some(self.nodes.dominator[*at as usize].0),
+        };
+        std::iter::successors(Some(node), above).take(CHAIN_STEPS).find(|at| !is_inner(at)).unwrap_or(node)
+    }
+
+    /// The largest chains of references to instances of a class: an example of each, and what its instances retain.
+    fn chains_of(&self, class: u32) -> impl Iterator<Item = (u32, u64)> {
+        let rows = self.chains.as_ref().map_or(&[][..], |rows| &rows[..]);
+        let of_class = rows.iter().filter(move |row| row.kind == 0 && row.class_id == class).take(CHAINS);
+        of_class.map(|row| (row.example_node, row.retained_bytes))
+    }
+
+    /// An instance of a class that retains much, if the class is a big one.
+    pub fn example(&self, class: u32) -> Option<u32> {
+        self.chains_of(class).next().map(|(example, _)| example)
+    }
+
+    /// Whether most of what a finding counts is within a node, as far as can be told.
+    pub fn is_mostly_within(&self, finding: &Finding, node: u32) -> bool {
+        let Some(class) = finding.class_id.filter(|_| finding.scope == Scope::Class) else { return true };
+        let (mut all, mut within) = (0u64, 0u64);
+        for (example, bytes) in self.chains_of(class) {
+            all = all.saturating_add(bytes);
+            within = within.saturating_add(if self.is_within(example, node) { bytes } else { 0 });
+        }
+        within >= all / 4 * 3
     }
 
     /// Whether a node is `holder` or is dominated by it.
@@ -217,6 +285,12 @@ pub fn blank(rule: &str, severity: Severity, scope: Scope, subject: String) -> F
         bytes: 0,
         message: String::new(),
         next_step: String::new(),
+        path: Vec::new(),
+        holder_node: None,
+        owner: None,
+        place: None,
+        class_key: None,
+        stable_path: Vec::new(),
     }
 }
 

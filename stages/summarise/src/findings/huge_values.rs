@@ -2,7 +2,7 @@
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_node, shorten};
-use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, severity};
+use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
@@ -12,6 +12,7 @@ use heaplake_schemas::scratch::Facts;
 pub const RULE: Rule = Rule {
     names: &[STRING, ARRAY],
     candidates: list_bytes::<Node>(2 * MOST),
+    tells: Tells::Mass,
     open: |_, facts| Ok(Box::new(HugeValues::new(facts))),
     ..Rule::NEW
 };
@@ -51,7 +52,7 @@ impl Detector for HugeValues {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
-        let found = self.largest.iter().filter_map(|node| {
+        let found = self.largest.iter().filter(|node| !heap.is_source(node.node)).filter_map(|node| {
             let is_string = self.strings.has(node.kind);
             let rule = if is_string { STRING } else { ARRAY };
             let mut finding = about_node(rule, severity(node.shallow, heap.bytes, PERCENT)?, node.node, heap);
@@ -63,9 +64,9 @@ impl Detector for HugeValues {
             };
             finding.message = format!(
                 "One {}{begins} takes {}: {}",
-                finding.subject,
+                finding.subject.trim_matches(['(', ')']),
                 heap.share(node.shallow),
-                heap.chain(node.dominator),
+                heap.chain(node.node),
             );
             finding.next_step = "Process it piece by piece, or let go of it as soon as it is used.".to_owned();
             Some(finding)

@@ -7,12 +7,11 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class, about_node};
-use super::rule::{Detector, FLOOR, Node, Rule, list_bytes, map_bytes, severity};
+use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::text::{count, size};
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts};
 use std::cmp::Reverse;
@@ -21,9 +20,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
-    arrays: &[per_node::<ClassId>(), per_node::<NodeId>()],
+    arrays: &[per_node::<ClassId>(), per_node::<NodeId>(), per_node::<NodeId>()],
     candidates: list_bytes::<(u64, u32)>(CANDIDATES),
     working: 2 * map_bytes::<u32, u64>(CANDIDATES) + map_bytes::<(u32, u32), Crowd>(PAIRS),
+    tells: Tells::Place,
     open: |_, facts| Ok(Box::new(LeakSuspects::new(facts))),
     ..Rule::NEW
 };
@@ -79,36 +79,74 @@ impl LeakSuspects {
 struct Crowd {
     count: u64,
     bytes: u64,
+    /// Bytes of the one that retains most.
+    largest: u64,
     /// One whose name most of them have, if most have the same.
-    example: u32,
-    name: StringId,
-    votes: u64,
+    alike: Majority<StringId>,
+    /// What refers to them: their collection, if most are in one.
+    collection: Majority<u32>,
 }
 
 impl Crowd {
-    const NOBODY: Self = Self { count: 0, bytes: 0, example: 0, name: StringId::NONE, votes: 0 };
+    const NOBODY: Self = Self {
+        count: 0,
+        bytes: 0,
+        largest: 0,
+        alike: Majority { value: StringId::NONE, votes: 0, example: 0 },
+        collection: Majority { value: NOWHERE, votes: 0, example: 0 },
+    };
 
-    fn add(&mut self, node: u32, bytes: u64, name: StringId) {
-        // Votes for and against: a majority wins whatever the order.
-        if self.votes == 0 {
-            (self.example, self.name) = (node, name);
-        }
-        self.votes = if self.name == name { self.votes + 1 } else { self.votes - 1 };
+    fn add(&mut self, node: u32, bytes: u64, name: StringId, parent: u32) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
+        self.largest = self.largest.max(bytes);
+        self.alike.vote(name, node);
+        self.collection.vote(parent, node);
+    }
+
+    /// What refers to most of them.
+    fn collection(&self) -> Option<u32> {
+        (self.collection.value != NOWHERE && self.collection.votes >= self.count / 2).then_some(self.collection.value)
     }
 }
 
-/// The dominator tree around the places.
-struct Tree<'a, C, D> {
+/// Nothing refers to it on a path from a root.
+const NOWHERE: u32 = u32::MAX;
+
+/// The value that more than half have, by votes for and against: it wins whatever the order.
+#[derive(Clone, Copy)]
+struct Majority<T> {
+    value: T,
+    /// At least so many more have it than have another; so many have it at least.
+    votes: u64,
+    example: u32,
+}
+
+impl<T: Copy + PartialEq> Majority<T> {
+    fn vote(&mut self, value: T, node: u32) {
+        if self.votes == 0 {
+            (self.value, self.example) = (value, node);
+        }
+        self.votes = if self.value == value { self.votes + 1 } else { self.votes - 1 };
+    }
+}
+
+/// The dominator tree and the shortest paths around the places.
+struct Tree<'a, C, D, P> {
     heap: &'a Heap<'a>,
     /// The places, ascending.
     places: Vec<u32>,
     classes: C,
     dominators: D,
+    parents: P,
 }
 
-impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>> Tree<'_, C, D> {
+impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P> {
+    fn is_entry(&mut self, node: u32) -> Result<bool, StageError> {
+        let roles = &self.heap.classes;
+        Ok(roles.any(role::ENTRY) && roles.has(self.classes.get(node as usize)?.0, role::ENTRY))
+    }
+
     /// The place above a node whose dominator is given, if only entries of containers are between them.
     fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
         let mut at = dominator;
@@ -116,13 +154,31 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>> Tree<'_, C, D> {
             if self.places.binary_search(&at).is_ok() {
                 return Ok(Some(at));
             }
-            let roles = &self.heap.classes;
-            if !roles.any(role::ENTRY) || !roles.has(self.classes.get(at as usize)?.0, role::ENTRY) {
+            if !self.is_entry(at)? {
                 break;
             }
             at = self.dominators.get(at as usize)?.0;
         }
         Ok(None)
+    }
+
+    /// What refers to a node on its shortest path, entries of containers left out.
+    fn parent(&mut self, node: u32) -> Result<u32, StageError> {
+        if self.parents.count() == 0 {
+            return Ok(self.dominators.get(node as usize)?.0);
+        }
+        let mut at = node;
+        for _ in 0..ENTRIES {
+            let above = self.parents.get(at as usize)?;
+            if above.is_none() {
+                return Ok(NOWHERE);
+            }
+            at = above.0;
+            if !self.is_entry(at)? {
+                break;
+            }
+        }
+        Ok(at)
     }
 
     /// For each place and class, what is directly below, or below entries of the container that the place is a part of.
@@ -144,7 +200,8 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>> Tree<'_, C, D> {
             // Entries in entries are counted with the outer ones.
             let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
             if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
-                crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name);
+                let parent = self.parent(node)?;
+                crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name, parent);
             }
         }
         Ok(crowds)
@@ -154,9 +211,34 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>> Tree<'_, C, D> {
 fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut places = places.to_vec();
     places.sort_unstable();
-    let (mut classes, mut dominators) = ArrayPlan::of(&heap.job, "leak suspects")
-        .make((lookup(columns::NODE_CLASS), lookup(columns::NODE_DOMINATOR)))?;
-    on_resident!(classes, dominators => Tree { heap, places, classes, dominators }.crowds())
+    let has_paths = heap.tree.is_some();
+    let (mut classes, mut dominators, parents) = ArrayPlan::of(&heap.job, "leak suspects").make((
+        lookup(columns::NODE_CLASS),
+        lookup(columns::NODE_DOMINATOR),
+        has_paths.then(|| lookup(columns::PATH_PARENT)),
+    ))?;
+    match parents {
+        Some(mut parents) => on_resident!(classes, dominators, parents => {
+            Tree { heap, places, classes, dominators, parents }.crowds()
+        }),
+        None => on_resident!(classes, dominators => {
+            Tree { heap, places, classes, dominators, parents: NoPaths }.crowds()
+        }),
+    }
+}
+
+/// Parents where no paths are known.
+struct NoPaths;
+
+impl ReadAt<NodeId> for NoPaths {
+    fn count(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn get(&mut self, _node: usize) -> Result<NodeId, heaplake_kit::array::Fault> {
+        Ok(NodeId::NONE)
+    }
 }
 
 impl Detector for LeakSuspects {
@@ -197,34 +279,47 @@ impl Detector for LeakSuspects {
     }
 }
 
-/// Many objects of one class under one holder.
+/// Many objects of one class under one holder. They are a leak only if one collection refers to most of them and none
+/// of them retains a large part: else they are a structure, such as the syntax trees of a compiler.
 fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Finding> {
-    let severity = severity(crowd.bytes, heap.bytes, PERCENT)?;
-    let holder = heap.owner(place).unwrap_or(place);
-    let (name, holder_name) = (heap.shown_class(class), heap.nodes.label(NodeId(holder)));
-    let alike = heap.nodes.own_name(NodeId(crowd.example), 60);
-    let alike = if alike.trim().is_empty() { String::new() } else { format!(" (such as {alike:?})") };
-    let id = heap.nodes.id[holder as usize];
+    let collection = crowd.collection().map(|node| heap.whole(node));
+    if collection.is_none() && (heap.is_top(heap.whole(place)) || heap.is_code(crowd.alike.example)) {
+        // What a global object holds is the program.
+        return None;
+    }
+    let grows = collection.is_some() && crowd.largest < crowd.bytes / 4;
+    let severity = at_most(grows, severity(crowd.bytes, heap.bytes, PERCENT)?);
+    let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
     let mut finding = about_class(NAME, severity, class, heap);
-    finding.node = Some(holder);
+    finding.scope = Scope::Node;
+    finding.node = Some(subject);
     finding.count = crowd.count;
     finding.bytes = crowd.bytes;
-    let dominators = || format!("{} › {} × {name}", heap.chain(holder), count(crowd.count));
-    let chain = match heap.reference_chain(class, |example| heap.is_within(example, place)) {
-        // Chains of classes do not tell one class with static fields from another.
-        Some(chain) if heap.has_class_objects() => format!("{}; by references {chain}", dominators()),
-        Some(chain) => chain,
-        None => dominators(),
+    finding.subject = heap.subject(subject);
+    // Only a name that most have tells something.
+    let example = (crowd.alike.votes >= crowd.count / 2).then_some(crowd.alike.example);
+    let (what, share) = (heap.objects(crowd.count, class, example), heap.share(crowd.bytes));
+    let (name, path) = (heap.described(subject), heap.chain(subject));
+    finding.message = match collection {
+        Some(_) => format!("{name} holds {what}, which retain {share}: {path}"),
+        None => format!("{what} retain {share} below {name}, in no single collection: {path}"),
     };
-    finding.message = format!(
-        "{} × {name}{alike} retain {}, held by one {holder_name} @{id}: {chain}",
-        count(crowd.count),
-        heap.share(crowd.bytes),
-    );
-    finding.next_step = format!(
-        "If this {holder_name} only ever grows, bound it: remove entries when they are done with, or hold them weakly."
-    );
+    finding.next_step = match collection {
+        // Nobody can bound a global object.
+        Some(_) if heap.is_top(subject) => String::new(),
+        Some(_) => format!(
+            "If {} only ever grows, bound it: remove entries when they are done with, or hold them weakly.",
+            finding.subject
+        ),
+        None => "A structure that the program works on is no leak. If it should be gone, find who still holds its top."
+            .to_owned(),
+    };
     Some(finding)
+}
+
+/// What does not grow is of high severity never.
+fn at_most(grows: bool, severity: Severity) -> Severity {
+    if grows { severity } else { severity.max(Severity::Medium) }
 }
 
 /// The first of a list: the highest dominator in a row of objects of one class.
@@ -241,34 +336,35 @@ fn head(node: u32, heap: &Heap) -> u32 {
     at
 }
 
-/// One object that is, or holds, something large.
+/// One object that is, or holds, something large. By itself that is no mistake; but lists grow, and data in one piece
+/// that only the variables of a closure hold was probably forgotten.
 fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
-    let severity = severity(bytes, heap.bytes, PERCENT)?;
-    let end = heap.owner(place).unwrap_or(place);
+    let is_data = heap.data_arrays.has(heap.nodes.kind[place as usize]);
+    let end = heap.owner(place).filter(|_| !is_data).unwrap_or(place);
     let owner = head(end, heap);
-    let bytes = if owner == end { bytes } else { heap.nodes.retained[owner as usize] };
+    if heap.is_source(place) || heap.is_top(owner) {
+        return None;
+    }
+    let is_list = owner != end;
+    let bytes = if is_list { heap.nodes.retained[owner as usize] } else { bytes };
+    let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
+    let forgotten = alone && heap.is_variable(owner);
+    let severity = at_most(is_list || forgotten, severity(bytes, heap.bytes, PERCENT)?);
     let mut finding = about_node(NAME, severity, owner, heap);
     finding.bytes = bytes;
-    let class = heap.nodes.class[owner as usize].0;
-    let is_class = heap.is_class_object(heap.nodes.kind[owner as usize]);
-    let name = if is_class { heap.nodes.label(NodeId(owner)) } else { heap.shown_class(class) };
-    let chain = heap.reference_chain(class, |example| example == owner).filter(|_| !is_class);
-    let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
-    let what = if owner != end {
-        "as the first of a list of them".to_owned()
-    } else if alone {
-        format!("which is {} of data in one piece", size(bytes))
-    } else {
-        "with what it holds".to_owned()
+    finding.subject = heap.subject(owner);
+    let what = match () {
+        () if is_list => "as the first of a list of them",
+        () if forgotten => "data in one piece that a closure keeps in its variables",
+        () if alone => "data in one piece",
+        () => "with what it holds",
     };
-    finding.message = format!(
-        "One {name} @{} retains {}, {what}: {}",
-        heap.nodes.id[owner as usize],
-        heap.share(bytes),
-        chain.unwrap_or_else(|| heap.chain(owner)),
-    );
-    finding.next_step = format!(
-        "Follow the chain from its end: the first holder that should have let go of this {name} is the place to fix."
-    );
+    finding.message = format!("{} retains {}, {what}: {}", heap.described(owner), heap.share(bytes), heap.chain(owner));
+    finding.next_step = match () {
+        () if is_list => "If the list only ever grows, bound it: cut off what is done with.",
+        () if forgotten => "Copy what the closure needs of it into a variable of its own, or set this one to null.",
+        () => "If it should be gone, follow the path from its end: the first holder that should have let go is the place to fix.",
+    }
+    .to_owned();
     Some(finding)
 }

@@ -3,9 +3,8 @@
 use super::class_roles::role;
 use super::heap::{Heap, about_class};
 use super::leak_suspects;
-use super::rule::{Detector, Rule, list_bytes, severity};
+use super::rule::{Detector, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
-use heaplake_kit::text::count;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::Finding;
 
@@ -13,6 +12,7 @@ use heaplake_schemas::findings::Finding;
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<ClassRow>(CLASSES),
+    tells: Tells::Mass,
     open: |_, _| Ok(Box::<ManyInstances>::default()),
     settle: leave_out_suspects,
     ..Rule::NEW
@@ -44,7 +44,7 @@ impl Detector for ManyInstances {
             finding.count = row.count;
             finding.bytes = row.retained_bytes;
             finding.message =
-                format!("{} × {} retain {}", count(row.count), finding.subject, heap.share(row.retained_bytes));
+                format!("{} retain {}", heap.objects(row.count, row.class_id, None), heap.share(row.retained_bytes));
             finding.next_step = "See through which chains they are held, and whether so many are needed.".to_owned();
             Some(finding)
         });

@@ -1,9 +1,10 @@
 //! Stage `findings`: observations that are worth a look.
 //!
-//! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it
+//! * Computes: the findings of all rules, one for each cause (`causes.rs`), with the path to it (`paths.rs`), its owner
+//!   and the place of its code (`origins.rs`). A rule is one file here: what it looks for, when that matters, what it
 //!   reports. Thresholds are fractions of the heap with a floor in bytes, so that what every small program has is no
 //!   finding.
-//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, paged where the budget
+//! * Resident memory: a byte per class; class, dominator, kind and size, 17 bytes per node, or class, dominator and parent on the shortest path, paged where the budget
 //!   does not allow it; a bit per node where arrays show their elements; the entries of weak maps, 48 bytes each; 24
 //!   bytes per class for possible duplicates. What rules keep of candidates is bounded, and each declares its bound.
 //! * Passes over disk: up to three over node columns, one over containers for each rule about them.
@@ -16,14 +17,17 @@
 //!
 //! 1. Write a file of this folder with a constant `RULE` of type `Rule`: the names of its findings, what it reads
 //!    beyond `COMMON`, its bounds on memory, and how its `Detector` begins. A detector is shown every node, then
-//!    every class, and then asked what it found; it may look things up in the `Heap`. `boxed_numbers.rs` is a short
-//!    example; `containers.rs` is what all rules about containers share.
+//!    every class, and then asked what it found; it may look things up in the `Heap`. The `node` of a finding is where
+//!    memory accumulates, or an example: the stage fills in path, holder, owner and place for all rules. What a rule
+//!    `tells` decides which of several findings about the same bytes stays; the others become its evidence.
+//!    `boxed_numbers.rs` is a short example; `containers.rs` is what all rules about containers share.
 //! 2. Add its `mod` line and a line in [`RULES`]. The stage's own declaration follows from the rules.
 //!
 //! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
 //! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
 
 mod boxed_numbers;
+mod causes;
 mod class_roles;
 mod container_slack;
 mod containers;
@@ -40,11 +44,14 @@ mod loaders;
 mod many_instances;
 mod native;
 mod one_entry;
+mod origins;
+mod paths;
 mod possible_duplicates;
 mod rule;
 mod sparse_arrays;
 mod sweep;
 mod thread_locals;
+mod tree;
 mod unreachable;
 mod weak_maps;
 
@@ -52,8 +59,10 @@ use heap::Heap;
 pub(crate) use heap::{blank, shorten};
 use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
+use origins::Origins;
+use paths::Path;
 pub(crate) use rule::severity;
 use rule::{Detector, Rule};
 use std::cmp::Reverse;
@@ -85,7 +94,7 @@ const RULES: &[Rule] = &[
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
-    version: 2,
+    version: 3,
     when: |setting| setting.findings(),
     reads: &READS,
     writes: &[document(documents::FINDINGS)],
@@ -98,14 +107,13 @@ pub const STAGE: Stage = Stage {
 };
 
 /// What is read for all rules: the [`Sweep`] over the nodes, and the [`Heap`].
-const COMMON: [Access; 18] = [
+const COMMON: [Access; 25] = [
     document(documents::FACTS),
     texts(STRINGS),
     texts(CLASS_KEYS),
     column(columns::CLASS_NAME),
     column(columns::CLASS_ROW),
     column(columns::CHAIN_ROW).if_any(),
-    column(columns::CHAIN_ELEMENT).if_any(),
     column(columns::NODE_ID),
     column(columns::NODE_KIND),
     column(columns::NODE_CLASS),
@@ -117,6 +125,14 @@ const COMMON: [Access; 18] = [
     column(columns::NODE_DETACHED).if_any(),
     column(columns::NODE_EDGE_COUNT),
     column(columns::NODE_PREORDER),
+    column(columns::PATH_PARENT).if_any(),
+    column(columns::PATH_LABEL).if_any(),
+    column(columns::CLASS_ORIGIN).if_any(),
+    column(columns::ORIGIN).if_any(),
+    column(columns::ORIGIN_NODE).if_any(),
+    column(columns::ORIGIN_OF_NODE).if_any(),
+    column(columns::LOCATION_NODE).if_any(),
+    column(columns::LOCATION_LINE).if_any(),
 ];
 
 /// These accesses, and those of each rule; some occur more than once.
@@ -206,16 +222,45 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         let _working = context.budget.reserve("findings of a rule", rule.working)?;
         let mut found = detector.report(&heap)?;
         debug_assert!(found.iter().all(|finding| rule.names.contains(&&*finding.rule)), "{:?}", rule.names);
-        heap.nodes.release();
+        heap.release();
         rank(&mut found);
         found.truncate(MOST_OF_A_RULE);
         findings.append(&mut found);
     }
     rank(&mut findings);
     RULES.iter().for_each(|rule| (rule.settle)(&mut findings));
+    let mut findings = causes::settle(findings, RULES, &heap);
+    let mut origins = Origins::open(job)?;
+    findings.iter_mut().try_for_each(|finding| fill_in(finding, origins.as_mut(), &heap))?;
+    rank(&mut findings);
     scratch.write_document(documents::FINDINGS, &findings)?;
     context.progress.end();
     Ok(Stats { rows: findings.len() as u64, spilled_bytes: 0 })
+}
+
+/// Fills in what follows from the node and the class of a finding, whatever its rule.
+fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) -> Result<(), StageError> {
+    finding.class_key = finding.class_id.map(|class| heap.class_key(class).into_owned());
+    let Some(node) = finding.node else { return Ok(()) };
+    let path = Path::to(node, heap);
+    finding.path = path.texts(paths::KEPT);
+    finding.stable_path = path.stable(paths::KEPT);
+    finding.holder_node = finding.holder_node.or_else(|| path.holder());
+    if let Some(origins) = origins {
+        finding.owner =
+            finding.owner.take().map_or_else(|| origins.owner(node, &path, heap), |owner| Ok(Some(owner)))?;
+        finding.place = finding.place.take().or_else(|| origins.place(&path, heap));
+    }
+    if matches!(finding.scope, Scope::Node)
+        && let Some(owner) = &finding.owner
+    {
+        finding.message += &match &finding.place {
+            Some(place) => format!(". It belongs to {owner} ({place})"),
+            None => format!(". It belongs to {owner}"),
+        };
+    }
+    heap.release();
+    Ok(())
 }
 
 fn show_nodes(detectors: &mut [Box<dyn Detector>], facts: &Facts, job: &Job<'_>) -> Result<(), StageError> {

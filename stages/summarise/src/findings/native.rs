@@ -3,9 +3,9 @@
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Node, Rule, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::size;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 pub const RULE: Rule = Rule {
     names: &[NAME],
     candidates: list_bytes::<(u64, u32)>(2 * MOST) + map_bytes::<u32, Tally>(CLASSES),
+    tells: Tells::Mass,
     open: |_, facts| Ok(Box::new(Native::new(facts))),
     ..Rule::NEW
 };
@@ -94,9 +95,8 @@ impl Detector for Native {
             finding.count = tally.count;
             finding.bytes = tally.native;
             finding.message = format!(
-                "{} × {} take {} and hold {} of native memory, for example {}",
-                count(tally.count),
-                finding.subject,
+                "{} take {} and hold {} of native memory, for example {}",
+                heap.objects(tally.count, class, None),
                 size(tally.shallow),
                 size(tally.native),
                 heap.chain(tally.example),

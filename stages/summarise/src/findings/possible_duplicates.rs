@@ -1,8 +1,9 @@
-//! Rule `possible-duplicate-instances`: classes whose instances look alike, but were not looked into to the end,
-//! because the run was not asked to or the allowed work was used up; and the same for the snapshot as a whole.
+//! Rule `possible-duplicates`: instances that look alike, but of which nobody knows whether they are: because the
+//! snapshot does not tell all of them, or because their references were not compared to the end. One finding for the
+//! whole snapshot, only if much could be saved, and of low severity always.
 
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Rule};
+use super::rule::{Detector, Rule, Tells};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::text::{count, size};
@@ -11,47 +12,91 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::ClassId;
 use heaplake_schemas::scratch::{self as columns, limits};
+use std::cmp::Reverse;
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
     reads: &[column(columns::SET_ROW).if_any()],
     arrays: &[per_node::<ClassId>()],
+    tells: Tells::Copies,
     open: |_, _| Ok(Box::new(PossibleDuplicates)),
     ..Rule::NEW
 };
 
-const NAME: &str = "possible-duplicate-instances";
+const NAME: &str = "possible-duplicates";
+/// Part of the heap that must be possible to save.
+const LEAST: u64 = 100;
 /// Characters that mean something in a pattern of class names.
 const SPECIAL: [char; 5] = ['*', '?', '[', ']', '\''];
 
 struct PossibleDuplicates;
 
-/// Sets that were not looked into to the end.
+/// Sets that are not exact.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    sets: u64,
     members: u64,
-    /// The bytes of the members that would be saved if all undecided sets were duplicates.
+    /// What would be saved if all of them were duplicates.
     bytes: u64,
 }
 
 impl Open {
-    fn add(&mut self, row: &SetRow) {
-        let others = u64::from(row.members) - 1;
-        self.sets += 1;
-        self.members += others + 1;
-        self.bytes = self.bytes.saturating_add(row.instance_bytes.saturating_mul(others));
+    fn add(&mut self, row: &SetRow, bytes: u64) {
+        self.members += u64::from(row.members);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// What is not known of sets.
+#[derive(Default)]
+struct Unknown {
+    /// The snapshot does not tell all.
+    untold: Open,
+    /// References were not compared to the end.
+    uncompared: Open,
+}
+
+impl Unknown {
+    fn bytes(&self) -> u64 {
+        self.untold.bytes.saturating_add(self.uncompared.bytes)
     }
 
-    fn says(&self, what: &str) -> String {
-        format!(
-            "{} {what} look alike ({} {}), and what they refer to was not looked into; up to {} of their own would go",
-            count(self.members),
-            count(self.sets),
-            if self.sets == 1 { "set" } else { "sets" },
-            size(self.bytes),
-        )
+    /// Adds the sets of a run; uncompared ones also to those of their class.
+    fn add_up(&mut self, classes: &mut [Open], heap: &Heap) -> Result<(), StageError> {
+        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
+        let mut class_of = ArrayPlan::of(&heap.job, "possible duplicates").one(lookup(columns::NODE_CLASS))?;
+        for set in 0..rows.remaining() {
+            let row = rows.next()?;
+            if set.is_multiple_of(1 << 16) {
+                heap.job.context.check()?;
+            }
+            if row.reasons & (limits::MODE | limits::WORK) != 0 {
+                // What they refer to was not compared, so only their own bytes count.
+                let bytes = row.instance_bytes.saturating_mul(u64::from(row.members).saturating_sub(1));
+                self.uncompared.add(&row, bytes);
+                classes[class_of.get(row.example.index())?.index()].add(&row, bytes);
+            } else if row.reasons != 0 && row.held_by.is_none() {
+                self.untold.add(&row, row.additional_bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&self) -> String {
+        let mut parts = Vec::new();
+        if self.untold.members > 0 {
+            let (members, bytes) = (count(self.untold.members), size(self.untold.bytes));
+            parts.push(format!(
+                "{members} objects look the same as far as the snapshot tells; if they are, sharing them saves {bytes}"
+            ));
+        }
+        if self.uncompared.members > 0 {
+            let (members, bytes) = (count(self.uncompared.members), size(self.uncompared.bytes));
+            parts.push(format!(
+                "{members} objects look alike, but what they refer to was not compared; sharing them saves {bytes} at most"
+            ));
+        }
+        parts.join(". ")
     }
 }
 
@@ -60,48 +105,26 @@ impl Detector for PossibleDuplicates {
         if !heap.job.scratch.has(columns::SET_ROW) {
             return Ok(Vec::new());
         }
-        let mut rows = ColumnReader::open(heap.job.scratch, columns::SET_ROW)?;
-        let context = heap.job.context;
         let class_count = heap.job.class_count()?;
-        let mut classes = context.budget.filled("possible duplicates", class_count, Open::default())?;
-        let mut class_of = ArrayPlan::of(&heap.job, "possible duplicates").one(lookup(columns::NODE_CLASS))?;
-        let mut all = Open::default();
-        for set in 0..rows.remaining() {
-            let row = rows.next()?;
-            if set.is_multiple_of(1 << 16) {
-                context.check()?;
-            }
-            if row.reasons & (limits::MODE | limits::WORK) != 0 && row.members > 1 {
-                all.add(&row);
-                classes[class_of.get(row.example.index())?.index()].add(&row);
-            }
-        }
-        if all.sets == 0 {
+        let mut classes = heap.job.context.budget.filled("possible duplicates", class_count, Open::default())?;
+        let mut unknown = Unknown::default();
+        unknown.add_up(&mut classes, heap)?;
+        if unknown.bytes() == 0 || unknown.bytes() < heap.bytes / LEAST {
             return Ok(Vec::new());
         }
-        let of_class = || classes.iter().zip(0..).filter(|(open, _)| open.sets > 0);
-        let mut whole = finding(Scope::Snapshot, "the snapshot".to_owned(), &all);
-        whole.message = all.says(&format!("instances of {} classes", count(of_class().count() as u64)));
-        whole.next_step =
-            "Run `heaplake duplicates RUN`; where it was out of work, with a larger --duplicate-work.".to_owned();
-        let of_classes = of_class().map(|(open, class)| {
-            let name = heap.shown_class(class);
-            let mut found = finding(Scope::Class, name.clone(), open);
-            // Only whole names, since a truncated name matches nothing.
+        let mut finding = blank(NAME, Severity::Low, Scope::Snapshot, "the snapshot".to_owned());
+        finding.count = unknown.untold.members + unknown.uncompared.members;
+        finding.bytes = unknown.bytes();
+        finding.message = unknown.message();
+        let most = classes.iter().zip(0..).filter(|(open, _)| open.members > 0);
+        if let Some((_, class)) = most.max_by_key(|(open, class)| (open.bytes, Reverse(*class))) {
+            // Only a whole name matches something.
             let is_special = |c: char| SPECIAL.contains(&c) || c.is_control();
             let pattern: String = heap.class_name(class).chars().map(|c| if is_special(c) { '?' } else { c }).collect();
-            found.message = open.says(&format!("× {name}"));
-            found.next_step = format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'`.");
-            found.class_id = Some(class);
-            found
-        });
-        Ok(std::iter::once(whole).chain(of_classes).collect())
+            finding.class_id = Some(class);
+            finding.next_step =
+                format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'` to settle the most.");
+        }
+        Ok(vec![finding])
     }
-}
-
-fn finding(scope: Scope, subject: String, open: &Open) -> Finding {
-    let mut finding = blank(NAME, Severity::Low, scope, subject);
-    finding.count = open.members;
-    finding.bytes = open.bytes;
-    finding
 }

@@ -21,6 +21,8 @@ pub struct Rule {
     pub candidates: u64,
     /// Bytes that it takes while it reports, at most, arrays apart.
     pub working: u64,
+    /// What its findings tell of their cause.
+    pub tells: Tells,
     /// Begins.
     pub open: fn(&Job<'_>, &Facts) -> Opened,
     /// Leaves out those of its findings that findings of other rules make needless.
@@ -36,9 +38,25 @@ impl Rule {
         bits_per_node: 0,
         candidates: 0,
         working: 0,
+        tells: Tells::Mistake,
         open: |_, _| Ok(Box::new(Nothing)),
         settle: |_| {},
     };
+}
+
+/// What a finding tells of the cause of what it found, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tells {
+    /// Which mistake it is.
+    Mistake,
+    /// That memory serves for little where it is.
+    Waste,
+    /// That there are copies.
+    Copies,
+    /// The place where memory accumulates.
+    Place,
+    /// Objects that retain much, and no more.
+    Mass,
 }
 
 /// A rule at work, or why it cannot be.

@@ -124,9 +124,8 @@ impl Tally {
         finding.count = self.count;
         finding.bytes = empty;
         finding.message = format!(
-            "{} × {} hold {} elements and have {} of empty slots, the largest {}: {}",
-            count(self.count),
-            finding.subject,
+            "{} hold {} elements and have {} of empty slots, the largest {}: {}",
+            heap.objects(self.count, class, None),
             count(self.filled),
             heap.share(empty),
             size(self.largest.0),

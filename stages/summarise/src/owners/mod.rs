@@ -17,7 +17,7 @@
 mod freed;
 #[cfg(test)]
 mod properties;
-mod rules;
+pub(crate) mod rules;
 mod tallies;
 
 use crate::class_rows::counts;

@@ -96,6 +96,11 @@ impl Rules {
         self.names.len()
     }
 
+    /// Name of an owner.
+    pub fn name(&self, owner: u32) -> Option<String> {
+        self.names.get(owner as usize).cloned()
+    }
+
     /// Their names, by number.
     pub fn into_names(self) -> Vec<String> {
         self.names

@@ -1,0 +1,147 @@
+//! One cause is one finding. What several findings say of the same bytes becomes one finding with the others as its
+//! evidence, and findings of one rule about objects that are held alike become one.
+//!
+//! Two findings have one cause if the subject of one is, or is dominated by, that of the other, and
+//!
+//! - their bytes differ by no more than a tenth, or
+//! - the lesser one only tells how its bytes are made up: which class they are of, or that they are copies.
+//!
+//! Objects to which paths of the same classes and fields lead count as one place: those of several threads, or closures.
+//!
+//! Of those the finding stays that says most of the cause ([`Tells`]); where the lesser one only tells how bytes are made
+//! up, the other one does, unless it is about a certain mistake.
+
+use super::heap::Heap;
+use super::paths::{KEPT, Path};
+use super::rule::{Rule, Tells};
+use heaplake_kit::text::{count, size};
+use heaplake_schemas::findings::{Finding, Scope};
+
+/// Evidence that a message names.
+const NAMED: usize = 3;
+
+/// A finding, and those that say the same.
+struct Cause {
+    finding: Finding,
+    tells: Tells,
+    /// The object that it is about, or one of them.
+    anchor: Option<u32>,
+    /// Whether that object holds what it counts.
+    holds: bool,
+    /// How many more of its rule there are that are held alike.
+    siblings: u64,
+    evidence: Vec<Finding>,
+}
+
+/// Folds ranked findings.
+pub fn settle(findings: Vec<Finding>, rules: &[Rule], heap: &Heap) -> Vec<Finding> {
+    let mut grouped: Vec<Cause> = Vec::new();
+    for finding in findings {
+        let cause = Cause::of(finding, rules, heap);
+        match grouped.iter_mut().find(|known| known.is_sibling(&cause, heap)) {
+            Some(sibling) => sibling.add_sibling(&cause, heap),
+            None => grouped.push(cause),
+        }
+    }
+    let mut causes: Vec<Cause> = Vec::new();
+    for cause in grouped {
+        match causes.iter_mut().find(|known| known.is_same(&cause, heap)) {
+            Some(known) => known.take(cause),
+            None => causes.push(cause),
+        }
+    }
+    causes.into_iter().map(Cause::into_finding).collect()
+}
+
+impl Cause {
+    fn of(finding: Finding, rules: &[Rule], heap: &Heap) -> Self {
+        let tells =
+            rules.iter().find(|rule| rule.names.contains(&&*finding.rule)).map_or(Tells::Mistake, |rule| rule.tells);
+        let example =
+            || finding.class_id.filter(|_| finding.scope == Scope::Class).and_then(|class| heap.example(class));
+        let anchor = finding.node.or_else(example).filter(|_| finding.scope != Scope::Snapshot);
+        let holds = anchor.is_some_and(|node| heap.nodes.retained[node as usize] >= finding.bytes / 10 * 9);
+        Self { finding, tells, anchor, holds, siblings: 0, evidence: Vec::new() }
+    }
+
+    /// Whether both are of one rule, about objects of one class that are held alike.
+    fn is_sibling(&self, other: &Self, heap: &Heap) -> bool {
+        let (Some(a), Some(b)) = (self.finding.node, other.finding.node) else { return false };
+        self.finding.rule == other.finding.rule
+            && self.finding.scope == Scope::Node
+            && self.finding.class_id == other.finding.class_id
+            && (Path::to(a, heap).stable(KEPT) == Path::to(b, heap).stable(KEPT))
+    }
+
+    fn add_sibling(&mut self, other: &Self, heap: &Heap) {
+        let (Some(first), Some(next)) = (self.finding.node, other.finding.node) else { return };
+        let finding = &mut self.finding;
+        self.siblings += 1;
+        if !heap.is_within(next, first) && !heap.is_within(first, next) {
+            finding.bytes = finding.bytes.saturating_add(other.finding.bytes);
+            finding.count = finding.count.saturating_add(other.finding.count);
+        }
+    }
+
+    /// Whether their bytes differ by no more than a tenth.
+    fn is_alike(&self, other: &Self) -> bool {
+        let (mine, its) = (self.finding.bytes, other.finding.bytes);
+        mine.min(its) >= mine.max(its) / 10 * 9
+    }
+
+    fn is_same(&self, other: &Self, heap: &Heap) -> bool {
+        let (Some(a), Some(b)) = (self.anchor, other.anchor) else { return false };
+        let (mine, its) = (self.finding.bytes, other.finding.bytes);
+        let alike = self.is_alike(other);
+        let below = heap.is_within(b, a);
+        let is_like = || Path::to(a, heap).is_like(&Path::to(b, heap));
+        if alike && (below || heap.is_within(a, b) || is_like()) {
+            return true;
+        }
+        let (tells, class, scope) = (other.tells, other.finding.class_id, other.finding.scope);
+        let same_class = scope == Scope::Class && self.tells == Tells::Place && self.finding.class_id == class;
+        let within = mine >= its && ((self.holds && below && heap.is_mostly_within(&other.finding, a)) || is_like());
+        match tells {
+            Tells::Mass => within || (same_class && mine >= its / 2),
+            Tells::Copies => within,
+            Tells::Mistake | Tells::Place | Tells::Waste => false,
+        }
+    }
+
+    /// Takes a finding about the same bytes; the one that says more stays on top.
+    fn take(&mut self, mut other: Self) {
+        let may = self.is_alike(&other) || other.tells == Tells::Mistake;
+        let better = may && other.tells < self.tells && other.finding.bytes >= self.finding.bytes / 2;
+        if better {
+            other.finding.severity = other.finding.severity.min(self.finding.severity);
+            std::mem::swap(self, &mut other);
+        }
+        self.evidence.push(other.finding);
+        self.evidence.append(&mut other.evidence);
+    }
+
+    fn into_finding(self) -> Finding {
+        let Self { mut finding, siblings, evidence, .. } = self;
+        if siblings > 0 {
+            let (more, all) = (count(siblings), size(finding.bytes));
+            finding.message += &format!(". There are {more} more like it, {all} in all");
+        }
+        if !evidence.is_empty() {
+            let named: Vec<String> = evidence.iter().take(NAMED).map(in_brief).collect();
+            finding.message += &format!(". Also seen as {}", named.join(", "));
+            if evidence.len() > NAMED {
+                finding.message += &format!(" and {} more", evidence.len() - NAMED);
+            }
+        }
+        finding
+    }
+}
+
+/// A finding as evidence of another.
+fn in_brief(finding: &Finding) -> String {
+    let bytes = size(finding.bytes);
+    match finding.count {
+        0 | 1 => format!("{} ({}, {bytes})", finding.rule, finding.subject),
+        many => format!("{} ({} × {}, {bytes})", finding.rule, count(many), finding.subject),
+    }
+}

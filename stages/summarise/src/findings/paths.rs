@@ -1,0 +1,360 @@
+//! Paths to objects as people know them: from a root with a name, over references with their labels, to the object.
+//!
+//! A path is the shortest one of references, as the stage `shortest paths` found it; where there is none, or this one
+//! goes through a weak reference and another one does not, the chain of dominators. It begins behind the runtime's own nodes, which show as one step with a name that people know. What is
+//! inside of a container (tables, entries, arrays) is no step: the step of the container ends with `[]` in its place.
+//! Variables of closures belong to the step of their function. Equal steps in a row are one, with a star. No other
+//! steps are left out, but those in the middle of a very long path.
+
+use super::class_roles::role;
+use super::heap::{Heap, shorten};
+use heaplake_kit::StringTable;
+use heaplake_kit::text::count;
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::NodeId;
+
+/// Nodes of a path that are looked at, from its end.
+const MOST: usize = 1 << 14;
+/// Characters of a name and of a label.
+const MOST_NAME: usize = 80;
+const MOST_LABEL: usize = 48;
+/// Steps at each end that the table keeps, and that a message shows.
+pub const KEPT: usize = 32;
+pub const SHOWN: usize = 5;
+/// Steps above an object among which its holder is looked for.
+const NEAR: usize = 5;
+
+/// A node of a path and the label of the edge that leads to it.
+#[derive(Clone, Copy)]
+struct Hop {
+    node: u32,
+    label: u32,
+}
+
+/// A step of a path as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The object.
+    pub node: u32,
+    /// Its class or name, and the same without what differs from run to run.
+    name: String,
+    stable: String,
+    /// What leads on from it: `.field`, `[]`.
+    out: String,
+    /// Whether its class has a name of the program's.
+    named: bool,
+    /// Whether it is a container of the platform's.
+    container: bool,
+}
+
+/// A path.
+pub struct Path {
+    /// The nodes, the root's side first.
+    hops: Vec<Hop>,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// Whether its beginning is left out.
+    cut: bool,
+    /// What stands between steps.
+    between: &'static str,
+}
+
+impl Path {
+    /// To a node.
+    pub fn to(node: u32, heap: &Heap) -> Self {
+        let (hops, cut, between) = match by_reference(node, heap) {
+            Some((hops, cut)) => (hops, cut, " → "),
+            None => {
+                let (hops, cut) = by_dominators(node, heap);
+                (hops, cut, " › ")
+            }
+        };
+        let steps = fold(steps(&hops, heap));
+        Self { hops, steps, cut, between }
+    }
+
+    /// The nodes from the object upwards.
+    pub fn upwards(&self) -> impl Iterator<Item = u32> {
+        self.hops.iter().rev().map(|hop| hop.node)
+    }
+
+    /// The steps as texts; so many at each end of a long path.
+    pub fn texts(&self, ends: usize) -> Vec<String> {
+        self.list(ends, |step| format!("{}{}", step.name, step.out))
+    }
+
+    /// The same, without what differs from run to run.
+    pub fn stable(&self, ends: usize) -> Vec<String> {
+        self.list(ends, |step| format!("{}{}", step.stable, step.out))
+    }
+
+    fn list(&self, ends: usize, text: impl Fn(&Step) -> String) -> Vec<String> {
+        let all = self.steps.len();
+        let beginning = self.cut.then(|| "…".to_owned());
+        if all <= 2 * ends + 1 {
+            return beginning.into_iter().chain(self.steps.iter().map(text)).collect();
+        }
+        let (head, tail) = (self.steps[..ends].iter().map(&text), self.steps[all - ends..].iter().map(&text));
+        let middle = format!("… {} more …", count((all - 2 * ends) as u64));
+        beginning.into_iter().chain(head).chain([middle]).chain(tail).collect()
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        self.texts(SHOWN).join(self.between)
+    }
+
+    /// Position of the nearest step above the last whose class has a name, or of the first of all if it is near.
+    fn holder_step(&self) -> Option<usize> {
+        let above = self.steps.len().checked_sub(2)?;
+        let near = (above.saturating_sub(NEAR - 1)..=above).rev();
+        near.clone().find(|&at| self.steps[at].named).or_else(|| near.min().filter(|&at| at == 0))
+    }
+
+    /// The nearest object of a named class above the last.
+    pub fn holder(&self) -> Option<u32> {
+        self.holder_step().filter(|&at| self.steps[at].named).map(|at| self.steps[at].node)
+    }
+
+    /// The field that refers to the last object, after the object of a named class that has the field; nothing if the
+    /// last object is of such a class itself.
+    pub fn field(&self) -> Option<String> {
+        let last = self.steps.last()?;
+        let holder = self.holder_step().filter(|_| !last.named)?;
+        let fields: String = self.steps[holder..self.steps.len() - 1].iter().map(|step| &*step.out).collect();
+        Some(format!("{}{fields}", self.steps[holder].name)).filter(|_| !fields.is_empty())
+    }
+
+    /// What the last object is called: by its class, or by its field where the class is one that every program has.
+    pub fn subject(&self) -> String {
+        self.field().or_else(|| Some(self.steps.last()?.stable.clone())).unwrap_or_default()
+    }
+
+    /// Whether this path and the other one lead to the same place in objects of the same classes, or the other one goes
+    /// on from there.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Step, &Step)| (&a.stable, &a.out) == (&b.stable, &b.out);
+        let Some((last, above)) = self.steps.split_last() else { return false };
+        above.iter().zip(&other.steps).all(same)
+            && other.steps.get(above.len()).is_some_and(|other| other.stable == last.stable)
+    }
+}
+
+/// What is said of objects by their paths.
+impl Heap<'_> {
+    /// The path to a node from a root that people know, as text; see [`Path`].
+    pub fn chain(&self, node: u32) -> String {
+        Path::to(node, self).line()
+    }
+
+    /// What a node is called in a message: its class, or who holds it in which field.
+    pub fn subject(&self, node: u32) -> String {
+        Path::to(node, self).subject()
+    }
+
+    /// The same as the subject of a sentence: `Server.sessions, a Map,`, or `One Map @12`.
+    pub fn described(&self, node: u32) -> String {
+        let class = self.shown_class(self.nodes.class[node as usize].0);
+        match Path::to(node, self).field() {
+            Some(name) => format!("{name} ({class} @{})", self.nodes.id[node as usize]),
+            None => {
+                let kind = self.nodes.kind[node as usize];
+                let name = if self.is_class_object(kind) { self.nodes.label(NodeId(node)) } else { class };
+                format!("One {name} @{}", self.nodes.id[node as usize])
+            }
+        }
+    }
+
+    /// Whether a node is a root that people know, such as a global object.
+    pub fn is_top(&self, node: u32) -> bool {
+        Path::to(node, self).steps.len() <= 1
+    }
+}
+
+/// The shortest path, and whether its beginning is left out.
+fn by_reference(node: u32, heap: &Heap) -> Option<(Vec<Hop>, bool)> {
+    let tree = heap.tree.as_ref()?;
+    let mut hops = Vec::new();
+    let mut at = node;
+    while at != heap.facts.root.0 {
+        let label = tree.label(at);
+        if label == label::NO_PATH {
+            return None;
+        }
+        hops.push(Hop { node: at, label });
+        let above = tree.parent(at);
+        if above.is_none() || hops.len() == MOST {
+            break;
+        }
+        at = above.0;
+    }
+    hops.reverse();
+    let cut = hops.len() == MOST;
+    (!hops.is_empty() && !is_weak(&hops, node, heap)).then_some((hops, cut))
+}
+
+/// Whether a path goes through a weak or soft reference, and there is another one: then the dominators say more.
+fn is_weak(hops: &[Hop], node: u32, heap: &Heap) -> bool {
+    let weak = &heap.facts.roles.weak_fields;
+    let is_weak = |hop: &Hop| hop.label < label::NO_PATH && weak.fit(&heap.strings().text(hop.label as usize));
+    let avoidable = |pair: &[Hop]| is_weak(&pair[1]) && !heap.is_within(node, pair[0].node);
+    !weak.is_empty() && hops.windows(2).any(avoidable)
+}
+
+/// The chain of dominators.
+fn by_dominators(node: u32, heap: &Heap) -> (Vec<Hop>, bool) {
+    let mut hops = Vec::new();
+    let mut at = node;
+    while at != heap.facts.root.0 && hops.len() < MOST {
+        hops.push(Hop { node: at, label: label::NONE });
+        at = heap.nodes.dominator[at as usize].0;
+    }
+    hops.reverse();
+    let cut = hops.len() == MOST;
+    (hops, cut)
+}
+
+fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for (at, hop) in hops.iter().enumerate() {
+        let (kind, class) = (heap.nodes.kind[hop.node as usize], heap.nodes.class[hop.node as usize].0);
+        let is_last = at + 1 == hops.len();
+        let variables = heap.classes.has(class, role::CLOSURE_CONTEXT);
+        let root = heap.facts.synthetic_kinds.contains(&kind);
+        if root && steps.iter().all(|step| heap.facts.synthetic_kinds.contains(&heap.nodes.kind[step.node as usize])) {
+            steps.clear();
+        } else if let Some(last) = steps.last_mut() {
+            let inside = heap.is_part(kind, class) || heap.classes.has(class, role::ENTRY);
+            lead(last, hop.label, inside, variables, heap);
+            let is_shown_in_it = variables || (inside && !is_last);
+            if is_shown_in_it && !heap.is_class_object(kind) {
+                continue;
+            }
+        }
+        steps.push(step(hop.node, kind, class, heap));
+    }
+    steps
+}
+
+/// Extends what leads on from a step by an edge.
+fn lead(step: &mut Step, label: u32, inside: bool, variables: bool, heap: &Heap) {
+    if step.container && (inside || step.out == "[]") {
+        "[]".clone_into(&mut step.out);
+    } else if !variables {
+        let edge = edge(label, heap.strings());
+        // Static fields may have the name of their class before their own.
+        let own = edge.strip_prefix('.').and_then(|edge| edge.strip_prefix(&*step.name));
+        step.out += own.filter(|own| own.starts_with('.')).unwrap_or(&edge);
+    }
+}
+
+fn edge(label: u32, strings: &StringTable) -> String {
+    match label {
+        label::INDEX | label::ENTRY => "[]".to_owned(),
+        label if label >= label::NO_PATH => String::new(),
+        name => format!(".{}", shorten(&strings.text(name as usize), MOST_LABEL)),
+    }
+}
+
+fn step(node: u32, kind: u8, class: u32, heap: &Heap) -> Step {
+    let own = heap.nodes.own_name(NodeId(node), MOST_NAME);
+    let own = own.trim();
+    let class_name = heap.shown_class(class);
+    let is_text = heap.texts.has(kind);
+    let is_common = heap.classes.has(class, role::COMMON | role::CONTAINER | role::PART | role::ENTRY);
+    let (name, stable) = if heap.facts.synthetic_kinds.contains(&kind) {
+        let known = heap.facts.roles.root_names.iter().find(|(name, _)| name == own);
+        let name = known.map_or(if own.is_empty() { &*class_name } else { own }, |(_, words)| words).to_owned();
+        (name.clone(), name)
+    } else if heap.functions.has(kind) {
+        let name = format!("{}()", if own.is_empty() { "(anonymous)" } else { own });
+        (name.clone(), name)
+    } else if heap.is_class_object(kind) && !own.is_empty() {
+        (own.to_owned(), own.to_owned())
+    } else if own.is_empty() || heap.facts.roles.common_classes.fit(own) {
+        (class_name.clone(), class_name)
+    } else if is_text {
+        (format!("{class_name} {:?}", shorten(own, 40)), class_name)
+    } else {
+        (format!("{class_name} {own:?}"), class_name)
+    };
+    let named = !is_common || heap.functions.has(kind) || heap.is_class_object(kind);
+    let container = heap.classes.has(class, role::CONTAINER);
+    Step { node, name, stable, out: String::new(), named: named && !is_text, container }
+}
+
+/// Equal steps in a row as one.
+fn fold(steps: Vec<Step>) -> Vec<Step> {
+    let mut folded: Vec<Step> = Vec::new();
+    let mut repeated = false;
+    for step in steps {
+        let same = |last: &Step| (&last.stable, &last.out) == (&step.stable, &step.out) && !step.out.is_empty();
+        if folded.last().is_some_and(same) {
+            repeated = true;
+            continue;
+        }
+        if let Some(last) = folded.last_mut().filter(|_| repeated) {
+            last.out.push('*');
+        }
+        repeated = false;
+        folded.push(step);
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(steps: &[(&str, &str, bool)]) -> Path {
+        let step = |&(name, out, named): &(&str, &str, bool)| Step {
+            node: 0,
+            name: name.to_owned(),
+            stable: name.to_owned(),
+            out: out.to_owned(),
+            named,
+            container: false,
+        };
+        Path { hops: Vec::new(), steps: fold(steps.iter().map(step).collect()), cut: false, between: " → " }
+    }
+
+    #[test]
+    fn only_equal_steps_in_a_row_are_folded() {
+        let list =
+            path(&[("List", ".head", true), ("Node", ".next", true), ("Node", ".next", true), ("Node", "", true)]);
+        assert_eq!(list.line(), "List.head → Node.next* → Node");
+        let bus =
+            path(&[("Map", "[]", false), ("Bus", ".listeners", true), ("Map", "[]", false), ("Array", "", false)]);
+        assert_eq!(bus.line(), "Map[] → Bus.listeners → Map[] → Array");
+    }
+
+    #[test]
+    fn both_ends_of_a_long_path_stay() {
+        let names: Vec<String> = (0..100).map(|at| format!("C{at}")).collect();
+        let steps: Vec<_> = names.iter().map(|name| (&**name, ".f", true)).collect();
+        let line = path(&steps).line();
+        assert!(line.starts_with("C0.f → C1.f") && line.ends_with("C99.f"), "{line}");
+        assert!(line.contains(" → … 90 more … → "), "{line}");
+    }
+
+    #[test]
+    fn a_subject_is_its_field_in_an_object_of_a_named_class() {
+        let store = path(&[("global", ".app", false), ("MemoryStore", ".sessions", true), ("Object", "", false)]);
+        assert_eq!((store.subject(), store.holder_step()), ("MemoryStore.sessions".to_owned(), Some(1)));
+        let bus = path(&[("Bus", ".listeners", true), ("Map", "[]", false), ("Array", "", false)]);
+        assert_eq!(bus.subject(), "Bus.listeners[]");
+        let global = path(&[("global", ".cache", false), ("Object", ".sessions", false), ("Map", "", false)]);
+        assert_eq!((global.subject(), global.holder()), ("global.cache.sessions".to_owned(), None));
+        let named = path(&[("global", ".cache", false), ("SessionCache", "", true)]);
+        assert_eq!((named.subject(), named.field()), ("SessionCache".to_owned(), None));
+    }
+
+    #[test]
+    fn paths_of_the_same_classes_and_fields_are_alike() {
+        let entry = path(&[("Thread", ".locals", true), ("Entry", "", false)]);
+        let value = path(&[("Thread", ".locals", true), ("Entry", ".value", false), ("byte[]", "", false)]);
+        let other = path(&[("Thread", ".name", true), ("Entry", "", false)]);
+        assert!(entry.is_like(&value) && entry.is_like(&entry));
+        assert!(!value.is_like(&entry) && !other.is_like(&value));
+    }
+}

@@ -1,0 +1,139 @@
+//! The stage on random dominator trees, against a naive search.
+
+use super::{COUNT, LEAST, STAGE};
+use heaplake_kit::stage::Silent;
+use heaplake_kit::{Budget, ColumnWriter, Context, Job, Scratch, StringWriter};
+use heaplake_oracle::SplitMix64;
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::options::{AnalysisOptions, Options};
+use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::run::LargeObject;
+use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents};
+use std::cmp::Reverse;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Classes; the last one is a part of what refers to it.
+const CLASSES: [&str; 4] = ["root", "Holder", "Element", "table"];
+
+/// A dominator tree: of each node its dominator, which comes before it, its class and its size.
+struct Heap {
+    dominator: Vec<usize>,
+    class: Vec<usize>,
+    retained: Vec<u64>,
+}
+
+impl Heap {
+    fn random(seed: u64) -> Self {
+        let rng = &mut SplitMix64::new(seed);
+        let n = 2 + rng.below(60);
+        let mut dominator = vec![0];
+        let mut class = vec![0];
+        let mut retained = vec![0];
+        for node in 1..n {
+            // Mostly chains, so that there is something to pass.
+            dominator.push(if rng.one_in(3) { rng.below(node) } else { node - 1 });
+            class.push(1 + rng.below(3));
+            retained.push(if rng.one_in(4) { 4 * LEAST * rng.below(100) as u64 } else { rng.below(100) as u64 });
+        }
+        for node in (1..n).rev() {
+            retained[dominator[node]] += retained[node];
+        }
+        Self { dominator, class, retained }
+    }
+
+    /// Whether a node is nearly all of its dominator, and whether it says no more than that.
+    fn nearly_all(&self, node: usize) -> Option<bool> {
+        let above = self.dominator[node];
+        let is_nearly = node != 0
+            && above != 0
+            && self.retained[node] >= LEAST
+            && self.retained[node] >= self.retained[above] / 10 * 9;
+        is_nearly.then(|| self.class[node] == self.class[above] || self.class[node] == 3)
+    }
+
+    /// Whether a node is a part, and at least half of what it is a part of.
+    fn is_half(&self, node: usize) -> bool {
+        let above = self.dominator[node];
+        let is_part = self.class[node] == 3 && above != 0 && self.retained[node] >= LEAST;
+        is_part && self.retained[node] >= self.retained[above] / 2
+    }
+
+    /// Whether the node, or one that is only more of it, has below it a node that is nearly all of it and says more.
+    fn is_passed_over(&self, node: usize) -> bool {
+        (1..self.class.len()).filter(|&below| self.dominator[below] == node).any(|below| match self.nearly_all(below) {
+            Some(true) => self.is_passed_over(below),
+            Some(false) => true,
+            None => false,
+        })
+    }
+
+    fn winners(&self) -> Vec<u32> {
+        let is_shown =
+            |&node: &usize| !self.is_half(node) && self.nearly_all(node) != Some(true) && !self.is_passed_over(node);
+        let mut shown: Vec<usize> = (1..self.class.len()).filter(is_shown).collect();
+        shown.sort_by_key(|&node| (Reverse(self.retained[node]), node));
+        shown.iter().take(COUNT).map(|&node| node as u32).collect()
+    }
+
+    fn lay_down(&self, scratch: &Scratch) {
+        let n = self.class.len();
+        let mut texts = StringWriter::create(scratch, STRINGS).unwrap();
+        CLASSES.iter().for_each(|name| texts.push(name.as_bytes()).unwrap());
+        texts.finish().unwrap();
+        write(scratch, columns::CLASS_NAME, (0..4).map(StringId));
+        write(scratch, columns::NODE_ID, 0..n as u64);
+        write(scratch, columns::NODE_KIND, (0..n).map(|node| u8::from(node > 0)));
+        write(scratch, columns::NODE_CLASS, self.class.iter().map(|&class| ClassId(class as u32)));
+        write(scratch, columns::NODE_NAME, (0..n).map(|_| StringId::NONE));
+        write(scratch, columns::NODE_SHALLOW, (0..n).map(|_| 0));
+        write(scratch, columns::NODE_RETAINED, self.retained.iter().copied());
+        write(scratch, columns::NODE_DOMINATOR, self.dominator.iter().map(|&above| NodeId(above as u32)));
+        let roles = Roles { part_classes: Names::of(&["table"]), ..Roles::default() };
+        let node_kinds = ["synthetic", "object"].map(str::to_owned).to_vec();
+        let facts = Facts { node_count: n as u64, node_kinds, synthetic_kinds: vec![0], roles, ..Facts::default() };
+        scratch.write_document(documents::FACTS, &facts).unwrap();
+    }
+}
+
+fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
+    let mut writer = ColumnWriter::create(scratch, column).unwrap();
+    values.into_iter().for_each(|value| writer.push(value).unwrap());
+    writer.finish().unwrap();
+}
+
+fn found(heap: &Heap, folder: &Path) -> Vec<LargeObject> {
+    let scratch = Scratch::create(folder).unwrap();
+    heap.lay_down(&scratch);
+    let (cancel, options) = (AtomicBool::new(false), Options::Analysis(AnalysisOptions::default()));
+    let budget = Budget::new(STAGE.resident_bytes(heap.class.len() as u64, 0));
+    let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
+    (STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
+    scratch.read_document(documents::LARGEST).unwrap()
+}
+
+#[test]
+fn objects_are_those_of_a_naive_search() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 0..400 {
+        let heap = Heap::random(seed);
+        let objects = found(&heap, &folder.path().join(seed.to_string()));
+        let nodes: Vec<u32> = objects.iter().map(|found| found.object.node).collect();
+        assert_eq!(nodes, heap.winners(), "seed {seed}");
+    }
+}
+
+#[test]
+fn of_a_chain_the_lowest_is_shown_with_its_head() {
+    // Holder, Holder's table, list of three, a sibling, and a small one beside the table.
+    let heap = Heap {
+        dominator: vec![0, 0, 1, 2, 3, 4, 0, 1],
+        class: vec![0, 1, 3, 2, 2, 2, 1, 1],
+        retained: vec![104 << 10, 101 << 10, 100 << 10, 99 << 10, 98 << 10, 97 << 10, 3 << 10, 1 << 10],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let objects = found(&heap, &folder.path().join("scratch"));
+    let shown: Vec<_> =
+        objects.iter().map(|found| (found.object.node, found.head.as_ref().map(|head| head.node))).collect();
+    assert_eq!(shown, [(3, Some(1)), (6, None), (7, None)]);
+}
