@@ -326,7 +326,7 @@ impl Scripts {
 
 /// The path in the name of a script's node. Parts of V8 are called `system / …`, and since 2025 scripts are, too. A
 /// script without a path was made by `eval` and the like.
-fn path(name: &str) -> &str {
+pub(super) fn path(name: &str) -> &str {
     match name.strip_prefix("system / ") {
         None => name,
         Some(part) => part.strip_prefix("Script / ").unwrap_or(""),
