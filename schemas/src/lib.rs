@@ -27,6 +27,7 @@ pub mod object_tracks;
 pub mod options;
 pub mod owners;
 pub mod replay;
+pub mod resources;
 pub mod roles;
 pub mod run;
 pub mod scratch;

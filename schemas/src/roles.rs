@@ -61,6 +61,24 @@ pub struct Finalizers {
     pub advice: String,
 }
 
+/// What the runtime calls resources that nobody ends, and what to do about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resources {
+    /// What to do about timers.
+    pub timer_advice: String,
+    /// What to do about listeners.
+    pub listener_advice: String,
+    /// What to do about promises that nothing settles.
+    pub promise_advice: String,
+    /// What a realm is called, in the plural.
+    pub realms: String,
+    /// What to do about realms.
+    pub realm_advice: String,
+    /// What to do about memories of WebAssembly.
+    pub memory_advice: String,
+}
+
 /// The roles. A role that a runtime does not have stays empty. Classes and kinds are given by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -109,6 +127,10 @@ pub struct Roles {
     pub thread_locals: Option<ThreadLocals>,
     /// Where the runtime has such.
     pub finalizers: Option<Finalizers>,
+    /// Classes of native objects that can be detached and are no part of a document.
+    pub no_documents: Names,
+    /// Words about [resources](crate::resources).
+    pub resources: Resources,
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod duplicates;
 mod duplicates_later;
 mod duplicates_of_dupfix;
 mod findings;
+mod findings_rules;
 mod golden;
 mod kinds;
 mod notebooks;

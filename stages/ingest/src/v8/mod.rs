@@ -9,6 +9,7 @@
 //! | [`detached`] | nodes, edges | which DOM nodes are attached or detached, and their names |
 //! | [`essential_edges`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, in-degrees, orphans, distance seeds |
 //! | [`containers`] | nodes, edges | containers with their entries and spare bytes, entries of weak maps |
+//! | [`resources`] | nodes, edges, locations, containers | timers, listeners, pending promises, realms, and containers in variables of closures ([`variables`]) |
 //! | [`equality`] | nodes, edges | values and references by which duplicates are found |
 //! | [`shallow_sizes`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`node_classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
@@ -29,16 +30,21 @@ pub mod edge_rules;
 pub mod ephemerons;
 pub mod equality;
 pub mod essential_edges;
+mod graph;
 pub mod header;
 pub mod interfaces;
 pub mod intern;
+mod labels;
 pub mod locations;
 pub mod names;
 pub mod node_classes;
 pub mod node_rows;
 pub mod pages;
 pub mod previews;
+mod promises;
 pub mod read;
+mod realm_holders;
+pub mod resources;
 pub mod roles;
 pub mod root_edges;
 pub mod rows;
@@ -51,6 +57,7 @@ pub mod strings;
 pub mod survey;
 pub mod trace;
 pub mod value_rules;
+mod variables;
 pub mod weak_entries;
 
 use crate::format::{Estimate, Format};
@@ -86,6 +93,7 @@ impl Format for V8 {
             &detached::STAGE,
             &essential_edges::STAGE,
             &containers::STAGE,
+            &resources::STAGE,
             &equality::STAGE,
             &shallow_sizes::STAGE,
             &node_classes::STAGE,

@@ -1,6 +1,6 @@
 //! What part the classes and kinds of V8's heap play.
 
-use heaplake_schemas::roles::{Names, Roles};
+use heaplake_schemas::roles::{Names, Resources, Roles};
 
 /// The roles.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn roles() -> Roles {
             "Node / *",
         ]),
         containers: Names::of(&["Map", "Set", "Array", "Object"]),
-        closure_contexts: Names::of(&["system / Context"]),
+        closure_contexts: Names::of(&["system / Context", "system / Context / *"]),
         code: Names::of(&["code"]),
         functions: Names::of(&["closure"]),
         root_names: [
@@ -42,6 +42,30 @@ pub fn roles() -> Roles {
         ]
         .map(|(name, words)| (name.to_owned(), words.to_owned()))
         .to_vec(),
+        // Node's own native objects, and those of inspectors, that V8 marks as it marks elements.
+        no_documents: Names::of(&["Node / *", "Detached Node / *"]),
+        resources: resources(),
         ..Roles::default()
+    }
+}
+
+fn resources() -> Resources {
+    Resources {
+        timer_advice: "Keep what setInterval or setTimeout returns, and call clearInterval or clearTimeout when the \
+                       owner is done."
+            .to_owned(),
+        listener_advice: "Remove each listener when its owner is done: removeListener, removeEventListener or the \
+                          option `signal`; or add one listener that serves all."
+            .to_owned(),
+        promise_advice: "See to it that the promise is settled in any case: a timeout, an AbortSignal, and `reject` \
+                         on every way out."
+            .to_owned(),
+        realms: "V8 contexts".to_owned(),
+        realm_advice:
+            "Each vm.createContext, iframe or test file has a context. A single function or object of it that \
+                       is kept elsewhere (callbacks, timers, listeners, caches) keeps all of it alive: let go of it."
+                .to_owned(),
+        memory_advice: "A memory of WebAssembly never shrinks: drop the instance that grew it, or share one instance."
+            .to_owned(),
     }
 }

@@ -352,7 +352,7 @@ fn write_numbers(by_number: FxHashMap<u32, u32>, paths: &[StringId], scratch: &S
 
 /// The path in the name of a script's node. Parts of V8 are called `system / …`, and since 2025 scripts are, too. A
 /// script without a path was made by `eval` and the like.
-fn path(name: &str) -> &str {
+pub(super) fn path(name: &str) -> &str {
     match name.strip_prefix("system / ") {
         None => name,
         Some(part) => part.strip_prefix("Script / ").unwrap_or(""),

@@ -1,15 +1,17 @@
-//! Rule `detached-dom`: DOM nodes that are in no document any more and are still held.
+//! Rule `detached-dom`: DOM nodes that are in no document any more and are still held. Runtimes without documents mark
+//! native objects of their own in the same way; those are none.
 
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Node, Rule, list_bytes, severity};
+use super::rule::{Detector, Node, Rule, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
+use std::collections::BTreeMap;
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
-    candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS),
+    candidates: list_bytes::<Node>(TOPS) + list_bytes::<u32>(TOPS) + map_bytes::<u32, u64>(CLASSES),
     open: |_, _| Ok(Box::<Detached>::default()),
     ..Rule::NEW
 };
@@ -21,10 +23,13 @@ const PERCENT: [u64; 3] = [10, 5, 1];
 const SOME: u64 = 50;
 /// Roots of detached trees that are remembered.
 const TOPS: usize = 1 << 15;
+/// Their classes that are told apart.
+const CLASSES: usize = 1 << 12;
 
 #[derive(Default)]
 struct Detached {
-    count: u64,
+    /// How many nodes of each class are detached.
+    counts: BTreeMap<u32, u64>,
     /// Detached nodes and their dominators, as long as there is room.
     tops: Vec<Node>,
 }
@@ -32,7 +37,9 @@ struct Detached {
 impl Detector for Detached {
     fn see(&mut self, node: &Node) {
         if node.detached {
-            self.count += 1;
+            if self.counts.len() < CLASSES || self.counts.contains_key(&node.class) {
+                *self.counts.entry(node.class).or_default() += 1;
+            }
             if self.tops.len() < TOPS {
                 self.tops.push(*node);
             }
@@ -40,6 +47,9 @@ impl Detector for Detached {
     }
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        self.counts.retain(|&class, _| !heap.facts.roles.no_documents.fit(&heap.class_name(class)));
+        self.tops.retain(|node| self.counts.contains_key(&node.class));
+        let all: u64 = self.counts.values().sum();
         let detached: Vec<u32> = self.tops.iter().map(|node| node.node).collect();
         // A node that another detached node dominates is counted with it.
         let tops = || self.tops.iter().filter(|node| detached.binary_search(&node.dominator).is_err());
@@ -48,18 +58,18 @@ impl Detector for Detached {
             return Ok(Vec::new());
         };
         let severity = match severity(bytes, heap.bytes, PERCENT) {
-            None if self.count >= SOME => Severity::Low,
+            None if all >= SOME => Severity::Low,
             None => return Ok(Vec::new()),
             Some(severity) => severity,
         };
         let mut finding = blank(NAME, severity, Scope::Node, heap.shown_class(largest.class));
         finding.class_id = Some(largest.class);
         finding.node = Some(largest.node);
-        finding.count = self.count;
+        finding.count = all;
         finding.bytes = bytes;
         finding.message = format!(
             "{} DOM nodes are detached and still held; they retain {}. The largest tree: {}",
-            count(self.count),
+            count(all),
             heap.share(bytes),
             heap.chain(largest.node),
         );

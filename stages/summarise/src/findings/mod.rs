@@ -29,6 +29,7 @@
 mod boxed_numbers;
 mod causes;
 mod class_roles;
+mod closure_caches;
 mod container_slack;
 mod containers;
 mod contexts;
@@ -40,19 +41,25 @@ mod finalizers;
 mod heap;
 mod huge_values;
 mod leak_suspects;
+mod listeners;
 mod loaders;
 mod many_instances;
 mod native;
 mod one_entry;
 mod origins;
 mod paths;
+mod pending_promises;
 mod possible_duplicates;
+mod realms;
+mod resources;
 mod rule;
 mod sparse_arrays;
 mod sweep;
 mod thread_locals;
+mod timers;
 mod tree;
 mod unreachable;
+mod wasm_memory;
 mod weak_maps;
 
 use heap::Heap;
@@ -71,6 +78,12 @@ use sweep::Sweep;
 /// All rules, in the order in which they report.
 const RULES: &[Rule] = &[
     leak_suspects::RULE,
+    realms::RULE,
+    timers::RULE,
+    listeners::RULE,
+    pending_promises::RULE,
+    closure_caches::RULE,
+    wasm_memory::RULE,
     many_instances::RULE,
     duplicates::RULE,
     duplicate_values::RULE,

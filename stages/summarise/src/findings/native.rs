@@ -1,19 +1,23 @@
 //! Rule `native-memory`: small objects that hold much memory outside the managed heap, where the format says so of the
-//! object, or has a node of its own for such memory.
+//! object, or has a node of its own for such memory. Memories of WebAssembly have a rule of their own.
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class};
 use super::rule::{Detector, Node, Rule, Tells, list_bytes, map_bytes, severity};
-use heaplake_kit::StageError;
+use heaplake_kit::access::column;
 use heaplake_kit::text::size;
+use heaplake_kit::{ColumnReader, StageError};
 use heaplake_schemas::findings::Finding;
+use heaplake_schemas::resources::{RESOURCE_ROW, kind};
 use heaplake_schemas::scratch::Facts;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule.
 pub const RULE: Rule = Rule {
     names: &[NAME],
+    reads: &[column(RESOURCE_ROW).if_any()],
+    working: map_bytes::<u32, ()>(MOST),
     candidates: list_bytes::<(u64, u32)>(2 * MOST) + map_bytes::<u32, Tally>(CLASSES),
     tells: Tells::Mass,
     open: |_, facts| Ok(Box::new(Native::new(facts))),
@@ -82,7 +86,11 @@ impl Detector for Native {
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         let mut memory = std::mem::take(&mut self.memory);
         memory.sort_unstable_by_key(|&(_, node)| node);
+        let elsewhere = memories_of_programs(heap)?;
         for (bytes, node) in memory {
+            if elsewhere.contains(&node) {
+                continue;
+            }
             if let Some(owner) = heap.owner(node)
                 && heap.nodes.shallow[owner as usize] <= SMALL
             {
@@ -108,4 +116,20 @@ impl Detector for Native {
         });
         Ok(found.collect())
     }
+}
+
+/// The data of memories of WebAssembly.
+fn memories_of_programs(heap: &Heap) -> Result<BTreeSet<u32>, StageError> {
+    let mut found = BTreeSet::new();
+    if !heap.job.scratch.has(RESOURCE_ROW) {
+        return Ok(found);
+    }
+    let mut rows = ColumnReader::open(heap.job.scratch, RESOURCE_ROW)?;
+    while rows.remaining() > 0 && found.len() < MOST {
+        let row = rows.next()?;
+        if row.kind == kind::MEMORY {
+            found.insert(row.holder);
+        }
+    }
+    Ok(found)
 }

@@ -1,0 +1,242 @@
+//! Nodes and edges that are looked up at random, and where functions are written. Used by [`super::resources`].
+
+use super::names;
+use super::scripts;
+use super::snapshot::Snapshot;
+use heaplake_kit::array_plan::{lookup, offsets};
+use heaplake_kit::{
+    ArrayPlan, ColumnMap, Lookup, Offsets, ReadAt, Reservation, Scratch, StageError, StringTable, StringWriter,
+};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::resources::{NONE, RESOURCE_TEXTS};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Kinds of nodes and edges, by number.
+#[derive(Clone, Copy)]
+pub struct Kinds {
+    pub object: Option<u8>,
+    pub closure: Option<u8>,
+    pub code: Option<u8>,
+    pub native: Option<u8>,
+    pub hidden: Option<u8>,
+    pub synthetic: Option<u8>,
+    pub number: Option<u8>,
+    pub property: Option<u8>,
+    pub internal: Option<u8>,
+    pub context: Option<u8>,
+    pub element: Option<u8>,
+    pub hidden_edge: Option<u8>,
+    pub weak: Option<u8>,
+}
+
+impl Kinds {
+    fn of(snapshot: &Snapshot) -> Self {
+        let header = &snapshot.header;
+        Self {
+            object: header.node_type("object"),
+            closure: header.node_type("closure"),
+            code: header.node_type("code"),
+            native: header.node_type("native"),
+            hidden: header.node_type("hidden"),
+            synthetic: header.node_type("synthetic"),
+            number: header.node_type("number"),
+            property: header.edge_type("property"),
+            internal: header.edge_type("internal"),
+            context: header.edge_type("context"),
+            element: header.edge_type("element"),
+            hidden_edge: header.edge_type("hidden"),
+            weak: header.edge_type("weak"),
+        }
+    }
+
+    /// Whether nodes of a kind can be resources, or have some.
+    pub fn matter(&self, kind: Option<u8>) -> bool {
+        [self.object, self.closure, self.native, self.hidden].contains(&kind)
+    }
+}
+
+/// An edge.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    pub kind: Option<u8>,
+    /// String, or number.
+    pub name: u32,
+    pub to: u32,
+}
+
+/// The graph.
+pub struct Graph {
+    pub kinds: Kinds,
+    pub strings: StringTable,
+    offsets: Offsets,
+    kind_of: Lookup<u8>,
+    name_of: Lookup<StringId>,
+    edge_kinds: Lookup<u8>,
+    edge_names: Lookup<u32>,
+    edge_to: Lookup<NodeId>,
+}
+
+impl Graph {
+    /// Opens the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
+        let (offsets, kind_of, name_of, edge_kinds, edge_names, edge_to) = plan.make((
+            offsets(columns::NODE_EDGE_COUNT),
+            lookup(columns::NODE_KIND),
+            lookup(columns::NODE_NAME),
+            lookup(columns::EDGE_KIND),
+            lookup(columns::EDGE_NAME),
+            lookup(columns::EDGE_TO),
+        ))?;
+        let strings = StringTable::open(scratch, STRINGS)?;
+        Ok(Self { kinds: Kinds::of(snapshot), strings, offsets, kind_of, name_of, edge_kinds, edge_names, edge_to })
+    }
+
+    /// Kind of a node.
+    #[inline]
+    pub fn kind(&mut self, node: u32) -> Result<Option<u8>, StageError> {
+        Ok(Some(self.kind_of.get(node as usize)?))
+    }
+
+    /// Name of a node.
+    #[inline]
+    pub fn name(&mut self, node: u32) -> Result<StringId, StageError> {
+        Ok(self.name_of.get(node as usize)?)
+    }
+
+    /// Name of a node as text.
+    pub fn text(&mut self, node: u32) -> Result<&[u8], StageError> {
+        let name = self.name(node)?;
+        Ok(name.get().map_or(b"", |name| self.strings.get(name as usize)))
+    }
+
+    /// Number of nodes.
+    pub fn count(&self) -> u32 {
+        self.offsets.groups() as u32
+    }
+
+    /// Positions of the edges of a node.
+    #[inline]
+    pub fn range(&mut self, node: u32) -> Result<Range<usize>, StageError> {
+        Ok(self.offsets.range(node as usize)?)
+    }
+
+    /// The edge at a position.
+    #[inline]
+    pub fn edge(&mut self, at: usize) -> Result<Edge, StageError> {
+        let kind = Some(self.edge_kinds.get(at)?);
+        Ok(Edge { kind, name: self.edge_names.get(at)?, to: self.edge_to.get(at)?.0 })
+    }
+
+    /// Target of the first edge of a kind with a name.
+    pub fn target(&mut self, node: u32, kind: Option<u8>, name: StringId) -> Result<Option<u32>, StageError> {
+        for at in self.range(node)? {
+            let edge = self.edge(at)?;
+            if edge.kind == kind && edge.name == name.0 {
+                return Ok(Some(edge.to));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Target of the first internal edge with a name.
+    pub fn inner(&mut self, node: u32, name: StringId) -> Result<Option<u32>, StageError> {
+        self.target(node, self.kinds.internal, name)
+    }
+}
+
+/// Names of edges from a function to its script.
+const LINKS: [&str; 4] = ["shared", "script", "script_or_debug_info", "raw_script"];
+/// Bytes of a text that is remembered: its entry in a table that may be half empty and growing.
+const TEXT_BYTES: u64 = 64;
+
+/// Places of functions as texts, each once.
+pub struct Places {
+    nodes: ColumnMap<NodeId>,
+    lines: ColumnMap<u32>,
+    links: Vec<StringId>,
+    /// By script and line; a name has no line.
+    known: FxHashMap<(StringId, u32), u32>,
+    texts: StringWriter,
+    memory: Reservation,
+}
+
+impl Places {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch, memory: Reservation) -> Result<Self, StageError> {
+        Ok(Self {
+            nodes: ColumnMap::uncounted(scratch, columns::LOCATION_NODE)?,
+            lines: ColumnMap::uncounted(scratch, columns::LOCATION_LINE)?,
+            links: names::find(scratch, &LINKS)?,
+            known: FxHashMap::default(),
+            texts: StringWriter::create(scratch, RESOURCE_TEXTS)?,
+            memory,
+        })
+    }
+
+    /// Line of a function, if the file tells.
+    #[must_use]
+    pub fn line(&self, function: u32) -> Option<u32> {
+        let at = self.nodes.partition_point(|node| node.0 < function);
+        (self.nodes.get(at)?.0 == function).then(|| self.lines[at])
+    }
+
+    /// Number of the text that says where a function is written; [`NONE`] where the file does not tell.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn of(&mut self, function: u32, graph: &mut Graph) -> Result<u32, StageError> {
+        let Some(line) = self.line(function) else { return Ok(NONE) };
+        let Some(shared) = graph.inner(function, self.links[0])? else { return Ok(NONE) };
+        for link in 1..self.links.len() {
+            let Some(script) = graph.inner(shared, self.links[link])? else { continue };
+            let name = graph.name(script)?;
+            let text = String::from_utf8_lossy(graph.text(script)?);
+            let path = scripts::path(&text);
+            if !path.is_empty() {
+                return self.text((name, line), &format!("{path}:{}", u64::from(line) + 1));
+            }
+        }
+        Ok(NONE)
+    }
+
+    /// Number of the text that is the name of a function's code; [`NONE`] where it has none.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn name(&mut self, code: u32, graph: &mut Graph) -> Result<u32, StageError> {
+        let id = graph.name(code)?;
+        let text = String::from_utf8_lossy(graph.text(code)?);
+        let name = match text.strip_prefix("system / ") {
+            None => &*text,
+            Some(part) => part.strip_prefix("SharedFunctionInfo / ").unwrap_or(""),
+        };
+        if name.is_empty() || name.starts_with('(') { Ok(NONE) } else { self.text((id, NONE), name) }
+    }
+
+    fn text(&mut self, key: (StringId, u32), text: &str) -> Result<u32, StageError> {
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        self.memory.grow(TEXT_BYTES)?;
+        let number = self.texts.count() as u32;
+        self.texts.push(text.as_bytes())?;
+        self.known.insert(key, number);
+        Ok(number)
+    }
+
+    /// Writes the texts.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<(), StageError> {
+        self.texts.finish().map(drop)
+    }
+}

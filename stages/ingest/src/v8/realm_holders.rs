@@ -1,0 +1,131 @@
+//! Who holds realms that no handle holds. Used by [`super::resources`].
+//!
+//! A breadth-first search from the root over strong edges, without the bookkeeping of the embedder (Node's own native
+//! objects point at every context, yet keep none) and without the globals of these realms. The holder of a realm is
+//! the last object on its shortest path that is also on the path to another one: where they pile up.
+//!
+//! Resident memory: 4 bytes per node where the budget allows, paged where not; two stacks that spill. Nothing where
+//! there are fewer than [`LEAST`] such realms.
+
+use super::graph::Graph;
+use super::labels::Labels;
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{ArrayPlan, Job, Stack, StageError, WriteAt, on_resident};
+use heaplake_schemas::resources::NONE;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Realms from which on their holders are looked for, and of how many at most.
+const LEAST: usize = 2;
+/// See [`LEAST`].
+pub const MOST: usize = 1 << 10;
+/// Steps of a path that are looked at.
+const STEPS: usize = 64;
+
+/// For each of these realms its holder; [`NONE`] where there is none.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`].
+pub fn find(
+    realms: &[u32],
+    root: u32,
+    graph: &mut Graph,
+    labels: &Labels,
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<Vec<u32>, StageError> {
+    if realms.len() < LEAST {
+        return Ok(vec![NONE; realms.len()]);
+    }
+    let mut passed_over = BTreeSet::new();
+    for &realm in realms {
+        for name in [labels.global_proxy, labels.global_object, labels.extension] {
+            passed_over.extend(graph.inner(realm, name)?);
+        }
+    }
+    let mut parents = plan.one(filled(graph.count() as usize, NONE))?;
+    on_resident!(parents => Search { realms, root, passed_over: &passed_over, graph, parents }.run(job))
+}
+
+struct Search<'a, P> {
+    realms: &'a [u32],
+    root: u32,
+    /// Globals of the realms: the root has shortcuts to them.
+    passed_over: &'a BTreeSet<u32>,
+    graph: &'a mut Graph,
+    /// The node before each one on a shortest path.
+    parents: P,
+}
+
+impl<P: WriteAt<u32>> Search<'_, P> {
+    fn run(mut self, job: &Job<'_>) -> Result<Vec<u32>, StageError> {
+        let targets: BTreeSet<u32> = self.realms.iter().copied().collect();
+        let open = |name| Stack::new(&job.context.budget, job.scratch, name);
+        let (mut level, mut next) = (open("realms.level")?, open("realms.next")?);
+        self.parents.set(self.root as usize, self.root)?;
+        level.push(self.root)?;
+        let mut missing = targets.len();
+        loop {
+            let mut any = false;
+            while let Some(node) = level.pop()? {
+                for at in self.graph.range(node)? {
+                    let edge = self.graph.edge(at)?;
+                    if edge.kind == self.graph.kinds.weak || self.parents.get(edge.to as usize)? != NONE {
+                        continue;
+                    }
+                    if self.is_passed_over(node, edge.to)? {
+                        continue;
+                    }
+                    self.parents.set(edge.to as usize, node)?;
+                    if targets.contains(&edge.to) {
+                        missing -= 1;
+                    } else {
+                        next.push(edge.to)?;
+                        any = true;
+                    }
+                }
+            }
+            job.context.check()?;
+            if !any || missing == 0 {
+                break;
+            }
+            std::mem::swap(&mut level, &mut next);
+        }
+        self.holders()
+    }
+
+    fn is_passed_over(&mut self, from: u32, to: u32) -> Result<bool, StageError> {
+        if from == self.root && self.passed_over.contains(&to) {
+            return Ok(true);
+        }
+        let (kind, kinds) = (self.graph.kind(to)?, self.graph.kinds);
+        let is_own = kind == kinds.native || (kind == kinds.synthetic && from == self.root);
+        Ok(is_own && self.graph.text(to)?.starts_with(b"Node / "))
+    }
+
+    fn holders(&mut self) -> Result<Vec<u32>, StageError> {
+        let mut paths = Vec::with_capacity(self.realms.len());
+        let mut times: BTreeMap<u32, u32> = BTreeMap::new();
+        for &realm in self.realms {
+            let mut path = Vec::new();
+            let mut at = self.parents.get(realm as usize)?;
+            while at != NONE && at != self.root && path.len() < STEPS {
+                path.push(at);
+                *times.entry(at).or_default() += 1;
+                at = self.parents.get(at as usize)?;
+            }
+            paths.push(path);
+        }
+        let mut holders = Vec::with_capacity(paths.len());
+        for path in &paths {
+            let mut holder = NONE;
+            for &node in path {
+                if times[&node] > 1 && self.graph.kind(node)? == self.graph.kinds.object {
+                    holder = node;
+                    break;
+                }
+            }
+            holders.push(holder);
+        }
+        Ok(holders)
+    }
+}

@@ -1,0 +1,46 @@
+//! Rule `closure-cache`: a container that a function keeps in a variable, such as the results of a memoised function.
+
+use super::heap::about_node;
+use super::resources::{BASE, Group, Judge, Key, Words};
+use super::rule::{Rule, severity};
+use heaplake_kit::text::count;
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::resources::kind;
+
+/// The rule.
+pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+
+const NAME: &str = "closure-cache";
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 5];
+/// Entries from which on a container has many.
+const MANY: u64 = 1_000;
+
+const JUDGE: Judge = Judge {
+    kinds: &[kind::VARIABLE],
+    least: 1,
+    key: |row| [row.node, row.name],
+    findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
+};
+
+fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
+    let heap = words.heap;
+    let row = &group.largest;
+    let severity = severity(group.bytes, heap.bytes, PERCENT).filter(|_| u64::from(row.entries) >= MANY)?;
+    let variable = words.name(*name);
+    let function = words.function(row);
+    let mut finding = about_node(NAME, severity, row.node, heap);
+    let class = std::mem::replace(&mut finding.subject, variable.clone());
+    finding.count = u64::from(row.entries);
+    finding.bytes = group.bytes;
+    let scope = words.text(row.scope).map(|scope| format!(" of {scope}")).unwrap_or_default();
+    finding.message = format!(
+        "The variable {variable}{scope}, which {function} uses, is a {class} with {} entries and retains {}: {}",
+        count(finding.count),
+        heap.share(group.bytes),
+        words.heap.chain(row.node),
+    );
+    finding.next_step =
+        format!("If {variable} only ever grows, bound it: drop the oldest entries, or clear it when it is done with.");
+    Some(finding)
+}

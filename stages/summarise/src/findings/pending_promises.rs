@@ -1,0 +1,49 @@
+//! Rule `pending-promises`: functions that wait for promises that nothing settles, with what they keep.
+
+use super::heap::about_node;
+use super::resources::{BASE, Group, Judge, Key, Words};
+use super::rule::{Rule, severity};
+use heaplake_kit::text::count;
+use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::resources::{NONE, kind};
+
+/// The rule.
+pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+
+const NAME: &str = "pending-promises";
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 2];
+/// Waiting calls of one function from which on there are many, and from which on that is a finding whatever they
+/// retain.
+const MANY: u64 = 50;
+const VERY_MANY: u64 = 5_000;
+
+const JUDGE: Judge = Judge {
+    kinds: &[kind::WAITING],
+    least: MANY,
+    key: |row| [row.place, NONE],
+    findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
+};
+
+fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
+    let heap = words.heap;
+    let severity = match severity(group.bytes, heap.bytes, PERCENT) {
+        _ if group.count < MANY => return None,
+        None if group.count >= VERY_MANY => Severity::Low,
+        severity => severity?,
+    };
+    let row = &group.largest;
+    let mut finding = about_node(NAME, severity, row.holder, heap);
+    let function = words.function(row);
+    finding.subject.clone_from(&function);
+    finding.count = group.count;
+    finding.bytes = group.bytes;
+    finding.message = format!(
+        "{} calls of {function} wait for promises that are not settled; they retain {}, for example at {}",
+        count(group.count),
+        heap.share(group.bytes),
+        words.heap.chain(row.holder),
+    );
+    finding.next_step = heap.facts.roles.resources.promise_advice.clone();
+    Some(finding)
+}

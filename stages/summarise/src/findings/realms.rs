@@ -1,0 +1,129 @@
+//! Rule `realms`: realms that the runtime has let go of and objects of the program still hold. Each has a set of all
+//! global objects and the code that was loaded into it.
+
+use super::heap::{Heap, about_node};
+use super::resources::{BASE, Group, Judge, Key, Words};
+use super::rule::{Rule, map_bytes, severity};
+use heaplake_kit::text::count;
+use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::resources::{NONE, kind};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rule.
+pub const RULE: Rule = Rule {
+    names: &[NAME],
+    working: BASE.working + map_bytes::<u32, (u64, u32)>(STEPS * REALMS),
+    open: |_, _| Ok(Box::new(JUDGE)),
+    ..BASE
+};
+
+const NAME: &str = "realms";
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 2];
+/// Realms from which on there are many, and from which on that is a finding whatever they retain.
+const MANY: u64 = 3;
+const VERY_MANY: u64 = 10;
+/// Realms of which the holder is looked for, among so many dominators of each.
+const REALMS: usize = 256;
+const STEPS: usize = 64;
+
+const JUDGE: Judge = Judge {
+    kinds: &[kind::LEFT_REALM],
+    least: MANY,
+    key: |row| [row.node, NONE],
+    findings: |groups, words| finding(groups, words).into_iter().collect(),
+};
+
+fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
+    let heap = words.heap;
+    let own: u64 = realms.iter().map(|(_, realm)| realm.bytes).sum();
+    let (_, largest) = realms.iter().max_by_key(|(_, realm)| realm.bytes)?;
+    let place = accumulation(realms, heap);
+    let bytes = place.as_ref().map_or(own, |place| own.max(place.bytes));
+    let severity = match severity(bytes, heap.bytes, PERCENT) {
+        None if realms.len() as u64 >= VERY_MANY => Severity::Low,
+        severity => severity?,
+    };
+    let called = heap.facts.roles.resources.realms.clone();
+    let mut finding = about_node(NAME, severity, largest.largest.node, heap);
+    finding.count = realms.len() as u64;
+    finding.bytes = bytes;
+    finding.message = format!(
+        "{} {called} are left that only objects of the program keep; they retain {}",
+        count(finding.count),
+        heap.share(bytes),
+    );
+    finding.subject = called;
+    let held = place.map(|place| (place.holder, place.count)).or_else(|| common_holder(realms));
+    match held {
+        Some((holder, held)) => {
+            finding.node = Some(holder);
+            finding.class_id = Some(heap.nodes.class[holder as usize].0);
+            finding.message += &format!(
+                ". {} of them are held by one {} @{}: {}",
+                count(held),
+                heap.nodes.label(NodeId(holder)),
+                heap.nodes.id[holder as usize],
+                words.heap.chain(holder),
+            );
+        }
+        None => finding.message += &format!(", for example {}", heap.chain(largest.largest.node)),
+    }
+    finding.next_step = heap.facts.roles.resources.realm_advice.clone();
+    Some(finding)
+}
+
+/// The holder that most realms name, and how many do.
+fn common_holder(realms: &[(Key, Group)]) -> Option<(u32, u64)> {
+    let mut held: BTreeMap<u32, u64> = BTreeMap::new();
+    for (_, realm) in realms.iter().filter(|(_, realm)| realm.largest.holder != NONE) {
+        *held.entry(realm.largest.holder).or_default() += 1;
+    }
+    held.into_iter().max_by_key(|&(holder, count)| (count, Reverse(holder)))
+}
+
+/// Where realms pile up.
+struct Accumulation {
+    /// The nearest dominator that most of them share.
+    holder: u32,
+    /// How many it dominates.
+    count: u64,
+    /// What it holds of them directly: those of its dominator tree's children that have a realm below them, bytes.
+    bytes: u64,
+}
+
+/// The nearest dominator, an object of the program, that holds at least half of the realms.
+fn accumulation(realms: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
+    let realms: Vec<u32> = realms.iter().take(REALMS).map(|([node, _], _)| *node).collect();
+    // Of each dominator: how many of them it dominates.
+    let mut above: BTreeMap<u32, u64> = BTreeMap::new();
+    for &realm in &realms {
+        dominators(realm, heap).for_each(|at| *above.entry(at).or_default() += 1);
+    }
+    let most = |at: u32| above.get(&at).is_some_and(|&held| 2 * held > realms.len() as u64);
+    let holder = realms.iter().find_map(|&realm| dominators(realm, heap).find(|&at| most(at)))?;
+    if heap.is_part(heap.nodes.kind[holder as usize], heap.nodes.class[holder as usize].0) {
+        return None;
+    }
+    let mut children = BTreeSet::new();
+    for &realm in &realms {
+        let mut below = realm;
+        for at in dominators(realm, heap) {
+            if at == holder {
+                children.insert(below);
+                break;
+            }
+            below = at;
+        }
+    }
+    let bytes = children.into_iter().map(|child| heap.nodes.retained[child as usize]).sum();
+    Some(Accumulation { holder, count: above[&holder], bytes })
+}
+
+/// The dominators of a node, the nearest first, without the root.
+fn dominators<'a>(node: u32, heap: &'a Heap<'_>) -> impl Iterator<Item = u32> + 'a {
+    let above = move |&at: &u32| Some(heap.nodes.dominator[at as usize].0).filter(|&next| next != heap.facts.root.0);
+    std::iter::successors(above(&node), above).take(STEPS)
+}

@@ -1,0 +1,261 @@
+//! What rules about resources share: those of some kinds, put together by a key, with what they retain.
+//!
+//! The bytes of a group are the retained sizes of its nodes. A node that another resource of these kinds dominates
+//! counts with that one, and a node that several rows name counts once, so no byte counts twice.
+
+use super::heap::{Heap, shorten};
+use super::rule::{Detector, Rule, list_bytes, map_bytes};
+use heaplake_kit::access::{column, per_node, texts};
+use heaplake_kit::array_plan::lookup;
+use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Lookup, ReadAt, StageError, StringTable};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::ids::{NodeId, Preorder};
+use heaplake_schemas::resources::{NONE, RESOURCE_ROW, RESOURCE_TEXTS, ResourceRow};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use std::collections::BTreeMap;
+
+/// What such a rule declares, but for its names and how it begins. The two bits per node that it takes while it
+/// reports are declared by one of these rules for all of them: they report one after the other.
+pub const BASE: Rule = Rule {
+    reads: &[
+        column(RESOURCE_ROW).if_any(),
+        texts(RESOURCE_TEXTS).if_any(),
+        column(columns::NODE_PREORDER),
+        column(columns::PREORDER_DOMINATOR),
+    ],
+    arrays: &[per_node::<Preorder>(), per_node::<Preorder>(), per_node::<u64>()],
+    working: map_bytes::<Key, Group>(GROUPS) + list_bytes::<(Key, Group)>(GROUPS),
+    ..Rule::NEW
+};
+
+/// Bits per node that such a rule takes.
+pub const BITS: u64 = 2;
+/// Groups that are told apart.
+const GROUPS: usize = 1 << 14;
+/// Characters of a name, and of a place, that a message shows.
+const MOST_NAME: usize = 60;
+const MOST_PLACE: usize = 80;
+
+/// By what resources are put together.
+pub type Key = [u32; 2];
+
+/// Resources with one key.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// How many they are.
+    pub count: u64,
+    /// What they retain, bytes.
+    pub bytes: u64,
+    /// Their entries, of containers.
+    pub entries: u64,
+    /// The one that retains most.
+    pub largest: ResourceRow,
+    most: u64,
+    /// Whether all of them have one place.
+    pub same_place: bool,
+}
+
+impl Group {
+    const fn new(row: ResourceRow) -> Self {
+        Self { count: 0, bytes: 0, entries: 0, largest: row, most: 0, same_place: true }
+    }
+
+    fn add(&mut self, row: &ResourceRow, bytes: u64) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.entries += u64::from(row.entries);
+        self.same_place &= self.largest.place == row.place;
+        if bytes > self.most {
+            (self.largest, self.most) = (*row, bytes);
+        }
+    }
+}
+
+/// What a rule finds of all groups.
+pub type Report = fn(&[(Key, Group)], &Words<'_>) -> Vec<Finding>;
+
+/// How a rule judges resources.
+#[derive(Clone, Copy)]
+pub struct Judge {
+    /// The kinds that it is about.
+    pub kinds: &'static [u32],
+    /// How many there must be for it to look at them.
+    pub least: u64,
+    /// What goes together.
+    pub key: fn(&ResourceRow) -> Key,
+    /// What is found of all groups.
+    pub findings: Report,
+}
+
+impl Detector for Judge {
+    fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
+        if !heap.job.scratch.has(RESOURCE_ROW) || self.rows(heap, |_| Ok(()))? < self.least {
+            return Ok(Vec::new());
+        }
+        let mut retained = Outermost::open(heap)?;
+        self.rows(heap, |row| retained.mark(row.node))?;
+        retained.sweep(heap)?;
+        let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
+        self.rows(heap, |row| {
+            let (key, bytes) = ((self.key)(row), retained.take(row.node)?);
+            if groups.len() < GROUPS || groups.contains_key(&key) {
+                groups.entry(key).or_insert(Group::new(*row)).add(row, bytes);
+            }
+            Ok(())
+        })?;
+        drop(retained);
+        let groups: Vec<(Key, Group)> = groups.into_iter().collect();
+        let open = |strings| StringTable::open(heap.job.scratch, strings);
+        Ok((self.findings)(&groups, &Words { heap, names: open(STRINGS)?, texts: open(RESOURCE_TEXTS)? }))
+    }
+}
+
+impl Judge {
+    /// Shows the rows of its kinds; how many they are.
+    fn rows(
+        &self,
+        heap: &Heap,
+        mut show: impl FnMut(&ResourceRow) -> Result<(), StageError>,
+    ) -> Result<u64, StageError> {
+        let mut rows = ColumnReader::open(heap.job.scratch, RESOURCE_ROW)?;
+        let mut count = 0;
+        while rows.remaining() > 0 {
+            let row = rows.next()?;
+            if self.kinds.contains(&row.kind) {
+                count += 1;
+                show(&row)?;
+            }
+            if rows.remaining().is_multiple_of(1 << 16) {
+                heap.job.context.check()?;
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Retained sizes of nodes that no other one of a set dominates, by preorder: a dominator comes before what it
+/// dominates.
+struct Outermost {
+    order: Lookup<Preorder>,
+    dominators: Lookup<Preorder>,
+    retained: Lookup<u64>,
+    /// Those of the set, and what they dominate.
+    within: Bitset,
+    /// Those of the set that were not counted yet.
+    rest: Bitset,
+}
+
+impl Outermost {
+    fn open(heap: &Heap) -> Result<Self, StageError> {
+        let (order, dominators, retained) = ArrayPlan::of(&heap.job, "findings: resources").make((
+            lookup(columns::NODE_PREORDER),
+            lookup(columns::PREORDER_DOMINATOR),
+            lookup(columns::NODE_RETAINED),
+        ))?;
+        let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.facts.node_count as usize);
+        Ok(Self { order, dominators, retained, within: bits("resources: below")?, rest: bits("resources: rest")? })
+    }
+
+    fn mark(&mut self, node: u32) -> Result<(), StageError> {
+        let position = self.order.get(node as usize)?;
+        if let Some(position) = position.get() {
+            self.within.insert(position as usize);
+            self.rest.insert(position as usize);
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self, heap: &Heap) -> Result<(), StageError> {
+        let mut dominators = ColumnReader::open(heap.job.scratch, columns::PREORDER_DOMINATOR)?;
+        for position in 0..dominators.remaining() as usize {
+            let dominator = dominators.next()?;
+            if self.within.contains(dominator.index()) {
+                self.within.insert(position);
+            }
+            if position.is_multiple_of(1 << 18) {
+                heap.job.context.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a node retains; 0 if it was asked for already, or another one dominates it.
+    fn take(&mut self, node: u32) -> Result<u64, StageError> {
+        let Some(position) = self.order.get(node as usize)?.get() else { return Ok(0) };
+        let dominator = self.dominators.get(position as usize)?;
+        if !self.rest.remove(position as usize) || self.within.contains(dominator.index()) {
+            return Ok(0);
+        }
+        Ok(self.retained.get(node as usize)?)
+    }
+}
+
+/// Resources in words.
+pub struct Words<'a> {
+    /// Where they are.
+    pub heap: &'a Heap<'a>,
+    names: StringTable,
+    texts: StringTable,
+}
+
+impl Words<'_> {
+    /// The name of a row, short.
+    pub fn name(&self, name: u32) -> String {
+        if name == NONE { String::new() } else { shorten(&self.names.text(name as usize), MOST_NAME) }
+    }
+
+    /// A text of a row.
+    pub fn text(&self, number: u32) -> Option<String> {
+        (number != NONE).then(|| self.texts.text(number as usize).into_owned())
+    }
+
+    /// Where the function of a row is written, short: the end of the path, from the package or the last folder on.
+    pub fn place(&self, row: &ResourceRow) -> Option<String> {
+        self.text(row.place).map(|place| shown_place(&place))
+    }
+
+    /// The function of a row with its place.
+    pub fn function(&self, row: &ResourceRow) -> String {
+        let nodes = &self.heap.nodes;
+        let name = if row.function == NONE { String::new() } else { nodes.own_name(NodeId(row.function), MOST_NAME) };
+        match (name.trim().is_empty(), self.place(row)) {
+            (true, Some(place)) => format!("a function at {place}"),
+            (false, Some(place)) => format!("{name} ({place})"),
+            (true, None) => "a function of the runtime".to_owned(),
+            (false, None) => name,
+        }
+    }
+}
+
+/// The end of a path.
+fn shown_place(place: &str) -> String {
+    const MODULES: &str = "node_modules/";
+    let place = place.replace('\\', "/");
+    let start = match place.rfind(MODULES) {
+        Some(at) => at + MODULES.len(),
+        None => place.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1),
+    };
+    let shown = &place[start..];
+    let extra = shown.chars().count().saturating_sub(MOST_PLACE);
+    if extra == 0 { shown.to_owned() } else { format!("…{}", shown.chars().skip(extra + 1).collect::<String>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_place;
+
+    #[test]
+    fn places_show_their_ends() {
+        for (place, shown) in [
+            ("/srv/app/lib/cache.js:12", "lib/cache.js:12"),
+            ("cache.js:1", "cache.js:1"),
+            ("node:internal/timers:7", "node:internal/timers:7"),
+            ("C:\\app\\src\\a.js:3", "src/a.js:3"),
+            ("/a/node_modules/x/node_modules/@s/y/lib/z.js:4", "@s/y/lib/z.js:4"),
+        ] {
+            assert_eq!(shown_place(place), shown);
+        }
+        let long = format!("/a/{}:4", "b".repeat(300));
+        assert!(shown_place(&long).ends_with("bbb:4") && shown_place(&long).chars().count() == 80);
+    }
+}

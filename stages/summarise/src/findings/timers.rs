@@ -1,0 +1,53 @@
+//! Rule `timers`: timers that were set and never cleared, with what their functions keep.
+
+use super::heap::about_node;
+use super::resources::{BASE, BITS, Group, Judge, Key, Words};
+use super::rule::{Rule, severity};
+use heaplake_kit::text::count;
+use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::resources::kind;
+
+/// The rule.
+pub const RULE: Rule = Rule { names: &[NAME], bits_per_node: BITS, open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+
+const NAME: &str = "timers";
+/// Percent of the heap from which on a finding is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 2];
+/// Timers of one function from which on there are many, and from which on that is a finding whatever they retain.
+const MANY: u64 = 20;
+const VERY_MANY: u64 = 5_000;
+
+const JUDGE: Judge = Judge {
+    kinds: &[kind::TIMEOUT, kind::INTERVAL, kind::IMMEDIATE],
+    least: MANY,
+    key: |row| [row.kind, row.place],
+    findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
+};
+
+fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
+    let heap = words.heap;
+    let severity = match severity(group.bytes, heap.bytes, PERCENT) {
+        _ if group.count < MANY => return None,
+        None if group.count >= VERY_MANY => Severity::Low,
+        severity => severity?,
+    };
+    let row = &group.largest;
+    let mut finding = about_node(NAME, severity, row.node, heap);
+    let what = match row.kind {
+        kind::INTERVAL => "intervals",
+        kind::IMMEDIATE => "immediates",
+        _ => "timeouts",
+    };
+    let function = words.function(row);
+    finding.subject.clone_from(&function);
+    finding.count = group.count;
+    finding.bytes = group.bytes;
+    finding.message = format!(
+        "{} {what} are set that call {function}; they retain {}, for example {}",
+        count(group.count),
+        heap.share(group.bytes),
+        words.heap.chain(row.node),
+    );
+    finding.next_step = heap.facts.roles.resources.timer_advice.clone();
+    Some(finding)
+}

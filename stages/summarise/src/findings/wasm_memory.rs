@@ -1,0 +1,51 @@
+//! Rule `wasm-memory`: memories of WebAssembly. They grow and never shrink; one large one is what a compiler or a codec
+//! works with, several are often the same program loaded again and again.
+
+use super::heap::about_node;
+use super::resources::{BASE, Group, Judge, Key, Words};
+use super::rule::{Rule, severity};
+use heaplake_kit::text::{count, size};
+use heaplake_schemas::findings::Finding;
+use heaplake_schemas::resources::{NONE, kind};
+
+/// The rule.
+pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
+
+const NAME: &str = "wasm-memory";
+/// Percent of the heap from which on a finding is high, medium, low: of several memories, and of a few.
+const SEVERAL: [u64; 3] = [40, 20, 5];
+const FEW: [u64; 3] = [101, 101, 20];
+/// Memories from which on there are several.
+const MANY: usize = 4;
+/// Bytes that a few must have.
+const FEW_FLOOR: u64 = 32 << 20;
+
+const JUDGE: Judge = Judge {
+    kinds: &[kind::MEMORY],
+    least: 1,
+    key: |row| [row.holder, NONE],
+    findings: |groups, words| finding(groups, words).into_iter().collect(),
+};
+
+fn finding(memories: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
+    let heap = words.heap;
+    let data = |node: u32| heap.nodes.shallow[node as usize];
+    let bytes: u64 = memories.iter().map(|([holder, _], _)| data(*holder)).sum();
+    let percent = if memories.len() >= MANY { SEVERAL } else { FEW };
+    let severity = severity(bytes, heap.bytes, percent).filter(|_| memories.len() >= MANY || bytes >= FEW_FLOOR)?;
+    let ([largest, _], group) =
+        memories.iter().max_by_key(|([holder, _], _)| (data(*holder), std::cmp::Reverse(*holder)))?;
+    let mut finding = about_node(NAME, severity, group.largest.node, heap);
+    finding.count = memories.len() as u64;
+    finding.bytes = bytes;
+    let plural = if memories.len() == 1 { "memory of WebAssembly takes" } else { "memories of WebAssembly take" };
+    finding.message = format!(
+        "{} {plural} {}; the largest has {}: {}",
+        count(finding.count),
+        heap.share(bytes),
+        size(data(*largest)),
+        words.heap.chain(group.largest.node),
+    );
+    finding.next_step = heap.facts.roles.resources.memory_advice.clone();
+    Some(finding)
+}
