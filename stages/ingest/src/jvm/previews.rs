@@ -183,8 +183,9 @@ impl Viewer {
         let dump = Dump::load(scratch)?;
         Ok(Self {
             types: Types::load(&dump, job)?,
-            index: Index::build_again(FIRST, dump.unit, 0, job)?,
+            // Before the index, which takes what is free.
             content: Content::open(&dump, context)?,
+            index: Index::build_again(FIRST, dump.unit, 0, job)?,
             id_bytes: dump.id_bytes.into(),
             strings: StringTable::open(scratch, STRINGS)?,
             names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
