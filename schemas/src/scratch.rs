@@ -10,6 +10,7 @@ use crate::classes::ClassRow;
 use crate::containers::{ContainerRow, WeakEntryRow};
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
+pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
 use crate::roles::Roles;
 use serde::{Deserialize, Serialize};
@@ -327,27 +328,6 @@ pub mod documents {
     pub const SUMMARY: &str = "summary.json";
     /// A [`Replay`](crate::run::Replay).
     pub const REPLAY: &str = "replay_summary.json";
-}
-
-/// Bits of [`EQUAL_LIMITS`], and of the reasons why a set of duplicates is only a possible one.
-pub mod limits {
-    /// Numbers that the input leaves out.
-    pub const NUMBERS: u8 = 1;
-    /// Texts of which the input has only the beginning.
-    pub const TEXTS: u8 = 2;
-    /// Contents that the input does not have.
-    pub const CONTENTS: u8 = 4;
-    /// The references were not followed, because the user did not ask for that.
-    pub const MODE: u8 = 8;
-    /// The references were not followed to the end, because the allowed work did not suffice.
-    pub const WORK: u8 = 16;
-    /// Characters that the input writes like others.
-    pub const CHARACTERS: u8 = 32;
-    /// The state of objects of the engine.
-    pub const STATE: u8 = 64;
-    /// Slots of a store that the input leaves out. Whatever refers to the store may show them; so this is no limit of
-    /// what refers to it, which has its own.
-    pub const SLOTS: u8 = 128;
 }
 
 /// Elements of [`ESSENTIAL_LABEL`] that are not positions.

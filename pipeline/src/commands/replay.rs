@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Where runs go
     #[command(flatten)]
     pub placement: Placement,
-    /// Take size and stack of one object of a type in N; 1: of all
+    /// Take size and stack of one object in N; 1: of all
     #[arg(long, help_heading = SAMPLING, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub sample_interval: u32,
     /// Which objects are taken: random, or nth [default: random]

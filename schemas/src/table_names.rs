@@ -1,0 +1,108 @@
+//! Names of the tables that a user can choose.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Names of tables: a line a table.
+macro_rules! names {
+    (
+        $(#[$meta:meta])*
+        $choice:ident {
+            $(#[$first_meta:meta])* $first:ident = $first_name:literal,
+            $($(#[$rest_meta:meta])* $rest:ident = $rest_name:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $choice {
+            $(#[$first_meta])* #[serde(rename = $first_name)] $first,
+            $($(#[$rest_meta])* #[serde(rename = $rest_name)] $rest,)*
+        }
+
+        impl $choice {
+            /// All of them.
+            pub const ALL: [Self; 1 + [$($rest_name),*].len()] = [Self::$first, $(Self::$rest),*];
+
+            /// All names, for people.
+            pub const NAMES: &str = concat!($first_name $(, ", ", $rest_name)*);
+
+            /// Name, as on the command line and that of the file.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    Self::$first => $first_name,
+                    $(Self::$rest => $rest_name,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// Tables of an analysis that can be chosen.
+    TableName {
+        /// Every node.
+        Nodes = "nodes",
+        /// Every edge.
+        Edges = "edges",
+        /// The classes.
+        Classes = "classes",
+        /// The kinds of nodes.
+        Kinds = "kinds",
+        /// The chains that lead to instances of big classes.
+        Chains = "chains",
+        /// The sets of duplicates, where those are looked for.
+        DuplicateSets = "duplicate_sets",
+        /// Their members.
+        DuplicateMembers = "duplicate_members",
+        /// The findings.
+        Findings = "findings",
+        /// The owners of the memory.
+        Owners = "owners",
+        /// The threads, of formats that have some.
+        Threads = "threads",
+        /// The scripts that source locations name, of formats that have some.
+        Scripts = "scripts",
+        /// The run itself.
+        Snapshot = "snapshot",
+    }
+}
+
+names! {
+    /// Tables of a replay that can be chosen.
+    TraceTable {
+        /// What was allocated, by type.
+        AllocationTypes = "allocation_types",
+        /// By function.
+        AllocationFunctions = "allocation_functions",
+        /// The reverse call graph of each type.
+        AllocationCallers = "allocation_callers",
+        /// The call tree.
+        AllocationCallees = "allocation_callees",
+        /// How long objects live, by type.
+        ObjectLifetimes = "object_lifetimes",
+        /// The same by allocating function.
+        LifetimeSites = "lifetime_sites",
+        /// The collections.
+        Collections = "collections",
+        /// The findings.
+        Findings = "findings",
+        /// The addresses of each object, from its allocation to its death.
+        ObjectTracks = "object_tracks",
+        /// The ranges that collections moved.
+        MovedRanges = "moved_ranges",
+        /// The objects of each walk of the heap.
+        WalkObjects = "walk_objects",
+    }
+}
+
+impl TraceTable {
+    /// The tables of single objects; they are as long as the trace.
+    pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
+
+    /// All but those of single objects.
+    #[must_use]
+    pub fn most() -> BTreeSet<Self> {
+        Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()
+    }
+}
