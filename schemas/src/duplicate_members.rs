@@ -14,7 +14,11 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`set`, then `node`",
     runs: Runs::Analyze,
     condition: Some("unless `--duplicates none`"),
-    notes: &[],
+    notes: &[
+        "The only table without the columns `release` and `snapshot`: it can have a row for each node, and says nothing \
+         without `duplicate_sets` of the same run. Over several runs, let the reader name the folders, for example \
+         `read_parquet('lake/*/*/duplicate_members.parquet', hive_partitioning = true)` in DuckDB.",
+    ],
     columns: COLUMNS,
 };
 
@@ -26,5 +30,5 @@ const COLUMNS: &[ColumnSchema] = &[
 /// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    TABLE.schema()
+    TABLE.own_schema()
 }

@@ -35,9 +35,15 @@ impl TableSchema {
         let columns = RUN_COLUMNS.iter().chain(self.columns);
         Arc::new(Schema::new(columns.map(ColumnSchema::field).collect::<Fields>()))
     }
+
+    /// Its own columns only.
+    #[must_use]
+    pub fn own_schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(fields(self.columns)))
+    }
 }
 
-/// The first columns of every table: which run a row belongs to. The names of the folders say the same, but readers
+/// The first columns of every table but `duplicate_members`: which run a row belongs to. The names of the folders say the same, but readers
 /// take some of these for numbers or dates, and others ignore them.
 pub const RUN_COLUMNS: &[ColumnSchema] = &[
     required("release", Type::Utf8, "Release that the run belongs to"),
