@@ -58,12 +58,14 @@ pub const STAGE: Stage = Stage {
     ]],
     least: &[bits_per_node(4)],
     temporary: &[bits_per_node(8)],
-    fixed: (8 << 20) + Variables::BYTES,
+    fixed: (8 << 20) + LATER + Variables::BYTES,
     passes: "nodes and edges once, edges of functions again",
     run,
     ..Stage::NEW
 };
 
+/// Bytes that are kept for what comes after the arrays: places, stacks, and page frames of one more array.
+const LATER: u64 = 4 << 20;
 /// Functions that are looked through for the one that the program wrote: wrappers around wrappers.
 const WRAPPERS: usize = 4;
 
@@ -133,15 +135,22 @@ impl Finder {
         let Job { scratch, context, .. } = *job;
         let nodes = snapshot.facts.node_count;
         let bits = |what| Bitset::new(&context.budget, what, nodes as usize);
+        // What must be had comes before the arrays, which take what is free.
+        let (handled, derived) = (bits("resources: what handles hold")?, bits("resources: promises of functions")?);
+        let variables = Variables::open(nodes as u32, job)?;
+        let places = Places::open(scratch, context.budget.reserve("places of functions", 0)?)?;
+        let later = context.budget.reserve("resources: what comes after the first pass", LATER)?;
+        let graph = Graph::open(snapshot, plan, scratch)?;
+        drop(later);
         Ok(Self {
-            graph: Graph::open(snapshot, plan, scratch)?,
+            graph,
             labels: Labels::find(scratch)?,
-            places: Places::open(scratch, context.budget.reserve("places of functions", 0)?)?,
+            places,
             rows: ColumnWriter::create(scratch, RESOURCE_ROW)?,
             pending: ColumnWriter::create(scratch, PENDING)?,
-            handled: bits("resources: what handles hold")?,
-            derived: bits("resources: promises of functions")?,
-            variables: Variables::open(nodes as u32, job)?,
+            handled,
+            derived,
+            variables,
             left: Vec::new(),
             steps: nodes,
         })

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// Entries from which on a container is looked at.
 const LEAST_ENTRIES: u32 = 100;
 /// Variables that are remembered, the first ones.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 14;
 
 /// From nodes to nodes.
 type Map = FxHashMap<u32, u32>;

@@ -147,13 +147,15 @@ struct Outermost {
 
 impl Outermost {
     fn open(heap: &Heap) -> Result<Self, StageError> {
+        // Before the arrays, which take what is free.
+        let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.facts.node_count as usize);
+        let (within, rest) = (bits("resources: below")?, bits("resources: rest")?);
         let (order, dominators, retained) = ArrayPlan::of(&heap.job, "findings: resources").make((
             lookup(columns::NODE_PREORDER),
             lookup(columns::PREORDER_DOMINATOR),
             lookup(columns::NODE_RETAINED),
         ))?;
-        let bits = |what| Bitset::new(&heap.job.context.budget, what, heap.facts.node_count as usize);
-        Ok(Self { order, dominators, retained, within: bits("resources: below")?, rest: bits("resources: rest")? })
+        Ok(Self { order, dominators, retained, within, rest })
     }
 
     fn mark(&mut self, node: u32) -> Result<(), StageError> {
