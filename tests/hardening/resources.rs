@@ -166,7 +166,7 @@ fn budgets_that_are_too_small() {
     let input = lake.input("Heap.heapsnapshot", GOOD.as_bytes());
     for size in ["1KiB", "0", "31MiB", "71MiB"] {
         let (cause, advice) = complaint(lake.analyze(&input).args(["--memory", size]), 3);
-        assert!(cause.contains("too small for stage nodes"), "{cause}");
+        assert!(cause.contains("too small for stage edges"), "{cause}");
         assert_eq!(advised(&advice), "72MiB");
         lake.assert_empty();
     }

@@ -181,7 +181,7 @@ impl<'a> Queue<'a> {
         for (nth, &step) in ready.iter().take(free_threads).enumerate() {
             let competitors = free_threads.min(ready.len()) - nth;
             let Some(bytes) = self.grant(step, competitors as u64, size) else { continue };
-            let all_memory = bytes == self.work.budget.free();
+            let all_memory = self.running.is_empty() && bytes == self.work.budget.free();
             // Free memory cannot shrink meanwhile: only this thread reserves shares.
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);

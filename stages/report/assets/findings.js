@@ -10,9 +10,9 @@
     const marked = cut > 12 || (cut > 1 && before.includes(": "));
     const sentence = (marked ? message.slice(0, cut).replace(/(, for example |: )$/, "") : message).trim();
     const steps = marked ? message.slice(cut).split(ARROW) : [];
-    const end = sentence.search(/; |\. |, held by |, and what /);
+    const end = sentence.search(/; |\. |, held by |, and what |, which retain /);
     if (end < 0) return { title: sentence, rest: "", steps };
-    const rest = sentence.slice(end).replace(/^[;.,] /, "");
+    const rest = sentence.slice(end).replace(/^[;.,] /, "").replace(/^which retain/, "they retain");
     return { title: sentence.slice(0, end), rest: rest[0].toUpperCase() + rest.slice(1), steps };
   };
 

@@ -38,9 +38,12 @@ fn check(truth: &Truth) {
         assert_eq!(node.retained, own + sum, "{node:?}");
         assert_eq!(node.dominator.is_some(), node.distance.is_some());
         let Some(distance) = node.distance else { continue };
+        // An instance may have a referent, to which a longer path of strong references is preferred.
+        let avoided = |to: usize| node.kind == "instance" && !node.weakly && !truth.nodes[to].weakly;
         let farther =
             |&(to, holds): &(usize, bool)| holds && truth.nodes[to].distance.is_none_or(|far| far > distance + 1);
-        assert!(!node.edges.iter().any(farther), "{node:?}");
+        let far = node.edges.iter().filter(|edge| farther(edge)).collect::<Vec<_>>();
+        assert!(far.is_empty() || far.len() == 1 && avoided(far[0].0), "{node:?}");
     }
     assert_eq!(truth.classes.values().map(|row| row.shallow).sum::<u64>(), total);
     assert!(truth.classes.values().all(|row| row.shallow <= row.retained && row.max_retained <= row.retained));

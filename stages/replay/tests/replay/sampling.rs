@@ -115,13 +115,14 @@ fn estimates(types: &Populations, sampler: Sampler) -> Vec<Option<Estimate>> {
     (0..types.len()).map(|at| pool.estimate(&population(at))).collect()
 }
 
-/// How many intervals hold of how many, and the sums of the estimates and of the truth.
+/// How many intervals hold of how many, and the sums of the estimates, of the truth, and of the squared errors.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     held: u32,
     of: u32,
     estimates: f64,
     truth: f64,
+    squares: f64,
 }
 
 impl Trial {
@@ -134,6 +135,7 @@ impl Trial {
         self.of += 1;
         self.estimates += estimate.bytes as f64;
         self.truth += truth as f64;
+        self.squares += (estimate.bytes as f64 - truth as f64).powi(2);
     }
 
     fn coverage(&self) -> f64 {
@@ -142,6 +144,11 @@ impl Trial {
 
     fn bias(&self) -> f64 {
         self.estimates / self.truth - 1.0
+    }
+
+    /// The standard error of the bias: how far from 0 chance alone takes it.
+    fn error_of_bias(&self) -> f64 {
+        self.squares.sqrt() / self.truth
     }
 }
 
@@ -168,7 +175,7 @@ const DISTRIBUTIONS: [&str; 7] =
 /// Types of all distributions, small and large ones, in one trace.
 #[test]
 fn estimates_of_invented_types_have_no_bias_and_their_intervals_hold() {
-    const SEEDS: u64 = 60;
+    const SEEDS: u64 = 120;
     let mut chance = Chance::new(5);
     let counts = [25, 60, 150, 400, 1000, 4000];
     let mut types = Vec::new();
@@ -185,7 +192,8 @@ fn estimates_of_invented_types_have_no_bias_and_their_intervals_hold() {
         }
         let mut all = Trial::default();
         for (name, trial) in &trials {
-            assert!(trial.bias().abs() < 0.01, "{name} at {interval}: {trial:?}");
+            let allowed = (3.0 * trial.error_of_bias()).max(0.01);
+            assert!(trial.bias().abs() < allowed, "{name} at {interval}: {trial:?}");
             if *name == "constant" {
                 assert_eq!((trial.held, trial.estimates), (trial.of, trial.truth));
             } else {

@@ -64,12 +64,14 @@ impl Cause {
         Self { finding, tells, anchor, holds, siblings: 0, evidence: Vec::new() }
     }
 
-    /// Whether both are of one rule, about objects of one class that are held alike.
+    /// Whether both are of one rule, about objects of one class that are held alike, and about the same code if the
+    /// rule says what code.
     fn is_sibling(&self, other: &Self, heap: &Heap) -> bool {
         let (Some(a), Some(b)) = (self.finding.node, other.finding.node) else { return false };
         self.finding.rule == other.finding.rule
             && self.finding.scope == Scope::Node
             && self.finding.class_id == other.finding.class_id
+            && self.finding.place == other.finding.place
             && (Path::to(a, heap).stable(KEPT) == Path::to(b, heap).stable(KEPT))
     }
 
@@ -124,7 +126,8 @@ impl Cause {
         let Self { mut finding, siblings, evidence, .. } = self;
         if siblings > 0 {
             let (more, all) = (count(siblings), size(finding.bytes));
-            finding.message += &format!(". There are {more} more like it, {all} in all");
+            let are = if siblings == 1 { "is" } else { "are" };
+            finding.message += &format!(". There {are} {more} more like it, {all} in all");
         }
         if !evidence.is_empty() {
             let named: Vec<String> = evidence.iter().take(NAMED).map(in_brief).collect();

@@ -42,5 +42,6 @@ fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Findi
     );
     finding.next_step =
         format!("If {variable} only ever grows, bound it: drop the oldest entries, or clear it when it is done with.");
+    finding.place = words.place(row);
     Some(finding)
 }

@@ -54,5 +54,6 @@ fn finding((key, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         words.heap.chain(row.node),
     );
     finding.next_step = heap.facts.roles.resources.listener_advice.clone();
+    finding.place = words.place(row);
     Some(finding)
 }

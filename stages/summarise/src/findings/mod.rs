@@ -67,6 +67,7 @@ pub(crate) use heap::{blank, shorten};
 use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
+use heaplake_schemas::owners;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
 use origins::Origins;
 use paths::Path;
@@ -107,7 +108,7 @@ const RULES: &[Rule] = &[
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
-    version: 3,
+    version: 4,
     when: |setting| setting.findings(),
     reads: &READS,
     writes: &[document(documents::FINDINGS)],
@@ -260,14 +261,24 @@ fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) ->
     finding.stable_path = path.stable(paths::KEPT);
     finding.holder_node = finding.holder_node.or_else(|| path.holder());
     if let Some(origins) = origins {
-        finding.owner =
-            finding.owner.take().map_or_else(|| origins.owner(node, &path, heap), |owner| Ok(Some(owner)))?;
+        // Where a rule knows the code, the runtime on the path to the object is not its owner.
+        let is_told = finding.place.is_some();
+        let owner = match finding.owner.take() {
+            None => origins.owner(node, &path, heap)?,
+            known => known,
+        };
+        finding.owner = owner.filter(|owner| !is_told || owner != owners::NODE);
         finding.place = finding.place.take().or_else(|| origins.place(&path, heap));
     }
     if matches!(finding.scope, Scope::Node)
         && let Some(owner) = &finding.owner
     {
-        finding.message += &match &finding.place {
+        let owner = match owner.as_str() {
+            owners::APPLICATION => "the application",
+            owners::UNNAMED => "a package without a name",
+            name => name,
+        };
+        finding.message += &match finding.place.as_ref().filter(|place| !finding.message.contains(place.as_str())) {
             Some(place) => format!(". It belongs to {owner} ({place})"),
             None => format!(". It belongs to {owner}"),
         };

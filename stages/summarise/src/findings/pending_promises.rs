@@ -45,5 +45,6 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         words.heap.chain(row.holder),
     );
     finding.next_step = heap.facts.roles.resources.promise_advice.clone();
+    finding.place = words.place(row);
     Some(finding)
 }

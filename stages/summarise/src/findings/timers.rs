@@ -49,5 +49,6 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         words.heap.chain(row.node),
     );
     finding.next_step = heap.facts.roles.resources.timer_advice.clone();
+    finding.place = words.place(row);
     Some(finding)
 }
