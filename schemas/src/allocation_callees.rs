@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Replay,
     condition: None,
     notes: &["Inclusive and exclusive are those of `allocation_functions`, for one path of calls."],
+    names_run: true,
     columns: COLUMNS,
 };
 

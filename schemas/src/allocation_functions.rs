@@ -19,6 +19,7 @@ pub const TABLE: TableSchema = TableSchema {
          allocated by the function itself. Counts and bytes are estimates for all objects, exact with \
          `--sample-interval 1`.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

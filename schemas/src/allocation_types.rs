@@ -18,6 +18,7 @@ pub const TABLE: TableSchema = TableSchema {
         "Estimates say what a sample tells. Where the trace has each size, `exact_bytes` says more; estimates do not use \
          it, so that the two can be compared. How often the intervals hold: [limits](limits.md#sampling).",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

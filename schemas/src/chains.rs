@@ -22,6 +22,7 @@ pub const TABLE: TableSchema = TableSchema {
         "`[]` stands for any index and `(any)` for any of several names that lead to little. A star in `text` marks an \
          element that repeats: a linked list of any length is `List.head → Node.next*`.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -17,6 +17,7 @@ pub const TABLE: TableSchema = TableSchema {
     notes: &[
         "Nodes count if they have a shallow size above 0 (V8) or in any case (Java, .NET). Unreachable nodes do not count.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -19,6 +19,7 @@ pub const TABLE: TableSchema = TableSchema {
          without `duplicate_sets` of the same run. Over several runs, let the reader name the folders, for example \
          `read_parquet('lake/*/*/duplicate_members.parquet', hive_partitioning = true)` in DuckDB.",
     ],
+    names_run: false,
     columns: COLUMNS,
 };
 
@@ -30,5 +31,5 @@ const COLUMNS: &[ColumnSchema] = &[
 /// The columns, as Arrow knows them.
 #[must_use]
 pub fn schema() -> SchemaRef {
-    TABLE.own_schema()
+    TABLE.schema()
 }

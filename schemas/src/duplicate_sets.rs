@@ -19,6 +19,7 @@ pub const TABLE: TableSchema = TableSchema {
         "Sets nest, so `additional_bytes` does not add up. A set with `held_by` is a consequence of another set: look at the \
          sets where it is null.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Analyze,
     condition: Some("for files of at most 256 MiB, or with `--edges`"),
     notes: &[],
+    names_run: true,
     columns: COLUMNS,
 };
 

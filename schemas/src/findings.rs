@@ -21,6 +21,7 @@ pub const TABLE: TableSchema = TableSchema {
         "`rule`, `class_key` and `stable_path` together are what stays the same from run to run: `stable_path` is `path` \
          without indices, ids, and contents of strings.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

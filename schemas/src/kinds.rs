@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Analyze,
     condition: None,
     notes: &["What a heap consists of, at a glance: strings, code, arrays, closures, native memory."],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Replay,
     condition: Some("for traces with stacks, moves and survivors"),
     notes: &["Counts and bytes are estimates from the sample, exact with `--sample-interval 1`."],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Replay,
     condition: Some("with `--tracks`, for traces with moves and survivors"),
     notes: &["Ranges translate an address at one moment into the address of the same object at another."],
+    names_run: true,
     columns: COLUMNS,
 };
 

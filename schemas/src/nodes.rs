@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Analyze,
     condition: None,
     notes: &[],
+    names_run: true,
     columns: COLUMNS,
 };
 

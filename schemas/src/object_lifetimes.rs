@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Replay,
     condition: Some("for traces with moves and survivors"),
     notes: &[],
+    names_run: true,
     columns: COLUMNS,
 };
 

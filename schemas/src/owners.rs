@@ -29,6 +29,7 @@ pub const TABLE: TableSchema = TableSchema {
          Java platform, so a `java.util.HashMap` counts for the package that holds it. `(none)` takes what has no owner, \
          `(unreachable)` takes garbage; `count`, `shallow_bytes` and `retained_bytes` each sum to the whole heap.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

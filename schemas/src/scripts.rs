@@ -15,6 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     runs: Runs::Analyze,
     condition: Some("for snapshots of V8"),
     notes: &[],
+    names_run: true,
     columns: COLUMNS,
 };
 

@@ -18,6 +18,7 @@ pub const TABLE: TableSchema = TableSchema {
         "`wall_seconds`, `peak_rss_bytes` and `stages` are measurements, so the bytes of this table differ between two \
          runs on the same input. Those of all other tables do not.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

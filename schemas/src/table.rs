@@ -24,22 +24,23 @@ pub struct TableSchema {
     pub condition: Option<&'static str>,
     /// What a reader must know beyond the columns, a paragraph each.
     pub notes: &'static [&'static str],
-    /// Its own columns, in order; [`RUN_COLUMNS`] come before them.
+    /// Whether it begins with [`RUN_COLUMNS`].
+    pub names_run: bool,
+    /// Its own columns, in order.
     pub columns: &'static [ColumnSchema],
 }
 
 impl TableSchema {
-    /// The table as Arrow knows it: [`RUN_COLUMNS`], then its own.
-    #[must_use]
-    pub fn schema(&self) -> SchemaRef {
-        let columns = RUN_COLUMNS.iter().chain(self.columns);
-        Arc::new(Schema::new(columns.map(ColumnSchema::field).collect::<Fields>()))
+    /// All its columns, in order.
+    pub fn all_columns(&self) -> impl Iterator<Item = &'static ColumnSchema> {
+        let of_run = if self.names_run { RUN_COLUMNS } else { &[] };
+        of_run.iter().chain(self.columns)
     }
 
-    /// Its own columns only.
+    /// The table as Arrow knows it.
     #[must_use]
-    pub fn own_schema(&self) -> SchemaRef {
-        Arc::new(Schema::new(fields(self.columns)))
+    pub fn schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(self.all_columns().map(ColumnSchema::field).collect::<Fields>()))
     }
 }
 

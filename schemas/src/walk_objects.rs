@@ -18,6 +18,7 @@ pub const TABLE: TableSchema = TableSchema {
         "`object` is the same in all walks, whatever the address, so it joins two walks of one process. `address` joins a \
          walk with the `nodes` of `heaplake analyze --walk`.",
     ],
+    names_run: true,
     columns: COLUMNS,
 };
 

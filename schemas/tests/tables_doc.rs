@@ -1,6 +1,6 @@
 //! `docs/tables.md` says of each table what the schemas say. `HEAPLAKE_UPDATE=1` writes it anew.
 
-use heaplake_schemas::table::{ColumnSchema, RUN_COLUMNS, Runs, TableSchema, Type};
+use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
 use heaplake_schemas::tables;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -84,7 +84,7 @@ fn section(page: &mut String, table: &TableSchema) {
 
 /// The columns that all tables have, and those of this one.
 fn all_columns(table: &TableSchema) -> Vec<ColumnSchema> {
-    RUN_COLUMNS.iter().chain(table.columns).copied().collect()
+    table.all_columns().copied().collect()
 }
 
 /// Columns, each struct followed by its fields: `path[].edge` is a field of the elements of `path`.

@@ -257,7 +257,7 @@ fn estimates_of_real_types_have_no_bias_and_their_intervals_hold() {
 fn types_without_a_sample_have_the_sizes_of_others() {
     let sizes = |size: u64, count: usize| (vec![size; count], false);
     let mut types: Vec<_> = (0..20).map(|at| sizes(24 + at * 8, 50)).collect();
-    types.extend([sizes(64, 9), (vec![24, 32, 40, 48, 56, 64], true), (vec![40, 24, 72, 80, 48, 64].repeat(20), true)]);
+    types.extend([sizes(64, 9), (vec![24, 32, 40, 48, 56, 64], true), ([40, 24, 72, 80, 48, 64].repeat(20), true)]);
     let found = estimates(&types, Sampler::new(10, SampleStart::Nth, 1));
     for (at, total) in [(20, 64 * 9), (21, 264)] {
         let estimate = found[at].unwrap();
@@ -296,7 +296,7 @@ fn names_are_believed_while_they_are_right() {
 
 #[test]
 fn a_sample_of_everything_is_exact() {
-    let types = [(vec![24, 1000, 32], true), (vec![24, 32, 4000].repeat(9), true)];
+    let types = [(vec![24, 1000, 32], true), ([24, 32, 4000].repeat(9), true)];
     for (at, total) in [(0, 1056), (1, 4056 * 9)] {
         let estimate = estimates(&types, Sampler::new(if at == 0 { 10 } else { 1 }, SampleStart::Random, 1))[at];
         assert_eq!(estimate, Some(Estimate { bytes: total, interval: Some((total, total)) }));
@@ -320,10 +320,10 @@ fn shows_both(log: &str, options: Recording) {
     let replayed = replay(log.as_bytes(), options);
     let rows = replayed.rows(columns::FUNCTIONS);
     let samples: Vec<u64> = rows.iter().map(|row| row.exclusive_samples).collect();
-    let [main, foo, bar] = samples[..] else { panic!("{samples:?}") };
+    let [main, often, seldom] = samples[..] else { panic!("{samples:?}") };
     assert_eq!(main, 0);
-    let share = foo as f64 / (foo + bar) as f64;
-    assert!((0.88..0.92).contains(&share), "{foo} in foo, {bar} in bar");
+    let share = often as f64 / (often + seldom) as f64;
+    assert!((0.88..0.92).contains(&share), "{often} in foo, {seldom} in bar");
     let types = replayed.rows(columns::TYPES);
     assert_eq!((types[0].allocated_count, types[0].exact_bytes), (100_000, 2_400_000));
     assert_eq!(types[0].estimated_bytes, 2_400_000, "all are of one size");
