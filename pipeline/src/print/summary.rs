@@ -87,7 +87,7 @@ fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         writeln!(out, "  {:>14}  {}", "note:", look.wrap(remark, 18, 18))?;
     }
     if summary.detached_count > 0 {
-        writeln!(out, "  {:>14}  DOM nodes are detached", count(summary.detached_count))?;
+        writeln!(out, "  {:>14}  nodes are detached", count(summary.detached_count))?;
     }
     Ok(())
 }
