@@ -36,7 +36,7 @@ fn findings(program: &Program) -> Vec<Value> {
     if program.file.ends_with(".java") {
         let dump = lake.folder().join("dump.hprof");
         let mut java = Command::new("java");
-        java.args(["-Xmx256m", "-XX:+UseSerialGC"]).arg(source(program.file));
+        java.args(["-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"]).arg(source(program.file));
         run(java, program, &dump);
         return analyzed(&lake, &dump);
     }

@@ -92,5 +92,5 @@ pub const JAVA: [Program; 5] = [
     plain("Service.java", "healthy", Healthy),
     plain("Reloads.java", "leaking", Culprit("Reloads$Drivers.REGISTERED")),
     plain("Reloads.java", "healthy", Healthy),
-    plain("Garbage.java", "", Culprit("unreachable")),
+    plain("Garbage.java", "", Culprit("garbage that was not collected yet")),
 ];
