@@ -65,7 +65,7 @@ fn check<'a>(programs: impl IntoIterator<Item = &'a Program>) {
         }
         verdicts.push(judge(program, &findings(program)));
     }
-    println!("{}", table(&verdicts));
+    eprintln!("{}", table(&verdicts));
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.wrong.is_some()).collect();
     assert!(wrong.is_empty(), "{} of {} programs are judged wrong, see the table", wrong.len(), verdicts.len());
 }

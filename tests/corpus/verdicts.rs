@@ -57,11 +57,11 @@ fn shown(finding: &Value) -> String {
 /// All verdicts, one below the other. Of wrong ones, the whole message of the first finding.
 pub fn table(verdicts: &[Verdict]) -> String {
     let mut out = String::new();
-    writeln!(out, "{:<8}{:<10}{:<34}{:<60} first finding", "verdict", "over LOW", "truth", "program").unwrap();
+    writeln!(out, "{:<8}{:<10}{:<39}{:<60} first finding", "verdict", "over LOW", "truth", "program").unwrap();
     for Verdict { program, truth, first, over_low, wrong } in verdicts {
         let verdict = if wrong.is_some() { "WRONG" } else { "right" };
         let cut: String = first.chars().take(if wrong.is_some() { usize::MAX } else { 110 }).collect();
-        writeln!(out, "{verdict:<8}{over_low:<10}{truth:<34}{program:<60} {cut}").unwrap();
+        writeln!(out, "{verdict:<8}{over_low:<10}{truth:<39}{program:<60} {cut}").unwrap();
         if let Some(wrong) = wrong {
             writeln!(out, "        {wrong}").unwrap();
         }
