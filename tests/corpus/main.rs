@@ -1,0 +1,116 @@
+//! Findings on real programs: each leaks in a known way or is healthy. Programs of `tests/programs` run one after the
+//! other, what they write is analysed with the real binary, and a table shows what it found beside the truth. Where a
+//! tool or the registry of npm is missing, this says so and leaves those programs out.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[expect(dead_code, reason = "all programs are analysed with success")]
+#[path = "../support/lake.rs"]
+mod lake;
+mod packages;
+mod programs;
+mod verdicts;
+
+use lake::Lake;
+use packages::{folder, install, node_version, source};
+use programs::{JAVA, MORE, PACKAGES, PLAIN, Program};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use verdicts::{Verdict, judge, table};
+
+/// Runs a program to its end: it writes its snapshot.
+fn run(mut command: Command, program: &Program, snapshot: &Path) {
+    if !program.mode.is_empty() {
+        command.arg(program.mode);
+    }
+    let output = command.arg(snapshot).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && snapshot.exists(), "{} {}: {said}", program.file, program.mode);
+}
+
+/// The findings of a program's snapshot.
+fn findings(program: &Program) -> Vec<Value> {
+    let lake = Lake::new();
+    if program.file.ends_with(".java") {
+        let dump = lake.folder().join("dump.hprof");
+        let mut java = Command::new("java");
+        java.args(["-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"]).arg(source(program.file));
+        run(java, program, &dump);
+        return analyzed(&lake, &dump);
+    }
+    let snapshot = lake.folder().join("heap.heapsnapshot");
+    let mut node = Command::new("node");
+    node.arg(folder().join(Path::new(program.file).file_name().unwrap()));
+    run(node, program, &snapshot);
+    analyzed(&lake, &snapshot)
+}
+
+fn analyzed(lake: &Lake, snapshot: &Path) -> Vec<Value> {
+    let json = lake.folder().join("findings.json");
+    lake.analyze(snapshot).arg("--findings-json").arg(&json).assert().success();
+    let all: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    all[0]["findings"].as_array().unwrap().clone()
+}
+
+/// Judges all programs that this machine can run, and prints the table.
+fn check<'a>(programs: impl IntoIterator<Item = &'a Program>) {
+    let node = node_version();
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for program in programs {
+        if !program.file.ends_with(".java") && node < program.since {
+            eprintln!("SKIPPED: {} needs Node.js {}, this is {node}", program.file, program.since);
+            continue;
+        }
+        verdicts.push(judge(program, &findings(program)));
+    }
+    eprintln!("{}", table(&verdicts));
+    let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.wrong.is_some()).collect();
+    assert!(wrong.is_empty(), "{} of {} programs are judged wrong, see the table", wrong.len(), verdicts.len());
+}
+
+fn has(tool: &str) -> bool {
+    let found = Command::new(tool).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("SKIPPED: programs of {tool}, which cannot be run here");
+    }
+    found
+}
+
+#[test]
+fn programs_of_node_are_judged_right() {
+    if has("node") {
+        packages::copy();
+        check(&PLAIN);
+    }
+}
+
+#[test]
+#[ignore = "long"]
+fn more_programs_of_node_are_judged_right() {
+    if has("node") {
+        packages::copy();
+        check(&MORE);
+    }
+}
+
+#[test]
+#[ignore = "long, and needs the npm registry"]
+fn programs_with_packages_are_judged_right() {
+    if !has("node") {
+        return;
+    }
+    match install() {
+        Ok(()) => check(&PACKAGES),
+        Err(why) => eprintln!("SKIPPED: all {} programs with packages of npm: {why}", PACKAGES.len()),
+    }
+}
+
+#[test]
+#[ignore = "long"]
+fn programs_of_java_are_judged_right() {
+    if has("java") {
+        check(&JAVA);
+    }
+}

@@ -1,0 +1,96 @@
+//! The programs of the corpus, and the truth about each.
+
+/// What is true of a program.
+#[derive(Clone, Copy)]
+pub enum Truth {
+    /// It leaks, and this text is in the subject, message, path or place of the first finding.
+    Culprit(&'static str),
+    /// It keeps what it needs.
+    Healthy,
+}
+
+/// A program that takes a mode and a path, works for some seconds, writes its snapshot there, and ends.
+pub struct Program {
+    /// Its file in `tests/programs`.
+    pub file: &'static str,
+    /// Its arguments before the path.
+    pub mode: &'static str,
+    /// The packages that it uses, whose versions `corpus/package.json` has.
+    pub packages: &'static [&'static str],
+    /// The first version of Node.js that it can be run with.
+    pub since: u32,
+    pub truth: Truth,
+}
+
+use Truth::{Culprit, Healthy};
+
+const fn plain(file: &'static str, mode: &'static str, truth: Truth) -> Program {
+    Program { file, mode, packages: &[], since: 20, truth }
+}
+
+const fn with(packages: &'static [&'static str], file: &'static str, mode: &'static str, truth: Truth) -> Program {
+    Program { file, mode, packages, since: 20, truth }
+}
+
+/// Of Node.js alone; run every time.
+pub const PLAIN: [Program; 13] = [
+    plain("leaks.js", "leaking", Culprit("SessionCache.sessions")),
+    plain("leaks.js", "healthy", Healthy),
+    plain("resources.js", "promises", Culprit("waitForTurn (corpus/resources.js:51)")),
+    plain("resources.js", "healthy", Healthy),
+    plain("compiler.js", "", Healthy),
+    plain("corpus/jest_contexts.cjs", "leaking", Culprit("closeSync")),
+    plain("corpus/jest_contexts.cjs", "healthy", Healthy),
+    plain("corpus/request_listeners.cjs", "leaking", Culprit("Settings")),
+    plain("corpus/request_listeners.cjs", "healthy", Healthy),
+    plain("corpus/rpc_pending.cjs", "leaking", Culprit("RpcClient.inFlight")),
+    plain("corpus/rpc_pending.cjs", "healthy", Healthy),
+    plain("corpus/job_deadlines.cjs", "leaking", Culprit("job_deadlines.cjs:16")),
+    plain("corpus/job_deadlines.cjs", "healthy", Healthy),
+];
+
+/// Of Node.js alone, too.
+pub const MORE: [Program; 8] = [
+    plain("resources.js", "timers", Culprit("resources.js:27")),
+    plain("resources.js", "listeners", Culprit("onOrder (corpus/resources.js:35)")),
+    plain("resources.js", "targets", Culprit("onAbort (corpus/resources.js:43)")),
+    plain("resources.js", "thens", Culprit("whenOpen (corpus/resources.js:59)")),
+    plain("resources.js", "memo", Culprit("variable cache of memoize")),
+    plain("resources.js", "wasm", Culprit("6 memories of WebAssembly")),
+    plain("corpus/shared_context.cjs", "leaking", Culprit("previous")),
+    plain("corpus/shared_context.cjs", "healthy", Healthy),
+];
+
+const EXPRESS: &[&str] = &["express", "express-session"];
+const GRAPHQL: &[&str] = &["dataloader", "graphql"];
+const ESLINT: &[&str] = &["eslint", "@eslint/js", "lodash"];
+
+/// With packages of npm.
+pub const PACKAGES: [Program; 16] = [
+    with(EXPRESS, "corpus/express_sessions.cjs", "leaking", Culprit("MemoryStore.sessions")),
+    with(EXPRESS, "corpus/express_sessions.cjs", "healthy", Healthy),
+    with(&["prom-client"], "corpus/prom_labels.cjs", "leaking", Culprit("Histogram.hashMap")),
+    with(&["prom-client"], "corpus/prom_labels.cjs", "healthy", Healthy),
+    with(&["fastify"], "corpus/fastify_cache.cjs", "leaking", Culprit("ResponseCache.answers")),
+    with(&["fastify"], "corpus/fastify_cache.cjs", "healthy", Healthy),
+    with(&["lodash"], "corpus/lodash_memoize.cjs", "leaking", Culprit("Object.renderPage")),
+    with(&["lodash"], "corpus/lodash_memoize.cjs", "healthy", Healthy),
+    with(GRAPHQL, "corpus/dataloader_global.cjs", "leaking", Culprit("sharedLoader")),
+    with(GRAPHQL, "corpus/dataloader_global.cjs", "healthy", Healthy),
+    with(&["rxjs"], "corpus/rxjs_subscriptions.cjs", "leaking", Culprit("PriceFeed.prices")),
+    with(&["rxjs"], "corpus/rxjs_subscriptions.cjs", "healthy", Healthy),
+    with(ESLINT, "corpus/eslint.cjs", "healthy", Healthy),
+    with(&["@rollup/wasm-node", "rxjs"], "corpus/rollup.cjs", "healthy", Healthy),
+    with(&["webpack", "lodash", "rxjs"], "corpus/webpack.cjs", "healthy", Healthy),
+    // V8 of Node 20 takes minutes to write the snapshot: its time is quadratic in the variables of a function.
+    Program { file: "corpus/typescript.cjs", mode: "healthy", packages: &["typescript"], since: 22, truth: Healthy },
+];
+
+/// Of Java.
+pub const JAVA: [Program; 5] = [
+    plain("Service.java", "leaking", Culprit("Service$SessionCache.SESSIONS")),
+    plain("Service.java", "healthy", Healthy),
+    plain("Reloads.java", "leaking", Culprit("Reloads$Drivers.REGISTERED")),
+    plain("Reloads.java", "healthy", Healthy),
+    plain("Garbage.java", "", Culprit("garbage that was not collected yet")),
+];
