@@ -130,10 +130,17 @@ impl Cause {
             finding.message += &format!(". There {are} {more} more like it, {all} in all");
         }
         if !evidence.is_empty() {
-            let named: Vec<String> = evidence.iter().take(NAMED).map(in_brief).collect();
+            let mut named: Vec<String> = Vec::new();
+            for text in evidence.iter().map(in_brief) {
+                if !named.contains(&text) {
+                    named.push(text);
+                }
+            }
+            let more = named.len().saturating_sub(NAMED);
+            named.truncate(NAMED);
             finding.message += &format!(". Also seen as {}", named.join(", "));
-            if evidence.len() > NAMED {
-                finding.message += &format!(" and {} more", evidence.len() - NAMED);
+            if more > 0 {
+                finding.message += &format!(" and {more} more");
             }
         }
         finding

@@ -19,6 +19,7 @@ const MANY: u64 = 1_000;
 const JUDGE: Judge = Judge {
     kinds: &[kind::VARIABLE],
     least: 1,
+    claims: 1,
     key: |row| [row.node, row.name],
     findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
 };
@@ -26,6 +27,10 @@ const JUDGE: Judge = Judge {
 fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
     let row = &group.largest;
+    // What a field holds as well has a better name than that of the variable: an export of a module, for one.
+    if !heap.is_reached_by_variable(row.node) {
+        return None;
+    }
     let severity = severity(group.bytes, heap.bytes, PERCENT).filter(|_| u64::from(row.entries) >= MANY)?;
     let variable = words.name(*name);
     let function = words.function(row);
@@ -35,7 +40,8 @@ fn finding(([_, name], group): &(Key, Group), words: &Words<'_>) -> Option<Findi
     finding.bytes = group.bytes;
     let scope = words.text(row.scope).map(|scope| format!(" of {scope}")).unwrap_or_default();
     finding.message = format!(
-        "The variable {variable}{scope}, which {function} uses, is a {class} with {} entries and retains {}: {}",
+        "The variable {variable}{scope}, which {function} uses, is {} {class} with {} entries and retains {}: {}",
+        if class.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" },
         count(finding.count),
         heap.share(group.bytes),
         words.heap.chain(row.node),

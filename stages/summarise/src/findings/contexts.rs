@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
 
 const NAME: &str = "big-context";
 /// Percent of the heap from which on a finding is high, medium, low.
-const PERCENT: [u64; 3] = [101, 15, 5];
+const PERCENT: [u64; 3] = [75, 15, 5];
 /// Nodes that are remembered, those that retain most.
 const MOST: usize = 1024;
 

@@ -203,6 +203,14 @@ impl<'a> Heap<'a> {
         false
     }
 
+    /// Whether the shortest path to a node ends in a variable of a closure; yes where paths are not known.
+    pub fn is_reached_by_variable(&self, node: u32) -> bool {
+        let above = self.tree.as_ref().map(|tree| tree.parent(node));
+        above.is_none_or(|above| {
+            !above.is_none() && self.classes.has(self.nodes.class[above.index()].0, role::CLOSURE_CONTEXT)
+        })
+    }
+
     /// The nearest node above on the path to a node, itself included, that is no part of another.
     pub fn whole(&self, node: u32) -> u32 {
         let is_inner = |&at: &u32| {

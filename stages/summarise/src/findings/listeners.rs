@@ -21,6 +21,7 @@ const VERY_MANY: u64 = 1_000;
 const JUDGE: Judge = Judge {
     kinds: &[kind::LISTENER],
     least: MANY,
+    claims: MANY,
     // Those of which nobody knows what they listen to go together by their function.
     key: |row| if row.holder == NONE { [NONE, row.place] } else { [row.holder, row.name] },
     findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),

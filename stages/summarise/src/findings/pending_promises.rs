@@ -21,6 +21,7 @@ const VERY_MANY: u64 = 5_000;
 const JUDGE: Judge = Judge {
     kinds: &[kind::WAITING],
     least: MANY,
+    claims: MANY,
     key: |row| [row.place, NONE],
     findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
 };

@@ -32,6 +32,7 @@ const STEPS: usize = 64;
 const JUDGE: Judge = Judge {
     kinds: &[kind::LEFT_REALM],
     least: MANY,
+    claims: 1,
     key: |row| [row.node, NONE],
     findings: |groups, words| finding(groups, words).into_iter().collect(),
 };

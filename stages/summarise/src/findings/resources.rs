@@ -1,7 +1,7 @@
 //! What rules about resources share: those of some kinds, put together by a key, with what they retain.
 //!
 //! The bytes of a group are the retained sizes of its nodes. A node that another resource of these kinds dominates
-//! counts with that one, and a node that several rows name counts once, so no byte counts twice.
+//! counts with that one if there are many like that one, and a node that several rows name counts once, so no byte counts twice.
 
 use super::heap::{Heap, shorten};
 use super::rule::{Detector, Rule, list_bytes, map_bytes};
@@ -24,7 +24,7 @@ pub const BASE: Rule = Rule {
         column(columns::PREORDER_DOMINATOR),
     ],
     arrays: &[per_node::<Preorder>(), per_node::<Preorder>(), per_node::<u64>()],
-    working: map_bytes::<Key, Group>(GROUPS) + list_bytes::<(Key, Group)>(GROUPS),
+    working: map_bytes::<Key, Group>(GROUPS) + list_bytes::<(Key, Group)>(GROUPS) + map_bytes::<Key, u64>(GROUPS),
     ..Rule::NEW
 };
 
@@ -83,6 +83,9 @@ pub struct Judge {
     pub least: u64,
     /// What goes together.
     pub key: fn(&ResourceRow) -> Key,
+    /// How many of a group there must be for them to count what other resources below them retain: the one listener
+    /// that a whole server hangs on is no leak of listeners.
+    pub claims: u64,
     /// What is found of all groups.
     pub findings: Report,
 }
@@ -92,8 +95,20 @@ impl Detector for Judge {
         if !heap.job.scratch.has(RESOURCE_ROW) || self.rows(heap, |_| Ok(()))? < self.least {
             return Ok(Vec::new());
         }
+        let mut sizes: BTreeMap<Key, u64> = BTreeMap::new();
+        self.rows(heap, |row| {
+            let key = (self.key)(row);
+            if sizes.len() < GROUPS || sizes.contains_key(&key) {
+                *sizes.entry(key).or_insert(0) += 1;
+            }
+            Ok(())
+        })?;
         let mut retained = Outermost::open(heap)?;
-        self.rows(heap, |row| retained.mark(row.node))?;
+        self.rows(heap, |row| match sizes.get(&(self.key)(row)) {
+            Some(&size) if size >= self.claims => retained.mark(row.node),
+            _ => Ok(()),
+        })?;
+        drop(sizes);
         retained.sweep(heap)?;
         let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
         self.rows(heap, |row| {

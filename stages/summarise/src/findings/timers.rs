@@ -20,6 +20,7 @@ const VERY_MANY: u64 = 5_000;
 const JUDGE: Judge = Judge {
     kinds: &[kind::TIMEOUT, kind::INTERVAL, kind::IMMEDIATE],
     least: MANY,
+    claims: MANY,
     key: |row| [row.kind, row.place],
     findings: |groups, words| groups.iter().filter_map(|found| finding(found, words)).collect(),
 };
@@ -48,7 +49,10 @@ fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
         heap.share(group.bytes),
         words.heap.chain(row.node),
     );
-    finding.next_step = heap.facts.roles.resources.timer_advice.clone();
+    // Nobody forgets to clear immediates: the program does not come to them.
+    if row.kind != kind::IMMEDIATE {
+        finding.next_step = heap.facts.roles.resources.timer_advice.clone();
+    }
     finding.place = words.place(row);
     Some(finding)
 }

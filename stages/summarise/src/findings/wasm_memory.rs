@@ -23,6 +23,7 @@ const FEW_FLOOR: u64 = 32 << 20;
 const JUDGE: Judge = Judge {
     kinds: &[kind::MEMORY],
     least: 1,
+    claims: 1,
     key: |row| [row.holder, NONE],
     findings: |groups, words| finding(groups, words).into_iter().collect(),
 };
