@@ -14,6 +14,7 @@ pub struct Verdict {
     truth: &'static str,
     first: String,
     over_low: usize,
+    missed: bool,
     /// Why it is wrong, if it is.
     pub wrong: Option<String>,
 }
@@ -22,11 +23,12 @@ pub struct Verdict {
 pub fn judge(program: &Program, findings: &[Value]) -> Verdict {
     let over_low = findings.iter().filter(|finding| finding["severity"] != "low").count();
     let packages: String = program.packages.iter().map(|name| format!(" {name}@{}", version(name))).collect();
+    let comes_first =
+        |text: &str| findings.first().is_some_and(|first| first["severity"] != "low" && names(first, text));
+    let missed = matches!(program.truth, Truth::Missed(_));
     let (truth, wrong) = match program.truth {
-        Truth::Culprit(text) => {
-            let named = findings.first().is_some_and(|first| first["severity"] != "low" && names(first, text));
-            (text, (!named).then(|| "the culprit is not the first finding".to_owned()))
-        }
+        Truth::Culprit(text) => (text, (!comes_first(text)).then(|| "the culprit is not the first finding".to_owned())),
+        Truth::Missed(text) => (text, comes_first(text).then(|| "no longer missed: make it a culprit".to_owned())),
         Truth::Healthy => {
             let high = findings.iter().any(|finding| finding["severity"] == "high");
             let wrong = if high {
@@ -38,7 +40,14 @@ pub fn judge(program: &Program, findings: &[Value]) -> Verdict {
         }
     };
     let program = format!("{} {}{packages}", program.file, program.mode);
-    Verdict { program, truth, first: findings.first().map_or_else(|| "nothing".to_owned(), shown), over_low, wrong }
+    Verdict {
+        program,
+        truth,
+        first: findings.first().map_or_else(|| "nothing".to_owned(), shown),
+        over_low,
+        missed,
+        wrong,
+    }
 }
 
 /// Whether a finding names this.
@@ -58,8 +67,12 @@ fn shown(finding: &Value) -> String {
 pub fn table(verdicts: &[Verdict]) -> String {
     let mut out = String::new();
     writeln!(out, "{:<8}{:<10}{:<39}{:<60} first finding", "verdict", "over LOW", "truth", "program").unwrap();
-    for Verdict { program, truth, first, over_low, wrong } in verdicts {
-        let verdict = if wrong.is_some() { "WRONG" } else { "right" };
+    for Verdict { program, truth, first, over_low, missed, wrong } in verdicts {
+        let verdict = match wrong {
+            Some(_) => "WRONG",
+            None if *missed => "missed",
+            None => "right",
+        };
         let cut: String = first.chars().take(if wrong.is_some() { usize::MAX } else { 110 }).collect();
         writeln!(out, "{verdict:<8}{over_low:<10}{truth:<39}{program:<60} {cut}").unwrap();
         if let Some(wrong) = wrong {

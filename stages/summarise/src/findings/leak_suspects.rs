@@ -287,6 +287,11 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         // What a global object holds is the program.
         return None;
     }
+    let is_function = |node: u32| heap.functions.has(heap.nodes.kind[node as usize]);
+    if collection.is_some_and(is_function) && is_function(crowd.alike.example) {
+        // The functions of a module are its code.
+        return None;
+    }
     let grows = collection.is_some() && crowd.largest < crowd.bytes / 4;
     let severity = at_most(grows, severity(crowd.bytes, heap.bytes, PERCENT)?);
     let subject = collection.unwrap_or_else(|| heap.owner(place).unwrap_or(place));
