@@ -2,9 +2,9 @@
 
 use super::heap::about_node;
 use super::resources::{BASE, Group, Judge, Key, Words};
-use super::rule::{Rule, severity};
+use super::rule::Rule;
 use heaplake_kit::text::count;
-use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::resources::{NONE, kind};
 
@@ -12,8 +12,6 @@ use heaplake_schemas::resources::{NONE, kind};
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "listeners";
-/// Percent of the heap from which on a finding is high, medium, low.
-const PERCENT: [u64; 3] = [25, 10, 2];
 /// Listeners of one event from which on there are many, and from which on that is a finding whatever they retain.
 const MANY: u64 = 50;
 const VERY_MANY: u64 = 1_000;
@@ -29,11 +27,7 @@ const JUDGE: Judge = Judge {
 
 fn finding((key, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
-    let severity = match severity(group.bytes, heap.bytes, PERCENT) {
-        _ if group.count < MANY => return None,
-        None if group.count >= VERY_MANY => Severity::Low,
-        severity => severity?,
-    };
+    let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
     let [holder, name] = *key;
     let mut finding = about_node(NAME, severity, if holder == NONE { row.node } else { holder }, heap);

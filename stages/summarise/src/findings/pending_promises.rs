@@ -2,17 +2,15 @@
 
 use super::heap::about_node;
 use super::resources::{BASE, Group, Judge, Key, Words};
-use super::rule::{Rule, severity};
+use super::rule::Rule;
 use heaplake_kit::text::count;
-use heaplake_schemas::findings::{Finding, Severity};
+use heaplake_schemas::findings::Finding;
 use heaplake_schemas::resources::{NONE, kind};
 
 /// The rule.
 pub const RULE: Rule = Rule { names: &[NAME], open: |_, _| Ok(Box::new(JUDGE)), ..BASE };
 
 const NAME: &str = "pending-promises";
-/// Percent of the heap from which on a finding is high, medium, low.
-const PERCENT: [u64; 3] = [25, 10, 2];
 /// Waiting calls of one function from which on there are many, and from which on that is a finding whatever they
 /// retain.
 const MANY: u64 = 50;
@@ -28,11 +26,7 @@ const JUDGE: Judge = Judge {
 
 fn finding((_, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
-    let severity = match severity(group.bytes, heap.bytes, PERCENT) {
-        _ if group.count < MANY => return None,
-        None if group.count >= VERY_MANY => Severity::Low,
-        severity => severity?,
-    };
+    let severity = group.severity([MANY, VERY_MANY], heap)?;
     let row = &group.largest;
     let mut finding = about_node(NAME, severity, row.holder, heap);
     let function = words.function(row);

@@ -4,11 +4,11 @@
 //! counts with that one if there are many like that one, and a node that several rows name counts once, so no byte counts twice.
 
 use super::heap::{Heap, shorten};
-use super::rule::{Detector, Rule, list_bytes, map_bytes};
+use super::rule::{Detector, Rule, list_bytes, map_bytes, severity};
 use heaplake_kit::access::{column, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Lookup, ReadAt, StageError, StringTable};
-use heaplake_schemas::findings::Finding;
+use heaplake_schemas::findings::{Finding, Severity};
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::resources::{NONE, RESOURCE_ROW, RESOURCE_TEXTS, ResourceRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
@@ -28,6 +28,8 @@ pub const BASE: Rule = Rule {
     ..Rule::NEW
 };
 
+/// Percent of the heap from which on a finding about many resources is high, medium, low.
+const PERCENT: [u64; 3] = [25, 10, 2];
 /// Bits per node that such a rule takes.
 pub const BITS: u64 = 2;
 /// Groups that are told apart.
@@ -58,6 +60,15 @@ pub struct Group {
 impl Group {
     const fn new(row: ResourceRow) -> Self {
         Self { count: 0, bytes: 0, entries: 0, largest: row, most: 0, same_place: true }
+    }
+
+    /// How much it matters: nothing below `many`, and something from `very_many` on whatever they retain.
+    pub fn severity(&self, [many, very_many]: [u64; 2], heap: &Heap) -> Option<Severity> {
+        match severity(self.bytes, heap.bytes, PERCENT) {
+            _ if self.count < many => None,
+            None if self.count >= very_many => Some(Severity::Low),
+            severity => severity,
+        }
     }
 
     fn add(&mut self, row: &ResourceRow, bytes: u64) {
