@@ -12,7 +12,9 @@ pub mod allocation_types;
 pub mod chains;
 pub mod classes;
 pub mod collections;
+pub mod comparison;
 pub mod containers;
+pub mod diff;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
@@ -41,7 +43,7 @@ pub mod threads;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Version of heaplake itself, written into every table's key-value metadata.
 pub const HEAPLAKE_VERSION: &str = env!("CARGO_PKG_VERSION");

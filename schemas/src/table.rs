@@ -67,6 +67,8 @@ pub enum Runs {
     Replay,
     /// Both.
     Both,
+    /// `heaplake diff`, which writes tables and no run.
+    Diff,
 }
 
 /// A column, or a field of a struct in a column.
@@ -93,6 +95,12 @@ impl ColumnSchema {
             };
             endings.iter().any(ends)
         };
+        if ["p", "q"].contains(&self.name) || ["p_", "q_"].iter().any(|prefix| self.name.starts_with(prefix)) {
+            return Some("probability");
+        }
+        if self.name.starts_with("delta_percent_") {
+            return Some("percent");
+        }
         Some(match self.data_type.innermost() {
             Type::Boolean => "true or false",
             Type::Utf8 | Type::Map => "text",
@@ -102,6 +110,8 @@ impl ColumnSchema {
             Type::Int64 | Type::Float64 if named(&["seconds"]) => "seconds",
             Type::Int64 | Type::Float64 if named(&["gcs"]) => "collections",
             Type::Int64 => "count",
+            Type::Float64 if self.name == "share" => "part of 1",
+            Type::Float64 => "as its measure",
             Type::UInt64 => "id or address",
             Type::Int32 if named(&["distance"]) => "edges",
             Type::UInt32 if named(&["count"]) => "count",

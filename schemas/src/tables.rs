@@ -9,9 +9,11 @@
 //! assert_eq!(nodes.schema().field(2).name(), nodes.columns[0].name);
 //! ```
 
+use crate::diff;
 use crate::table::TableSchema;
 
-/// All tables, in the order of the documentation: those of snapshots, findings, those of traces.
+/// All tables, in the order of the documentation: those of snapshots, findings, those of traces,
+/// those of comparisons.
 pub const ALL: &[TableSchema] = &[
     crate::snapshot::TABLE,
     crate::nodes::TABLE,
@@ -35,4 +37,12 @@ pub const ALL: &[TableSchema] = &[
     crate::object_tracks::TABLE,
     crate::moved_ranges::TABLE,
     crate::walk_objects::TABLE,
+    diff::CLASSES.table,
+    diff::CHAINS.table,
+    diff::OWNERS.table,
+    diff::DUPLICATE_SETS.table,
+    diff::FINDINGS.table,
+    diff::ALLOCATION_TYPES.table,
+    diff::ALLOCATION_FUNCTIONS.table,
+    diff::LIFETIMES.table,
 ];

@@ -52,6 +52,7 @@ fn render() -> String {
         ("Runs of `heaplake analyze`", Runs::Analyze),
         ("Runs of both commands", Runs::Both),
         ("Runs of `heaplake replay`", Runs::Replay),
+        ("Comparisons by `heaplake diff`", Runs::Diff),
     ];
     for (title, runs) in kinds {
         let _ = write!(page, "\n## {title}\n");

@@ -1,0 +1,54 @@
+//! `diff.json`: what was compared. `heaplake diff --out` writes it last: tables without it are not complete.
+
+use crate::run;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// File name inside the folder of a comparison.
+pub const FILE: &str = "diff.json";
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Version of heaplake that wrote it.
+    pub heaplake_version: String,
+    /// Version of its tables.
+    pub schema_version: u32,
+    /// Format of the inputs of all runs.
+    pub format: String,
+    /// What is compared with.
+    pub base: Side,
+    /// What is compared.
+    pub target: Side,
+    /// The tables.
+    pub tables: Vec<run::Table>,
+    /// What a reader must know, a sentence each: tables that a side lacks, runs that cannot be read.
+    pub remarks: Vec<String>,
+}
+
+/// A side of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// The side as the user named it: a folder, or a selection.
+    pub selection: String,
+    /// Its runs, by release and name.
+    pub runs: Vec<ComparedRun>,
+}
+
+/// A run of a side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedRun {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its release.
+    pub release: String,
+    /// Its name.
+    pub snapshot: String,
+    /// Its label `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Shallow bytes of the heap; of a trace, bytes allocated.
+    pub bytes: u64,
+    /// Nodes of the heap; of a trace, objects allocated.
+    pub objects: u64,
+}

@@ -1,0 +1,1 @@
+//! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
