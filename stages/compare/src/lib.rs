@@ -1,1 +1,5 @@
 //! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
+
+pub mod error;
+pub mod rows;
+pub mod sides;
