@@ -6,6 +6,7 @@ mod choices;
 pub mod completions;
 pub mod dominators;
 pub mod duplicates;
+pub mod gates;
 pub mod ls;
 pub mod man;
 pub mod plan;
