@@ -1,42 +1,170 @@
-//! Stage `allocation_callees`: writes the rows of the replay to the table of that name.
+//! Stage `allocation_callees`: the call tree as a table, with what each of its paths is in every run.
 //!
-//! * Resident memory: one batch of rows.
-//! * Passes over disk: one per column of the table.
+//! * Computes: the signature of each path, from those of its functions: the 2 outermost and the 6 innermost ones. The
+//!   fingerprint of a path is the hash of its caller's and of its function's, so it depends on all functions.
+//! * Resident memory: 4 bytes per function, 12 per level of the call tree, `ROWS` rows.
+//! * Passes over disk: one over the rows; signatures of functions at random.
 //! * Worst case: linear.
-//! * Fails when: the disk is full.
+//! * Fails when: the disk is full, or the call tree is too deep for the budget.
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
-use crate::rows::{Rows, STAGE_OF_ROWS};
-use crate::writer::write;
-use heaplake_kit::access::column;
-use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::allocation_callees::{FILE, schema};
+use crate::writer;
+use arrow::array::{ArrayRef, StringArray, UInt32Array};
+use arrow::datatypes::{UInt32Type, UInt64Type};
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::chains::cut;
+use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::{array, sizes};
+use heaplake_names::fingerprint;
+use heaplake_schemas::allocation_callees::{CalleeRow, FILE, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::CALLEES;
+use heaplake_schemas::replay::{CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_callees",
+    version: 2,
     when: |setting| setting.traces(TraceTable::AllocationCallees),
-    reads: &[column(CALLEES)],
+    reads: &[column(CALLEES), column(FUNCTIONS), texts(FUNCTION_SIGNATURES)],
+    fixed: 24 << 20,
+    passes: "its rows once",
     run,
-    ..STAGE_OF_ROWS
+    ..Stage::NEW
 };
 
+/// Maximum number of rows of a row group.
+const ROWS: u64 = 1 << 12;
+/// Functions that a signature shows of the outer end of a path.
+const OUTERMOST: usize = 2;
+/// Functions that it shows of the inner end.
+const INNERMOST: usize = 6;
+/// Between two functions.
+const SEPARATOR: &str = " > ";
+/// A function without a row.
+const UNKNOWN: &str = "?";
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let rows = Rows::of(job.scratch, CALLEES);
-    let sources = vec![
-        rows.u32s(|row| row.node)?,
-        rows.optional_ids(|row| row.parent)?,
-        rows.u32s(|row| row.depth)?,
-        rows.u32s(|row| row.function_id)?,
-        rows.sizes(|row| row.inclusive_samples)?,
-        rows.sizes(|row| row.inclusive_bytes)?,
-        rows.sizes(|row| row.exclusive_samples)?,
-        rows.sizes(|row| row.exclusive_bytes)?,
-        rows.sizes(|row| row.inclusive_count)?,
-        rows.sizes(|row| row.exclusive_count)?,
-    ];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    let Job { scratch, context, .. } = *job;
+    let mut reader = ColumnReader::open(scratch, CALLEES)?;
+    context.progress.begin(STAGE.name, reader.remaining());
+    let mut paths = Paths {
+        functions: rows_of_functions(job)?,
+        signatures: StringTable::open(scratch, FUNCTION_SIGNATURES)?,
+        path: context.budget.growing("call paths: functions"),
+        fingerprints: context.budget.growing("call paths: fingerprints"),
+    };
+    let mut table = writer::create(job, (FILE, schema()))?;
+    while reader.remaining() > 0 {
+        let count = reader.remaining().min(ROWS);
+        let mut rows = Vec::with_capacity(count as usize);
+        let (mut signatures, mut fingerprints) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let row = reader.next()?;
+            fingerprints.push(paths.enter(&row)?);
+            signatures.push(paths.signature());
+            rows.push(row);
+        }
+        context.step(count)?;
+        table.write(&columns(&rows, &signatures, fingerprints))?;
+    }
+    writer::finish(job, table)
+}
+
+/// The row of each function, by its number.
+fn rows_of_functions(job: &Job<'_>) -> Result<BudgetVec<u32>, StageError> {
+    let mut reader = ColumnReader::open(job.scratch, FUNCTIONS)?;
+    let mut rows = job.context.budget.growing("call paths: rows of functions");
+    for at in 0..reader.remaining() as u32 {
+        let function = reader.next()?.function_id as usize;
+        while rows.len() <= function {
+            rows.push(u32::MAX)?;
+        }
+        rows[function] = at;
+    }
+    Ok(rows)
+}
+
+/// The path to the current node of the call tree.
+struct Paths {
+    functions: BudgetVec<u32>,
+    signatures: StringTable,
+    /// Rows of its functions, from the outermost one on.
+    path: BudgetVec<u32>,
+    /// Fingerprints of the path to each of them.
+    fingerprints: BudgetVec<u64>,
+}
+
+impl Paths {
+    /// Goes to the next node in preorder; returns the fingerprint of its path.
+    fn enter(&mut self, row: &CalleeRow) -> Result<u64, StageError> {
+        while self.path.len() > row.depth as usize {
+            self.path.pop();
+            self.fingerprints.pop();
+        }
+        let function = self.functions.get(row.function_id as usize).copied().unwrap_or(u32::MAX);
+        let own = match function {
+            u32::MAX => fingerprint(UNKNOWN),
+            function => fingerprint(&self.signatures.text(function as usize)),
+        };
+        let whole = self.fingerprints.last().map_or(own, |&caller| joined(caller, own));
+        self.path.push(function)?;
+        self.fingerprints.push(whole)?;
+        Ok(whole)
+    }
+
+    /// The signature of the path.
+    fn signature(&self) -> String {
+        let cut_out = match self.path.len() {
+            length if length > OUTERMOST + INNERMOST => OUTERMOST..length - INNERMOST,
+            length => length..length,
+        };
+        let mut text = String::new();
+        self.append(&self.path[..cut_out.start], &mut text);
+        if !cut_out.is_empty() {
+            text.push_str(SEPARATOR);
+            text.push('…');
+        }
+        self.append(&self.path[cut_out.end..], &mut text);
+        text
+    }
+
+    fn append(&self, functions: &[u32], text: &mut String) {
+        for &function in functions {
+            if !text.is_empty() {
+                text.push_str(SEPARATOR);
+            }
+            match function {
+                u32::MAX => text.push_str(UNKNOWN),
+                function => text.push_str(&cut(self.signatures.text(function as usize))),
+            }
+        }
+    }
+}
+
+/// Fingerprint of a path, from that of the path to the caller and that of the function.
+fn joined(caller: u64, function: u64) -> u64 {
+    xxh3_64(bytemuck::bytes_of(&[caller.to_le(), function.to_le()]))
+}
+
+fn columns(rows: &[CalleeRow], signatures: &[String], fingerprints: Vec<u64>) -> [ArrayRef; 12] {
+    let ids = |of: fn(&CalleeRow) -> u32| array::<UInt32Type>(rows.iter().map(of).collect());
+    let numbers = |of: fn(&CalleeRow) -> u64| sizes(rows.iter().map(of).collect());
+    let parents = rows.iter().map(|row| Some(row.parent).filter(|&parent| parent != u32::MAX));
+    [
+        ids(|row| row.node),
+        Arc::new(parents.collect::<UInt32Array>()),
+        ids(|row| row.depth),
+        ids(|row| row.function_id),
+        numbers(|row| row.inclusive_samples),
+        numbers(|row| row.inclusive_bytes),
+        numbers(|row| row.exclusive_samples),
+        numbers(|row| row.exclusive_bytes),
+        numbers(|row| row.inclusive_count),
+        numbers(|row| row.exclusive_count),
+        Arc::new(StringArray::from_iter_values(signatures)),
+        array::<UInt64Type>(fingerprints),
+    ]
 }
