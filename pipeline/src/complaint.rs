@@ -15,6 +15,8 @@ pub enum Exit {
     Usage = 2,
     /// Memory or disk did not suffice.
     Resources = 3,
+    /// A gate failed, or could not be checked.
+    Gate = 4,
     /// The user stopped it.
     Interrupted = 130,
 }

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod diff;
 pub mod dominators;
 pub mod duplicates;
+pub mod gates;
 pub mod ls;
 pub mod man;
 pub mod plan;

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod comparison;
+pub mod gates;
 pub mod list;
 pub mod plan;
 pub mod progress;

@@ -2,6 +2,8 @@
 
 pub mod diff;
 pub mod error;
+pub mod gates;
+pub mod objects;
 pub mod rows;
 pub mod sides;
 pub mod statistics;

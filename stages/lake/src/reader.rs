@@ -228,6 +228,14 @@ impl Batch {
         self.primitives(name)
     }
 
+    /// Numbers of 64 bits with a sign: differences.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn i64s(&self, name: &str) -> Column<'_, Int64Type> {
+        self.primitives(name)
+    }
+
     /// Fractions.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ mod tests {
     use super::corrected;
     use proptest::prelude::*;
 
-    /// `scipy.stats.false_discovery_control([0.005, 0.009, 0.05, 0.2, 0.9, 0.009])` of SciPy 1.14.
+    /// `scipy.stats.false_discovery_control([0.005, 0.009, 0.05, 0.2, 0.9, 0.009])` of SciPy 1.17.
     #[test]
     fn q_is_that_of_scipy() {
         let q = corrected(&[0.005, 0.009, f64::NAN, 0.05, 0.2, 0.9, 0.009]);

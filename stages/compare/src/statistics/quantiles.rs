@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(median(&[i64::MAX - 1, i64::MAX]), i64::MAX);
     }
 
-    /// `numpy.quantile(values, part)` of NumPy 2.1: 1.9, 9.1, 14.5 and 45.5.
+    /// `numpy.quantile(values, part)` of NumPy 2.4: 1.9, 9.1, 14.5 and 45.5.
     #[test]
     fn quantiles_are_those_of_numpy() {
         let values: Vec<i64> = (1..=10).collect();

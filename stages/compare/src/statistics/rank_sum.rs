@@ -204,6 +204,18 @@ mod tests {
         }
     }
 
+    /// `scipy.stats.mannwhitneyu(base, target, method=...).pvalue` of SciPy 1.17 with "exact", `PermutationMethod` (which goes
+    /// through all splits of so few values), and "asymptotic".
+    #[test]
+    fn p_is_that_of_scipy() {
+        let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
+        near(p(&[12, 15, 19, 22, 30], &[17, 24, 31, 33, 40, 41]), 0.051_948_051_948_051_95);
+        near(p(&[1, 2, 2, 3, 5], &[2, 4, 4, 6, 6]), 0.142_857_142_857_142_85);
+        let (base, target): (Vec<i64>, Vec<i64>) = ((0..60).step_by(2).collect(), (9..99).step_by(3).collect());
+        near(p(&base, &target), 0.000_728_514_952_594_188_1);
+        near(p(&[1, 1, 2, 3, 3, 3, 4, 9].repeat(5), &[2, 3, 3, 4, 5, 5, 6, 9].repeat(5)), 0.000_376_723_479_869_726_3);
+    }
+
     #[test]
     fn sides_that_say_nothing_have_no_p() {
         assert!(rank_sum(&[], &[1]).is_nan());

@@ -26,7 +26,6 @@ fn intervals_cover_what_they_say() {
     for values in Values::ALL {
         for sizes in SIZES {
             let covered = coverage(values, sizes, &mut random);
-            println!("{values:?} {sizes:?}: {covered}");
             if !(0.93..=0.97).contains(&covered) {
                 wrong.push(format!("{values:?} {sizes:?}: {covered}"));
             }
@@ -37,7 +36,7 @@ fn intervals_cover_what_they_say() {
 
 /// The part of draws in which growth by `times` the stated smallest effect is significant among `rows` rows.
 fn caught(values: Values, (n, m): (usize, usize), rows: usize, times: f64, random: &mut Random) -> Option<f64> {
-    let draws = 400;
+    let draws = 1000;
     let mut significant = 0;
     for _ in 0..draws {
         let side = |count: usize, by: i64, random: &mut Random| {
@@ -63,8 +62,7 @@ fn growth_of_twice_the_smallest_effect_is_caught() {
             else {
                 panic!("no effect for {sizes:?}");
             };
-            println!("{values:?} {sizes:?}: {once} {twice}");
-            if twice < 0.95 {
+            if twice < 0.95 || once < 0.75 {
                 wrong.push(format!("{values:?} {sizes:?}: {once} {twice}"));
             }
         }
@@ -162,7 +160,6 @@ fn significant(seed: u64, planted: bool) -> (usize, Vec<(usize, i64)>) {
 fn a_planted_regression_comes_first() {
     for seed in 0..20 {
         let (plant, rows) = significant(seed, true);
-        println!("{seed}: {plant} {rows:?}");
         assert_eq!(rows.first().map(|row| row.0), Some(plant), "seed {seed}: {rows:?}");
     }
 }
@@ -170,6 +167,5 @@ fn a_planted_regression_comes_first() {
 #[test]
 fn runs_of_the_same_release_show_nothing() {
     let shown: Vec<usize> = (100..120).map(|seed| significant(seed, false).1.len()).collect();
-    println!("{shown:?}");
     assert!(shown.iter().filter(|&&rows| rows > 0).count() <= 1, "{shown:?}");
 }
