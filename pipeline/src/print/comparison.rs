@@ -2,30 +2,30 @@
 
 use super::terminal::Look;
 use heaplake_compare::diff::{Answer, InBrief, TopRow};
+use heaplake_compare::objects;
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Rows of a table that are printed.
 const ROWS: usize = 8;
 /// Most characters of a name in a line of any length.
 const NAME: usize = 100;
 
-/// The answer; `folder` has its tables, if they were kept.
+/// The answer, and what became of objects if that was asked for.
 #[must_use]
-pub fn text(answer: &Answer, folder: Option<&Path>, look: &Look) -> String {
+pub fn text(answer: &Answer, objects: Option<&objects::Answer>, look: &Look) -> String {
     let mut out = String::new();
     // Writing into a string cannot fail.
     let _ = sides(answer, &mut out);
     for table in &answer.compared {
         let _ = brief(table, look, &mut out);
     }
+    if let Some(objects) = objects {
+        let _ = of_objects(objects, look, &mut out);
+    }
     for remark in &answer.comparison.remarks {
         let _ = writeln!(out, "\n{}", look.wrap(remark, 0, 0));
-    }
-    if let Some(folder) = folder {
-        let _ = writeln!(out, "\n{}", folder.display());
     }
     out
 }
@@ -91,7 +91,9 @@ fn line(row: &TopRow, measure: &str, look: &Look, out: &mut String) -> std::fmt:
     let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(delta))), code);
     let percent = row.delta_percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
     let real = row.q.map_or_else(String::new, |q| format!(", q {q:.2e}"));
-    let hosts = row.target_hosts_with.map_or_else(String::new, |hosts| format!(", {hosts} hosts"));
+    let hosts = row.target_hosts_with.filter(|_| row.q.is_some());
+    let hosts =
+        hosts.map_or_else(String::new, |hosts| format!(", {hosts} {}", if hosts == 1 { "host" } else { "hosts" }));
     let ending = format!("  {}{percent}{real}{hosts}", row.status);
     let used = 2 + 11 + 2 + ending.chars().count();
     writeln!(out, "  {change}  {}{ending}", look.fit(&row.signature, used, NAME))?;
@@ -100,6 +102,38 @@ fn line(row: &TopRow, measure: &str, look: &Look, out: &mut String) -> std::fmt:
         let head = format!("    through {} of it{new}: ", size(through.bytes.unsigned_abs()));
         let path = look.fit(&through.text, head.chars().count(), 4 * NAME);
         writeln!(out, "{head}{path}")?;
+    }
+    Ok(())
+}
+
+/// Objects that came and went, by class; candidates of leaks.
+fn of_objects(answer: &objects::Answer, look: &Look, out: &mut String) -> std::fmt::Result {
+    let total = &answer.total;
+    let title = look.painted("objects", "1");
+    writeln!(
+        out,
+        "\n{title}: {} new, {} deleted, {} kept",
+        count(total.new_count),
+        count(total.deleted_count),
+        count(total.kept_count)
+    )?;
+    for class in answer.grown.iter().take(ROWS) {
+        let change = &class.change;
+        let ending = format!("  {} new, {} deleted", count(change.new_count), count(change.deleted_count));
+        let delta = change.delta_bytes();
+        let sign = if delta < 0 { '-' } else { '+' };
+        let delta = format!("{sign}{}", size(delta.unsigned_abs()));
+        writeln!(out, "  {delta:>11}  {}{ending}", look.fit(&class.class, 15 + ending.chars().count(), NAME))?;
+    }
+    let Some(candidates) = &answer.candidates else { return Ok(()) };
+    let title = look.painted("candidates of leaks", "1");
+    writeln!(out, "\n{title}: {} objects of {}", count(candidates.count), size(candidates.shallow_bytes))?;
+    for group in candidates.groups.iter().take(ROWS) {
+        let head = format!("  {:>11}  {} x {}", size(group.shallow_bytes), count(group.count), group.class);
+        writeln!(out, "{head}")?;
+        if let Some(chain) = &group.chain {
+            writeln!(out, "    {}", look.fit(chain, 4, 4 * NAME))?;
+        }
     }
     Ok(())
 }
