@@ -52,6 +52,13 @@ pub const FUNCTION_SIGNATURES: StringColumns = StringColumns {
     bytes: Column::new("replay.function_signature.bytes"),
     start: Column::new("replay.function_signature.start"),
 };
+/// Signatures of [`CALLEES`], in their order.
+pub const CALLEE_SIGNATURES: StringColumns = StringColumns {
+    bytes: Column::new("replay.callee_signature.bytes"),
+    start: Column::new("replay.callee_signature.start"),
+};
+/// Their fingerprints, which say more than the signatures.
+pub const CALLEE_FINGERPRINT: Column<u64> = Column::new("replay.callee_fingerprint");
 /// Signatures of [`LIFETIMES`], in their order.
 pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
     bytes: Column::new("replay.lifetime_signature.bytes"),

@@ -2,25 +2,26 @@
 //!
 //! * Computes: the signature of each path, from those of its functions: the 2 outermost and the 6 innermost ones. The
 //!   fingerprint of a path is the hash of its caller's and of its function's, so it depends on all functions.
-//! * Resident memory: 4 bytes per function, 12 per level of the call tree, `ROWS` rows.
-//! * Passes over disk: one over the rows; signatures of functions at random.
+//! * Resident memory: 4 bytes per function, 12 per level of the call tree, one batch of rows.
+//! * Passes over disk: one over the rows for signatures, those of functions at random; one per column of the table.
 //! * Worst case: linear.
 //! * Fails when: the disk is full, or the call tree is too deep for the budget.
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
-use crate::writer;
-use arrow::array::{ArrayRef, StringArray, UInt32Array};
-use arrow::datatypes::{UInt32Type, UInt64Type};
+use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::signed::in_order;
+use crate::writer::write;
+use arrow::datatypes::UInt64Type;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::chains::cut;
-use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
-use heaplake_lake::source::{array, sizes};
+use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, StringTable, StringWriter};
+use heaplake_lake::source::Source;
+use heaplake_lake::text::Texts;
 use heaplake_names::fingerprint;
 use heaplake_schemas::allocation_callees::{CalleeRow, FILE, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
-use std::sync::Arc;
+use heaplake_schemas::replay::{CALLEE_FINGERPRINT, CALLEE_SIGNATURES, CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage's declaration.
@@ -29,14 +30,12 @@ pub const STAGE: Stage = Stage {
     version: 2,
     when: |setting| setting.traces(TraceTable::AllocationCallees),
     reads: &[column(CALLEES), column(FUNCTIONS), texts(FUNCTION_SIGNATURES)],
-    fixed: 24 << 20,
-    passes: "its rows once",
+    writes: &[texts(CALLEE_SIGNATURES), column(CALLEE_FINGERPRINT)],
+    passes: "its rows once for signatures, then once per column",
     run,
-    ..Stage::NEW
+    ..STAGE_OF_ROWS
 };
 
-/// Maximum number of rows of a row group.
-const ROWS: u64 = 1 << 12;
 /// Functions that a signature shows of the outer end of a path.
 const OUTERMOST: usize = 2;
 /// Functions that it shows of the inner end.
@@ -47,30 +46,45 @@ const SEPARATOR: &str = " > ";
 const UNKNOWN: &str = "?";
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    sign(job)?;
+    let signatures = StringTable::open(job.scratch, CALLEE_SIGNATURES)?;
+    let rows = Rows::of(job.scratch, CALLEES);
+    let sources = vec![
+        rows.u32s(|row| row.node)?,
+        rows.optional_ids(|row| row.parent)?,
+        rows.u32s(|row| row.depth)?,
+        rows.u32s(|row| row.function_id)?,
+        rows.sizes(|row| row.inclusive_samples)?,
+        rows.sizes(|row| row.inclusive_bytes)?,
+        rows.sizes(|row| row.exclusive_samples)?,
+        rows.sizes(|row| row.exclusive_bytes)?,
+        rows.sizes(|row| row.inclusive_count)?,
+        rows.sizes(|row| row.exclusive_count)?,
+        Source::texts(Texts::Table(&signatures), in_order()?),
+        Source::column::<_, UInt64Type>(job.scratch, CALLEE_FINGERPRINT)?,
+    ];
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+}
+
+/// Writes signature and fingerprint of each path.
+fn sign(job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut reader = ColumnReader::open(scratch, CALLEES)?;
-    context.progress.begin(STAGE.name, reader.remaining());
     let mut paths = Paths {
         functions: rows_of_functions(job)?,
         signatures: StringTable::open(scratch, FUNCTION_SIGNATURES)?,
         path: context.budget.growing("call paths: functions"),
         fingerprints: context.budget.growing("call paths: fingerprints"),
     };
-    let mut table = writer::create(job, (FILE, schema()))?;
+    let mut signatures = StringWriter::create(scratch, CALLEE_SIGNATURES)?;
+    let mut fingerprints = ColumnWriter::create(scratch, CALLEE_FINGERPRINT)?;
     while reader.remaining() > 0 {
-        let count = reader.remaining().min(ROWS);
-        let mut rows = Vec::with_capacity(count as usize);
-        let (mut signatures, mut fingerprints) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let row = reader.next()?;
-            fingerprints.push(paths.enter(&row)?);
-            signatures.push(paths.signature());
-            rows.push(row);
-        }
-        context.step(count)?;
-        table.write(&columns(&rows, &signatures, fingerprints))?;
+        context.check()?;
+        fingerprints.push(paths.enter(&reader.next()?)?)?;
+        signatures.push(paths.signature().as_bytes())?;
     }
-    writer::finish(job, table)
+    signatures.finish()?;
+    fingerprints.finish().map(drop)
 }
 
 /// The row of each function, by its number.
@@ -147,24 +161,4 @@ impl Paths {
 /// Fingerprint of a path, from that of the path to the caller and that of the function.
 fn joined(caller: u64, function: u64) -> u64 {
     xxh3_64(bytemuck::bytes_of(&[caller.to_le(), function.to_le()]))
-}
-
-fn columns(rows: &[CalleeRow], signatures: &[String], fingerprints: Vec<u64>) -> [ArrayRef; 12] {
-    let ids = |of: fn(&CalleeRow) -> u32| array::<UInt32Type>(rows.iter().map(of).collect());
-    let numbers = |of: fn(&CalleeRow) -> u64| sizes(rows.iter().map(of).collect());
-    let parents = rows.iter().map(|row| Some(row.parent).filter(|&parent| parent != u32::MAX));
-    [
-        ids(|row| row.node),
-        Arc::new(parents.collect::<UInt32Array>()),
-        ids(|row| row.depth),
-        ids(|row| row.function_id),
-        numbers(|row| row.inclusive_samples),
-        numbers(|row| row.inclusive_bytes),
-        numbers(|row| row.exclusive_samples),
-        numbers(|row| row.exclusive_bytes),
-        numbers(|row| row.inclusive_count),
-        numbers(|row| row.exclusive_count),
-        Arc::new(StringArray::from_iter_values(signatures)),
-        array::<UInt64Type>(fingerprints),
-    ]
 }
