@@ -8,9 +8,9 @@
 //!
 //! | shape | rule |
 //! |---|---|
-//! | `sawtooth` | it falls twice or more by a third of the range or more, with climbs of that size between, and more than half as many steps again climb as fall: a heap between garbage collections |
-//! | `plateau` | it has risen by half of the range or more, without a fall of a quarter of it, and its last steps, two or more, lie within a tenth of the range, or noise, of each other; and the rise within them is less than half of what their part of the series would rise |
-//! | `growing` | each of its last steps, three or more, is above the one before, up to the end; the steps before these, if any, lie within a tenth of the range, or noise, of their first. Where steps have several runs, a step may be as much below the one before as noise, but the end is the maximum, less noise, and the lower end of the interval of the slope of these steps is above 0 |
+//! | `sawtooth` | it falls twice or more by a third of the range or more, with climbs of that size between, and at least twice as many steps climb as fall: a heap between garbage collections |
+//! | `plateau` | it has risen by half of the range or more, without a fall of a quarter of it, and its last steps, two or more, lie within a tenth of the range, or noise, of each other; and from the first to the last of these it does not rise, or rises less than half as fast as the whole |
+//! | `growing` | each of its last steps, three or more, is above the one before, up to the end; the steps before these, if any, lie within a tenth of the range, or noise, of their first. Where steps have several runs, a step may be as much below the one before as noise, but the end is the maximum, less noise, the last third rises by more than noise, and the lower end of the interval of the slope of these steps is above 0 |
 //! | `none` | anything else |
 //!
 //! So a series that grew and is flat at its end is a plateau, never growing, even if it still creeps.
@@ -131,18 +131,25 @@ impl Series {
         let (climbs, falls) = swings(&self.levels, range / 3.0);
         let rising = self.levels.windows(2).filter(|pair| pair[1] > pair[0]).count();
         let falling = self.levels.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        falls >= 2 && climbs >= 1 && 2 * rising >= 3 * falling
+        falls >= 2 && climbs >= 1 && rising >= 2 * falling
     }
 
     fn is_plateau(&self, range: f64) -> bool {
         let (levels, last) = (&self.levels, self.levels.len() - 1);
         let flat = (FLAT * range).max(self.noise);
-        let from = (0..last).find(|&from| self::range(&levels[from..]) <= flat);
-        let Some(from) = from.filter(|&from| from > 0) else { return false };
-        let rise = levels[from] - levels[..from].iter().copied().fold(f64::INFINITY, f64::min);
-        let of_tail = (levels[last] - levels[from]).max(0.0) / (levels[last] - levels[0]).max(f64::MIN_POSITIVE);
-        let part = (last - from) as f64 / last as f64;
-        rise >= range / 2.0 && deepest_fall(&levels[..=from]) < range / 4.0 && 2.0 * of_tail <= part
+        let Some(longest) = (0..last).find(|&from| self::range(&levels[from..]) <= flat) else { return false };
+        let whole = levels[last] - levels[0];
+        let is_flat = |from: usize| {
+            let part = (last - from) as f64 / last as f64;
+            let rise = levels[last] - levels[from];
+            // Where noise is more than a steady rise would be, the tail is too short to say that it is flat.
+            (rise <= 0.0 && part * whole > self.noise) || (from == longest && 2.0 * rise <= part * whole)
+        };
+        let has_risen = |from: usize| {
+            let least = levels[..from].iter().copied().fold(f64::INFINITY, f64::min);
+            levels[from] - least >= range / 2.0 && deepest_fall(&levels[..=from]) < range / 4.0
+        };
+        (longest.max(1)..last).any(|from| is_flat(from) && has_risen(from))
     }
 
     /// The level that the last steps grow from.
@@ -154,7 +161,9 @@ impl Series {
         let flat_before = levels[..from].iter().all(|level| (level - levels[from]).abs() <= flat);
         let highest = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let at_end = levels[last] >= highest - self.noise && levels[last] - levels[from] >= range / 2.0;
-        (last - from >= 2 && flat_before && at_end && levels[last] - levels[from] > self.noise).then_some(from)
+        let third = last.div_ceil(3).max(2).min(last);
+        let rises_still = levels[last] - levels[last - third] > self.noise;
+        (last - from >= 2 && flat_before && at_end && rises_still).then_some(from)
     }
 
     /// The first level from which on all are above those up to `from`, by more than noise.
