@@ -24,6 +24,7 @@ mod table;
 
 mod choice_of_tables;
 mod dialects;
+mod diff_objects;
 mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;

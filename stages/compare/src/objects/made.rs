@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array,
 use arrow::datatypes::{Field, Schema};
 use heaplake_kit::stage::{Output, Silent};
 use heaplake_kit::{Budget, Context, StageError};
-use heaplake_lake::reader::Reader;
+use heaplake_lake::reader::{Reader, value};
 use heaplake_lake::table::Table;
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::run::{self, Run, Summary};
@@ -179,16 +179,17 @@ pub fn compared(folder: &Path, stable_ids: bool, memory: u64, threads: usize) ->
     Ok(answer)
 }
 
-/// Some columns of a table that was written, as numbers; of texts, `NAME=TEXT`.
+/// Some columns of a table that was written: texts and numbers.
 pub fn rows(folder: &Path, file: &str, texts: &[&str], numbers: &[&str]) -> Vec<(Vec<String>, Vec<Option<u64>>)> {
     let wanted: Vec<&str> = texts.iter().chain(numbers).copied().collect();
     let mut batches = Reader::open(&folder.join("out").join(file)).unwrap().columns(&wanted).unwrap();
     let mut rows = Vec::new();
     while let Some(batch) = batches.batch().unwrap() {
+        let texts: Vec<_> = texts.iter().map(|name| batch.texts(name).unwrap()).collect();
+        let numbers: Vec<_> = numbers.iter().map(|name| batch.sizes(name).unwrap()).collect();
         for row in 0..batch.len() {
-            let text = |name: &&str| batch.texts(name).unwrap().value(row).to_owned();
-            let number = |name: &&str| heaplake_lake::reader::value(&batch.sizes(name).unwrap(), row);
-            rows.push((texts.iter().map(text).collect(), numbers.iter().map(number).collect()));
+            let texts = texts.iter().map(|texts| texts.value(row).to_owned()).collect();
+            rows.push((texts, numbers.iter().map(|numbers| value(numbers, row)).collect()));
         }
     }
     rows
