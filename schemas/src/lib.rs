@@ -27,6 +27,7 @@ pub mod kinds;
 pub mod lifetime_sites;
 pub mod limits;
 pub mod moved_ranges;
+pub mod names;
 pub mod nodes;
 pub mod object_lifetimes;
 pub mod object_tracks;

@@ -4,8 +4,10 @@ pub mod analyze;
 mod batch;
 mod choices;
 pub mod completions;
+pub mod diff;
 pub mod dominators;
 pub mod duplicates;
+pub mod gates;
 pub mod ls;
 pub mod man;
 pub mod plan;
@@ -60,6 +62,8 @@ pub enum Command {
     Plan(plan::Arguments),
     /// List the runs of a lake
     Ls(ls::Arguments),
+    /// Compare runs: what grew, through which holder, and whether it is real
+    Diff(Box<diff::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run: one file that opens offline
@@ -87,6 +91,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Ls(arguments) => ls::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

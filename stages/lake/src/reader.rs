@@ -164,6 +164,12 @@ impl Batch {
         self.len() == 0
     }
 
+    /// Whether the rows have this column.
+    #[must_use]
+    pub fn has(&self, column: &str) -> bool {
+        self.rows.column_by_name(column).is_some()
+    }
+
     /// Number of rows read before these: the number of the first row if all rows are read.
     #[must_use]
     pub fn first_row(&self) -> u64 {
@@ -219,6 +225,14 @@ impl Batch {
     /// # Errors
     /// [`StageError::Table`].
     pub fn i32s(&self, name: &str) -> Column<'_, Int32Type> {
+        self.primitives(name)
+    }
+
+    /// Numbers of 64 bits with a sign: differences.
+    ///
+    /// # Errors
+    /// [`StageError::Table`].
+    pub fn i64s(&self, name: &str) -> Column<'_, Int64Type> {
         self.primitives(name)
     }
 

@@ -1,0 +1,110 @@
+//! Gates of a comparison: their options, their errors before the work, their verdicts after it.
+
+use crate::complaint::Complaint;
+use crate::print;
+use crate::print::terminal::Look;
+use clap::Args;
+use heaplake_compare::gates::junit::junit;
+use heaplake_compare::gates::markdown::markdown;
+use heaplake_compare::gates::{GateError, Gates, Verdicts};
+use heaplake_kit::{Context, StageError};
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The variable in which GitHub names the file that collects the summary of a step.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Options of commands that check gates.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Gates")]
+pub struct GateArguments {
+    /// End with 4 if this is true of a row, such as 'q < 0.05 and retained_bytes.delta > 1MiB'; repeatable
+    ///
+    /// The expression is a condition over the rows of one table of the comparison: classes, or the one that is named
+    /// before a colon, as in 'chains: share > 0.5'. docs/compare.md has the syntax and the columns.
+    #[arg(long, value_name = "[TABLE:]EXPRESSION")]
+    pub fail_if: Vec<String>,
+    /// File with gates, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub gates: Option<PathBuf>,
+    /// Write the verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the verdicts and what grew most as Markdown; appends to $GITHUB_STEP_SUMMARY, replaces other files
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
+impl GateArguments {
+    /// Reads the gates, so that what is wrong with them is said before the work.
+    ///
+    /// # Errors
+    /// A [`Complaint`] that points into the expression.
+    pub fn parse(&self) -> Result<Gates, Complaint> {
+        let written = Gates::parse_expressions(&self.fail_if).map_err(complaint)?;
+        let gates = match &self.gates {
+            Some(file) => Gates::from_toml(file).and_then(|gates| gates.and(written)).map_err(complaint)?,
+            None => written,
+        };
+        if gates.is_empty() && self.gates.is_none() && self.junit.is_some() {
+            return Err(Complaint::usage("--junit: there is no gate", "add --fail-if EXPRESSION, or --gates FILE"));
+        }
+        Ok(gates)
+    }
+
+    /// Whether there is anything to do after the comparison.
+    #[must_use]
+    pub fn wants_verdicts(&self) -> bool {
+        !self.fail_if.is_empty() || self.gates.is_some() || self.markdown.is_some()
+    }
+
+    /// Checks the gates against the comparison in `folder` and writes the files that are asked for.
+    ///
+    /// # Errors
+    /// A [`Complaint`] where a table is damaged or a file cannot be written; not where a gate fails.
+    pub fn check(&self, gates: &Gates, folder: &Path, context: &Context<'_>) -> Result<Verdicts, Complaint> {
+        let verdicts = gates.check(folder, context)?;
+        if let Some(file) = &self.junit {
+            let text = junit(&verdicts).map_err(|error| StageError::io(file, "write", error))?;
+            write(file, &text, false)?;
+        }
+        if let Some(file) = &self.markdown {
+            let is_summary = env::var_os(STEP_SUMMARY).is_some_and(|summary| Path::new(&summary) == file);
+            write(file, &markdown(&verdicts), is_summary)?;
+        }
+        Ok(verdicts)
+    }
+
+    /// The same, and prints the verdicts unless `quiet`. Returns whether all gates pass; if they do not, the command
+    /// ends with [`Exit::Gate`](crate::complaint::Exit::Gate).
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_and_tell(
+        &self,
+        gates: &Gates,
+        folder: &Path,
+        context: &Context<'_>,
+        quiet: bool,
+    ) -> Result<bool, Complaint> {
+        let verdicts = self.check(gates, folder, context)?;
+        // A gate that fails is said even to those who want to hear of errors only.
+        if !verdicts.gates.is_empty() && !(quiet && verdicts.pass()) {
+            print::text(&print::gates::verdicts(&verdicts, &Look::stdout()));
+        }
+        Ok(verdicts.pass())
+    }
+}
+
+fn complaint(error: GateError) -> Complaint {
+    Complaint::usage(error.cause, error.advice)
+}
+
+fn write(file: &Path, text: &str, append: bool) -> Result<(), Complaint> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).append(append).truncate(!append);
+    let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| StageError::io(file, "write", error).into())
+}

@@ -1,0 +1,86 @@
+//! Why a gate cannot be used: what is wrong, and where in its text.
+
+use std::fmt;
+
+/// Most characters of a line that are shown around what is wrong.
+const SHOWN: usize = 120;
+
+/// A place in the text of an expression; lines and characters are counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub line: usize,
+    pub character: usize,
+    pub length: usize,
+}
+
+/// What is wrong with an expression, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub at: Place,
+    pub problem: String,
+    pub advice: String,
+}
+
+impl Wrong {
+    /// The error of the gate with this expression.
+    pub(crate) fn of(self, gate: &str, expression: &str) -> GateError {
+        let lines = picture(expression, self.at);
+        GateError { cause: format!("{gate}: {}{lines}", self.problem), advice: self.advice }
+    }
+}
+
+/// A gate that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateError {
+    /// What is wrong. Where an expression is wrong, the following lines show it, with a caret below the place.
+    pub cause: String,
+    /// One line of what to do.
+    pub advice: String,
+}
+
+impl fmt::Display for GateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.cause)
+    }
+}
+
+impl std::error::Error for GateError {}
+
+/// The line of a text with the place, and a line with carets below it.
+fn picture(text: &str, at: Place) -> String {
+    let Some(line) = text.lines().nth(at.line).or_else(|| text.lines().last()) else { return String::new() };
+    let all: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let character = at.character.min(all.len());
+    // A long line is shown from a little before the place.
+    let from = if all.len() <= SHOWN { 0 } else { character.saturating_sub(SHOWN / 2) };
+    let shown = &all[from..all.len().min(from + SHOWN)];
+    let (before, after) = (from > 0, from + shown.len() < all.len());
+    let line: String =
+        before.then_some('…').into_iter().chain(shown.iter().copied()).chain(after.then_some('…')).collect();
+    let indent = character - from + usize::from(before);
+    let carets = at.length.clamp(1, shown.len().saturating_sub(character - from).max(1));
+    format!("\n  | {line}\n  | {}{}", " ".repeat(indent), "^".repeat(carets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caret_stands_below_the_place() {
+        let at = Place { line: 1, character: 2, length: 3 };
+        assert_eq!(picture("first\nab cde", at), "\n  | ab cde\n  |   ^^^");
+        assert_eq!(picture("ab", Place { character: 9, ..at }), "\n  | ab\n  |   ^");
+        assert_eq!(picture("", at), "");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_place_is_shown() {
+        let text = format!("{}bad\t{}", "a".repeat(5000), "c".repeat(5000));
+        let shown = picture(&text, Place { line: 0, character: 5000, length: 3 });
+        let lines: Vec<&str> = shown.lines().skip(1).collect();
+        assert!(shown.chars().count() < 300, "{shown}");
+        let caret = lines[1].chars().position(|c| c == '^').unwrap_or_default();
+        assert_eq!(lines[0].chars().skip(caret).take(4).collect::<String>(), "bad ");
+    }
+}

@@ -1,0 +1,82 @@
+//! A gate, checked.
+
+use super::columns;
+use super::error::GateError;
+use super::expression::Condition;
+use super::lower::{Lowered, lower};
+use super::syntax;
+use heaplake_kit::text::shorten;
+use heaplake_schemas::diff::{CLASSES, DiffTable};
+
+/// Characters of an expression that stand for the name of its gate in errors.
+const NAME: usize = 60;
+
+/// A condition under which a comparison fails.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    /// What it is called.
+    pub name: String,
+    /// Name of its table, without `diff_`.
+    pub table: &'static str,
+    /// The condition as it was written.
+    pub expression: String,
+    /// What the author says to whom it fails.
+    pub message: Option<String>,
+    pub(crate) of: &'static DiffTable,
+    pub(crate) lowered: Lowered,
+    /// The parts of the condition that choose rows by what they are; together, the rows that the gate watches.
+    pub(crate) chooses: Vec<Condition>,
+    /// The measure that the expression names first, or else the one that rows are ranked by.
+    pub(crate) measure: &'static str,
+}
+
+impl Gate {
+    /// A gate of the command line: `[TABLE:]EXPRESSION`.
+    pub(crate) fn parse(written: &str) -> Result<Self, GateError> {
+        let name = || format!("gate {:?}", shorten(written.trim(), NAME));
+        let (table, expression) = match written.split_once(':') {
+            Some((table, expression)) if is_name(table.trim()) => {
+                let table = columns::table(table.trim());
+                (
+                    table.map_err(|(problem, advice)| GateError { cause: format!("{}: {problem}", name()), advice })?,
+                    expression,
+                )
+            }
+            _ => (&CLASSES, written),
+        };
+        Self::new(written.trim().to_owned(), table, expression, None, &name())
+    }
+
+    /// A gate over a table. Errors call it `called`.
+    pub(crate) fn new(
+        name: String,
+        table: &'static DiffTable,
+        expression: &str,
+        message: Option<String>,
+        called: &str,
+    ) -> Result<Self, GateError> {
+        let lowered = syntax::parse(expression).and_then(|tree| lower(table, &tree));
+        let lowered = lowered.map_err(|wrong| wrong.of(called, expression))?;
+        let chooses = lowered.condition.parts().into_iter().filter(|part| chooses(table, &lowered, part));
+        let chooses = chooses.cloned().collect();
+        let named = lowered.columns.iter().find_map(|column| columns::measure_of(table, column.name));
+        let measure = named.unwrap_or(table.measures[0]);
+        let expression = expression.trim().to_owned();
+        Ok(Self { name, table: columns::short(table), expression, message, of: table, lowered, chooses, measure })
+    }
+}
+
+/// Whether a part of a condition is about what a row is, and about nothing else.
+fn chooses(table: &DiffTable, lowered: &Lowered, part: &Condition) -> bool {
+    let (mut any, mut all) = (false, true);
+    part.columns(&mut |column| {
+        any = true;
+        all &= columns::says_what_a_row_is(table, lowered.columns[column].name);
+    });
+    any && all
+}
+
+/// Whether a text before a colon is the name of a table; a colon may also stand in a text of an expression.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
