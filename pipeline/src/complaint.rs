@@ -1,5 +1,6 @@
 //! Failures as people see them: one line of cause, one line of advice, and the exit code.
 
+use heaplake_compare::error::CompareError;
 use heaplake_kit::StageError;
 use heaplake_query::QueryError;
 use std::fmt;
@@ -92,5 +93,14 @@ impl From<StageError> for Complaint {
 impl From<QueryError> for Complaint {
     fn from(QueryError { cause, advice, usage }: QueryError) -> Self {
         Self { cause, advice, exit: if usage { Exit::Usage } else { Exit::Failed }, error: None }
+    }
+}
+
+impl From<CompareError> for Complaint {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Refused { cause, advice } => Self::usage(cause, advice),
+            CompareError::Stage(error) => error.into(),
+        }
     }
 }

@@ -30,6 +30,16 @@ const COLUMNS: &[ColumnSchema] = &[
     required("exclusive_bytes", Type::Int64, "Bytes, exclusive"),
     required("inclusive_count", Type::Int64, "Objects, inclusive"),
     required("exclusive_count", Type::Int64, "Objects, exclusive"),
+    required(
+        "signature",
+        Type::Utf8,
+        "Path of calls as text that is the same in every run of the program: the signatures of its functions from the outermost one on; of a long path the 2 outermost and the 6 innermost",
+    ),
+    required(
+        "fingerprint",
+        Type::UInt64,
+        "Hash of the fingerprints of all functions of the path, also of those that `signature` leaves out",
+    ),
 ];
 
 /// The columns, as Arrow knows them.

@@ -1,6 +1,6 @@
 //! Table `allocation_functions`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
@@ -26,7 +26,7 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("function_id", Type::UInt32, "Number of the function in this run"),
     required("function", Type::Utf8, "Name; of a managed function `Namespace.Type::Method`"),
-    optional("signature", Type::Utf8, "What tells overloads apart; null if the trace does not have it"),
+    optional("method_signature", Type::Utf8, "What tells overloads apart; null if the trace does not have it"),
     optional("module", Type::Utf8, "Module; null likewise"),
     optional("file", Type::Utf8, "Source file; null likewise"),
     optional("line", Type::UInt32, "Line in the file; null likewise"),
@@ -36,6 +36,8 @@ const COLUMNS: &[ColumnSchema] = &[
     required("exclusive_bytes", Type::Int64, "Their bytes"),
     required("inclusive_samples", Type::Int64, "Sampled stacks with the function on them"),
     required("exclusive_samples", Type::Int64, "Sampled stacks with the function innermost"),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.
@@ -53,8 +55,8 @@ pub struct FunctionRow {
     pub function_id: u32,
     /// Its name.
     pub name: u32,
-    /// Its signature.
-    pub signature: u32,
+    /// What tells it from others of that name.
+    pub method_signature: u32,
     /// Its module.
     pub module: u32,
     /// Source file.

@@ -1,6 +1,6 @@
 //! Table `allocation_types`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
@@ -47,6 +47,8 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::UInt32,
         "Mean number of objects per sampled object of a type with many; null if the trace itself is a sample",
     ),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

@@ -1,6 +1,6 @@
 //! Table `chains`.
 
-use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{self, ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::{Field, Fields, SchemaRef};
 
 /// File name inside a run.
@@ -42,6 +42,8 @@ const COLUMNS: &[ColumnSchema] = &[
         "Sum of `retained_bytes` over those that no other instance of the class dominates: nothing counts twice",
     ),
     required("example_node", Type::UInt32, "`node` of the instance that retains most"),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

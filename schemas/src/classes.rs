@@ -1,6 +1,6 @@
 //! Table `classes`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
@@ -47,6 +47,8 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Boolean,
         "Whether the class is big: over `--min-retained` or `--min-count`, fitting `--class`, and not a part of the runtime",
     ),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

@@ -190,7 +190,7 @@ macro_rules! measure {
 pub const OF_MEASURE: usize = 14;
 
 diff_table!(CLASSES: "diff_classes" compares classes, keys ["class_key", "class"], texts [],
-measures ["retained_bytes", "shallow_bytes", "count", "self_bytes", "native_bytes", "max_retained_bytes"],
+measures ["retained_bytes", "shallow_bytes", "count", "self_bytes", "native_bytes"],
 and [
     optional("grew_through", Type::Utf8, "Signature of the chain of the class that grew most; null if none did, or chains of the class are not known on both sides"),
     optional("grew_through_text", Type::Utf8, "That chain as text; null likewise"),

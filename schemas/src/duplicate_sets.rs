@@ -1,7 +1,7 @@
 //! Table `duplicate_sets`.
 
 use crate::ids::{NodeId, SetId};
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
@@ -49,6 +49,8 @@ const COLUMNS: &[ColumnSchema] = &[
     ),
     required("example_node", Type::UInt32, "`node` of the first member"),
     optional("preview", Type::Utf8, "What a member looks like; null if there is no more to show than its class"),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

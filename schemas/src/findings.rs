@@ -1,6 +1,6 @@
 //! Table `findings`.
 
-use crate::table::{self, ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{self, ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::{Field, SchemaRef};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ const COLUMNS: &[ColumnSchema] = &[
     ),
     optional("class_key", Type::Utf8, "`class_key` of `class_id`; null likewise"),
     required("stable_path", Type::List(&STEP), "`path` as it is in every run"),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// An element of `path` and `stable_path`.

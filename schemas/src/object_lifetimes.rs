@@ -1,6 +1,6 @@
 //! Table `object_lifetimes`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
 /// File name inside a run.
@@ -36,6 +36,8 @@ const COLUMNS: &[ColumnSchema] = &[
     ),
     required("max_age_gcs", Type::Int64, "Largest such number"),
     optional("mean_age_seconds", Type::Float64, "Mean age, seconds; null if the trace has no times"),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

@@ -1,6 +1,6 @@
 //! Table `owners`.
 
-use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
+use crate::table::{ColumnSchema, FINGERPRINT, Runs, SIGNATURE, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,8 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Int64,
         "Bytes that the owner's functions allocated: each allocation counts for the innermost function of its stack that has an owner, the strongest kind of owner first; null if allocations were not tracked",
     ),
+    SIGNATURE,
+    FINGERPRINT,
 ];
 
 /// The columns, as Arrow knows them.

@@ -42,6 +42,28 @@ pub const TYPE_NAMES: StringColumns =
 /// Names, signatures, modules and files of functions.
 pub const STRINGS: StringColumns =
     StringColumns { bytes: Column::new("replay.string.bytes"), start: Column::new("replay.string.start") };
+/// Signatures of types, by number of the type.
+pub const TYPE_SIGNATURES: StringColumns = StringColumns {
+    bytes: Column::new("replay.type_signature.bytes"),
+    start: Column::new("replay.type_signature.start"),
+};
+/// Signatures of functions, in the order of [`FUNCTIONS`].
+pub const FUNCTION_SIGNATURES: StringColumns = StringColumns {
+    bytes: Column::new("replay.function_signature.bytes"),
+    start: Column::new("replay.function_signature.start"),
+};
+/// Signatures of [`CALLEES`], in their order.
+pub const CALLEE_SIGNATURES: StringColumns = StringColumns {
+    bytes: Column::new("replay.callee_signature.bytes"),
+    start: Column::new("replay.callee_signature.start"),
+};
+/// Their fingerprints, which say more than the signatures.
+pub const CALLEE_FINGERPRINT: Column<u64> = Column::new("replay.callee_fingerprint");
+/// Signatures of [`LIFETIMES`], in their order.
+pub const LIFETIME_SIGNATURES: StringColumns = StringColumns {
+    bytes: Column::new("replay.lifetime_signature.bytes"),
+    start: Column::new("replay.lifetime_signature.start"),
+};
 
 /// Document of [`Facts`].
 pub const FACTS: &str = "replay.json";

@@ -306,9 +306,16 @@ pub const STRING_HASH: Column<u64> = Column::new("string.hash");
 pub const CLASS_KEYS: StringColumns =
     StringColumns { bytes: Column::new("class_key.bytes"), start: Column::new("class_key.start") };
 
+/// Signatures of classes, by [`ClassId`].
+pub const CLASS_SIGNATURES: StringColumns =
+    StringColumns { bytes: Column::new("class_signature.bytes"), start: Column::new("class_signature.start") };
+
 /// Names of owners, in the order of their rows.
 pub const OWNER_NAMES: StringColumns =
     StringColumns { bytes: Column::new("owner.name.bytes"), start: Column::new("owner.name.start") };
+/// Their signatures.
+pub const OWNER_SIGNATURES: StringColumns =
+    StringColumns { bytes: Column::new("owner.signature.bytes"), start: Column::new("owner.signature.start") };
 
 /// Preview of the first member of each set of duplicates, by [`SetId`]; empty where there is nothing to show.
 pub const SET_PREVIEWS: StringColumns =

@@ -140,6 +140,13 @@ pub const fn optional(name: &'static str, data_type: Type, meaning: &'static str
     ColumnSchema { name, data_type, nullable: true, meaning }
 }
 
+/// What a row is, whatever the run: in every table whose rows comparisons match.
+pub const SIGNATURE: ColumnSchema =
+    required("signature", Type::Utf8, "What the row is, as text that is the same in every run of the program");
+
+/// By which comparisons match rows.
+pub const FINGERPRINT: ColumnSchema = required("fingerprint", Type::UInt64, "XXH3-64 of `signature`");
+
 /// The fields of columns, or of a struct.
 #[must_use]
 pub fn fields(columns: &[ColumnSchema]) -> Fields {

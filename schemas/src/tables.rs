@@ -45,4 +45,7 @@ pub const ALL: &[TableSchema] = &[
     diff::ALLOCATION_TYPES.table,
     diff::ALLOCATION_FUNCTIONS.table,
     diff::LIFETIMES.table,
+    crate::diff_object_classes::TABLE,
+    crate::diff_objects::TABLE,
+    crate::diff_leak_candidates::TABLE,
 ];

@@ -1,21 +1,24 @@
 //! Lakes of earlier versions: what heaplake itself reads of them.
 //!
-//! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign.
+//! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign,
+//! `version-2` with schema version 2, in which rows have no signatures.
 
 use crate::lake::{Lake, complaint, heaplake};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A copy of the lake of version 1.
-fn old() -> Lake {
+const VERSIONS: [u32; 2] = [1, 2];
+
+/// A copy of the lake of a version.
+fn old(version: u32) -> Lake {
     let lake = Lake::new();
-    copy(&fixture().join("lake"), &lake.path());
+    copy(&fixtures().join(format!("version-{version}/lake")), &lake.path());
     lake
 }
 
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-1")
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -43,30 +46,36 @@ fn schema_version(run: &Path) -> Value {
 }
 
 #[test]
-fn commands_read_lakes_of_version_1() {
-    let lake = old();
-    assert_eq!(lake.runs().len(), 3);
-    for run in lake.runs() {
-        assert_eq!(schema_version(&run), 1);
-        assert!(said("show", &run, &[]).contains("(release "), "{}", run.display());
-        assert!(said("report", &run, &[]).contains("report.html") || run.join("report.html").exists());
+fn commands_read_old_lakes() {
+    for version in VERSIONS {
+        let lake = old(version);
+        assert_eq!(lake.runs().len(), 3);
+        for run in lake.runs() {
+            assert_eq!(schema_version(&run), version);
+            assert!(said("show", &run, &[]).contains("(release "), "{}", run.display());
+            assert!(said("report", &run, &[]).contains("report.html") || run.join("report.html").exists());
+        }
+        let run = lake.path().join("release=1.4/snapshot=whole");
+        assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
+        let why = said("why", &run, &["@1050080"]);
+        assert!(why.contains("HashMap$Node @1048576") && why.contains("com.shop.Cust @1050080"), "{why}");
+        assert!(said("dominators", &run, &["@1048576"]).contains("com.shop.Cust"));
     }
-    let run = lake.path().join("release=1.4/snapshot=whole");
-    assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
-    let why = said("why", &run, &["@1050080"]);
-    assert!(why.contains("HashMap$Node @1048576") && why.contains("com.shop.Cust @1050080"), "{why}");
-    assert!(said("dominators", &run, &["@1048576"]).contains("com.shop.Cust"));
 }
 
 #[test]
-fn runs_of_version_1_are_made_anew_and_never_mixed() {
-    let lake = old();
-    let (run, input) = (lake.path().join("release=1.4/snapshot=whole"), fixture().join("whole.hprof"));
-    let options = ["--release", "1.4", "--snapshot", "whole", "--edges"];
-    let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
-    assert!(cause.contains("differs in its schema version (1)") && advice.contains("--force"), "{cause}\n{advice}");
-    heaplake().arg("duplicates").arg(&run).arg("--input").arg(&input).arg("--quiet").assert().success();
-    assert_eq!(schema_version(&run), heaplake_schemas::SCHEMA_VERSION);
-    assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
-    assert_eq!(lake.runs().len(), 3);
+fn runs_of_old_versions_are_made_anew_and_never_mixed() {
+    for version in VERSIONS {
+        let lake = old(version);
+        let run = lake.path().join("release=1.4/snapshot=whole");
+        let input = fixtures().join("version-1/whole.hprof");
+        let options = ["--release", "1.4", "--snapshot", "whole", "--edges"];
+        let (cause, advice) = complaint(lake.analyze(&input).args(options), 1);
+        let differs = format!("differs in its schema version ({version})");
+        assert!(cause.contains(&differs) && advice.contains("--force"), "{cause}\n{advice}");
+        heaplake().arg("duplicates").arg(&run).arg("--input").arg(&input).arg("--quiet").assert().success();
+        assert_eq!(schema_version(&run), heaplake_schemas::SCHEMA_VERSION);
+        assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
+        assert_eq!(lake.runs().len(), 3);
+    }
 }

@@ -135,7 +135,7 @@ pub fn work_through(
 }
 
 /// Writes lines about stages to standard error.
-fn log() {
+pub(super) fn log() {
     let subscriber =
         tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
     // A second subscriber in one process (tests) changes nothing.
@@ -143,7 +143,7 @@ fn log() {
 }
 
 /// Is set when the user wants to stop.
-fn stopped_by_signals() -> Arc<AtomicBool> {
+pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&cancel);
     // Without a handler an interrupt ends the process at once, which is only less tidy.

@@ -4,6 +4,7 @@ pub mod analyze;
 mod batch;
 mod choices;
 pub mod completions;
+pub mod diff;
 pub mod dominators;
 pub mod duplicates;
 pub mod gates;
@@ -61,6 +62,8 @@ pub enum Command {
     Plan(plan::Arguments),
     /// List the runs of a lake
     Ls(ls::Arguments),
+    /// Compare runs: what grew, through which holder, and whether it is real
+    Diff(Box<diff::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run: one file that opens offline
@@ -88,6 +91,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Ls(arguments) => ls::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

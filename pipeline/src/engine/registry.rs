@@ -8,7 +8,7 @@ use heaplake_graph::{distances, dominators, preorder, retained, retainers, short
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
-use heaplake_publish::{TABLES, replay_summary, summary, totals};
+use heaplake_publish::{TABLES, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners};
 use std::collections::BTreeSet;
@@ -77,10 +77,11 @@ const NEUTRAL: &[Entry] = &[
     stage(&chains::STAGE),
     stage(&largest::STAGE),
     stage(&findings::STAGE),
+    stage(&signatures::STAGE),
 ];
 
 /// What a replay does.
-const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAGE)];
+const REPLAY: &[Entry] = &[stage(&replay_trace::STAGE), stage(&allocations::STAGE), stage(&trace_signatures::STAGE)];
 
 /// Stages that make the summary.
 const SUMMARIES: &[&Stage] = &[&totals::STAGE, &summary::STAGE, &replay_summary::STAGE];

@@ -1,6 +1,7 @@
 //! What people read on a terminal.
 
 pub mod answers;
+pub mod comparison;
 pub mod gates;
 pub mod list;
 pub mod plan;

@@ -1,3 +1,9 @@
 //! Comparison of runs, from their tables alone: what grew between two sides, by how much, and whether it is real.
 
+pub mod diff;
+pub mod error;
 pub mod gates;
+pub mod objects;
+pub mod rows;
+pub mod sides;
+pub mod statistics;

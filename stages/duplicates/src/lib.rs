@@ -45,5 +45,5 @@ pub mod set_graph;
 pub mod sets;
 mod shape;
 mod slots;
-mod sorter;
+
 pub mod trivial;

@@ -1,9 +1,9 @@
 //! Selects the nodes that candidate classes and certificates leave to be compared.
 
 use crate::options::Choices;
-use crate::sorter::{Sorted, Sorter};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::lookup;
+use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, ReadAt, StageError};
 use heaplake_schemas::scratch::{self as columns, Column};
 

@@ -17,10 +17,10 @@ use crate::lockstep::{Graph, Lockstep, Verdict};
 use crate::options::{Choices, names_classes};
 use crate::pairs::{self, Pair};
 use crate::slots::SlotArrays;
-use crate::sorter::Sorted;
 use heaplake_kit::access::{bits_per_node, column, per_edge, per_node, texts};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
+use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{
     Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, WriteAt,
 };

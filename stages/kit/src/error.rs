@@ -59,6 +59,14 @@ pub enum StageError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The question cannot be answered from what there is.
+    #[error("{problem}")]
+    Refused {
+        /// Why not.
+        problem: String,
+        /// What to do.
+        advice: String,
+    },
     /// A sum exceeds 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
@@ -142,6 +150,7 @@ impl StageError {
             Self::Io { .. } => "check that the path exists and that you may use it".to_owned(),
             Self::Scratch { .. } => "remove the scratch folder and run again".to_owned(),
             Self::Table { .. } => "analyse the snapshot again, with --force".to_owned(),
+            Self::Refused { advice, .. } => advice.clone(),
             Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
             Self::Cancelled => "run the same command again to go on".to_owned(),
         }

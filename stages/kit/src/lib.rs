@@ -55,6 +55,7 @@ pub mod overhead;
 mod paged;
 pub mod scratch;
 pub mod setting;
+pub mod sorter;
 pub mod spill;
 pub mod stack;
 pub mod stage;

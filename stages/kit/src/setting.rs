@@ -54,6 +54,13 @@ impl Setting<'_> {
         self.has(TableName::Nodes) || self.findings()
     }
 
+    /// Whether signatures of classes are needed.
+    #[must_use]
+    pub fn class_signatures(&self) -> bool {
+        let sets = self.has(TableName::DuplicateSets) && self.duplicates();
+        sets || self.has(TableName::Classes) || self.chains()
+    }
+
     /// Whether the run looks for duplicates.
     #[must_use]
     pub fn duplicates(&self) -> bool {

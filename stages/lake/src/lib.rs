@@ -18,6 +18,8 @@
 //! | write a table | [`table::Table`], which takes a [`source::Source`] for each column |
 //! | read a table back | [`reader::Reader`], which gives batches with typed columns by name |
 //! | commit the tables of a run in one step, and read the description of a run | [`commit`] |
+//! | find the runs that a user means | [`selection`] |
+//! | write several files that appear together | [`files`] |
 //! | let one process at a time work in a folder | [`lock::Lock`] |
 //!
 //! [`table`] writes row groups ([`row_group`]), the columns of each on several threads. Columns of text bypass the
@@ -25,9 +27,11 @@
 //! table depend on its rows alone, never on threads, time or paths.
 
 pub mod commit;
+pub mod files;
 pub mod lock;
 pub mod reader;
 pub mod row_group;
+pub mod selection;
 pub mod source;
 pub mod table;
 pub mod text;

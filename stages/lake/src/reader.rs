@@ -164,6 +164,12 @@ impl Batch {
         self.len() == 0
     }
 
+    /// Whether the rows have this column.
+    #[must_use]
+    pub fn has(&self, column: &str) -> bool {
+        self.rows.column_by_name(column).is_some()
+    }
+
     /// Number of rows read before these: the number of the first row if all rows are read.
     #[must_use]
     pub fn first_row(&self) -> u64 {

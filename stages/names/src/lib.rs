@@ -3,7 +3,31 @@
 //! A **signature** is a readable text that says what a row of a table is, the same in every run of a program: without
 //! positions in scripts, generated numbers, hashes of contents, addresses, indices. A **fingerprint** is its hash. Rows
 //! of two runs with one fingerprint are compared with each other.
+//!
+//! The rules are lists, one for each runtime, with an example for each case; [`lists`] gives them to the page
+//! `docs/signatures.md`. A name goes through the rules of the user first, then through those of its runtime, then
+//! through those that all runtimes share, until none of these changes it: a signature is its own signature.
 
+mod chains;
+mod common;
+mod dotnet;
+mod jvm;
+mod paths;
+mod rules;
+mod scan;
+mod scripts;
+mod steps;
+mod user;
+mod v8;
+
+pub use rules::{Rule, RuleList};
+pub use user::check as check_pattern;
+
+use chains::Element;
+use heaplake_schemas::chains::KINDS;
+use heaplake_schemas::names::NameRules;
+use std::borrow::Cow;
+use user::UserRules;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The runtime whose names are normalised: each has its own generated names.
@@ -18,37 +42,92 @@ pub enum Runtime {
 }
 
 impl Runtime {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::DotNet];
+
     /// The runtime of a format, as run.json and the facts name it.
     #[must_use]
     pub fn of_format(format: &str) -> Self {
         match format {
             _ if format.contains("hprof") => Self::Jvm,
-            _ if format.contains("nettrace") => Self::DotNet,
+            _ if format.contains("nettrace") || format.contains("gcdump") => Self::DotNet,
             _ => Self::V8,
         }
     }
+
+    /// Its name in rules of the user.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V8 => "v8",
+            Self::Jvm => "jvm",
+            Self::DotNet => "dotnet",
+        }
+    }
+
+    /// The rules of its names, in order.
+    fn rules(self) -> &'static [&'static [Rule]] {
+        match self {
+            Self::V8 => &[v8::RULES, common::RULES],
+            Self::Jvm => &[jvm::RULES, common::RULES],
+            Self::DotNet => &[dotnet::RULES, common::RULES],
+        }
+    }
 }
+
+/// All lists of rules.
+#[must_use]
+pub fn lists() -> [RuleList; 6] {
+    let list = |title, about, rules| RuleList { title, about, rules };
+    [
+        list("Names of V8", "Classes, functions, fields and variables.", v8::RULES),
+        list(
+            "Scripts of V8",
+            "The signature of a class whose constructor is in a script is `Name (script)`, without line and column.",
+            scripts::RULES,
+        ),
+        list("Names of Java virtual machines", "Classes, functions and fields.", jvm::RULES),
+        list("Names of .NET", "Types and functions.", dotnet::RULES),
+        list("Names of all runtimes", "These apply after those of the runtime.", common::RULES),
+        list("Edges and steps of paths", "These apply after all others.", steps::LABELS),
+    ]
+}
+
+/// What a name is called that the input leaves empty.
+const NO_NAME: &str = "(no name)";
+
+/// Rules whose findings are about the whole snapshot: the class that they name is but an example.
+const OF_THE_WHOLE: [&str; 2] = ["possible-duplicates", "unreachable"];
 
 /// The rules by which names are normalised.
 #[derive(Clone, Debug)]
 pub struct Names {
     runtime: Runtime,
+    user: UserRules,
 }
 
 impl Names {
     /// The rules of a runtime.
     #[must_use]
     pub fn of(runtime: Runtime) -> Self {
-        Self { runtime }
+        Self { runtime, user: UserRules::default() }
+    }
+
+    /// The same after rules of the user, whose patterns are [known to be right](check_pattern).
+    #[must_use]
+    pub fn with_rules(self, rules: &NameRules) -> Self {
+        let user = UserRules::of(rules, self.runtime);
+        Self { user, ..self }
     }
 
     /// Signature of a class. `class_key` is as in the table `classes`; `script` is the URL of the script that it names.
     #[must_use]
     pub fn class(&self, class_key: &str, script: Option<&str>) -> String {
-        let _ = script;
-        match self.runtime {
-            Runtime::V8 => class_key.splitn(4, ',').last().unwrap_or(class_key).to_owned(),
-            Runtime::Jvm | Runtime::DotNet => class_key.to_owned(),
+        let name = if self.runtime == Runtime::V8 { v8::name_of_key(class_key) } else { class_key };
+        let name = self.name(name);
+        match script.map(|script| self.script(script)).filter(|script| !script.is_empty()) {
+            Some(script) if self.runtime == Runtime::V8 => format!("{name} ({script})"),
+            _ => name,
         }
     }
 
@@ -56,33 +135,46 @@ impl Names {
     /// whether it repeats.
     #[must_use]
     pub fn chain<'a>(&self, kind: &str, path: impl Iterator<Item = (Option<&'a str>, &'a str, bool)>) -> String {
-        let steps: Vec<String> = path.map(|(edge, class, _)| format!("{}.{class}", edge.unwrap_or_default())).collect();
-        format!("{kind}: {}", steps.join(" → "))
+        let elements: Vec<Element<'_>> = path
+            .map(|(edge, class, repeats)| Element { label: self.label(edge.unwrap_or_default()), class, repeats })
+            .collect();
+        let mut steps = chains::steps(self.runtime, &elements);
+        chains::without_loader(&mut steps, self.runtime);
+        let between = if kind == KINDS[1] { " › " } else { " → " };
+        let path = steps::join(steps.iter().map(|step| (&*step.name, &*step.out)), between);
+        format!("{kind}: {path}")
     }
 
     /// Signature of an owner.
     #[must_use]
     pub fn owner(&self, owner: &str) -> String {
-        owner.to_owned()
+        self.name(owner)
     }
 
     /// Signature of a set of duplicates, from the signature of its class, its status and what a member looks like.
     #[must_use]
     pub fn duplicate_set(&self, class: &str, status: &str, preview: Option<&str>) -> String {
-        format!("{status} {class} {}", preview.unwrap_or_default())
+        match preview {
+            Some(preview) => format!("{status} {class} {}", self.built_in(preview)),
+            None => format!("{status} {class}"),
+        }
     }
 
     /// Signature of a finding, from its rule, the signature of its class (or else its subject) and its `stable_path`.
     #[must_use]
     pub fn finding<'a>(&self, rule: &str, class: &str, stable_path: impl Iterator<Item = &'a str>) -> String {
-        let path: Vec<&str> = stable_path.collect();
-        format!("{rule} {class} {}", path.join(" → "))
+        let raw: Vec<&str> = stable_path.collect();
+        let steps = paths::steps(self.runtime, &raw, |text| self.step(text));
+        let path = steps::join(steps.iter().map(|step| (&**step, "")), " → ");
+        let class = if OF_THE_WHOLE.contains(&rule) { Cow::Borrowed("") } else { self.built_in(class) };
+        let parts = [rule, &class, &path];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// Signature of a type in a trace.
     #[must_use]
     pub fn allocated_type(&self, name: &str) -> String {
-        name.to_owned()
+        self.name(name)
     }
 
     /// Signature of a type's objects that died in a generation.
@@ -100,8 +192,39 @@ impl Names {
         module: Option<&str>,
         file: Option<&str>,
     ) -> String {
-        let _ = (module, file);
-        format!("{name}{}", method_signature.unwrap_or_default())
+        let overload = method_signature.map(|signature| self.built_in(signature)).unwrap_or_default();
+        let place = module.or(file).map(|place| self.script(place)).filter(|place| !place.is_empty());
+        let name = format!("{}{overload}", self.name(name));
+        place.map_or_else(|| name.clone(), |place| format!("{name} ({place})"))
+    }
+
+    /// A name after all rules.
+    fn name(&self, name: &str) -> String {
+        let name = if name.is_empty() { NO_NAME } else { name };
+        self.built_in(&self.user.apply(name)).into_owned()
+    }
+
+    /// A name after the rules of the runtime.
+    fn built_in<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        rules::apply(self.runtime.rules(), name)
+    }
+
+    /// A script or a module by what it is called in every release.
+    fn script(&self, url: &str) -> String {
+        rules::apply(&[scripts::RULES], &self.user.apply(url)).into_owned()
+    }
+
+    /// The label of an edge.
+    fn label(&self, label: &str) -> String {
+        if label.is_empty() || label == "[]" {
+            return label.to_owned();
+        }
+        rules::apply_to_any(&[steps::LABELS], &self.name(label)).into_owned()
+    }
+
+    /// A step of a path.
+    fn step(&self, step: &str) -> String {
+        rules::apply_to_any(&[steps::LABELS], &self.name(step)).into_owned()
     }
 }
 

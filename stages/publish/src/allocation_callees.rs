@@ -1,30 +1,53 @@
-//! Stage `allocation_callees`: writes the rows of the replay to the table of that name.
+//! Stage `allocation_callees`: the call tree as a table, with what each of its paths is in every run.
 //!
-//! * Resident memory: one batch of rows.
-//! * Passes over disk: one per column of the table.
+//! * Computes: the signature of each path, from those of its functions: the 2 outermost and the 6 innermost ones. The
+//!   fingerprint of a path is the hash of its caller's and of its function's, so it depends on all functions.
+//! * Resident memory: 4 bytes per function, 12 per level of the call tree, one batch of rows.
+//! * Passes over disk: one over the rows for signatures, those of functions at random; one per column of the table.
 //! * Worst case: linear.
-//! * Fails when: the disk is full.
+//! * Fails when: the disk is full, or the call tree is too deep for the budget.
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::allocation_callees`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::signed::in_order;
 use crate::writer::write;
-use heaplake_kit::access::column;
-use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::allocation_callees::{FILE, schema};
+use arrow::datatypes::UInt64Type;
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::chains::cut;
+use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, StringTable, StringWriter};
+use heaplake_lake::source::Source;
+use heaplake_lake::text::Texts;
+use heaplake_names::fingerprint;
+use heaplake_schemas::allocation_callees::{CalleeRow, FILE, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::CALLEES;
+use heaplake_schemas::replay::{CALLEE_FINGERPRINT, CALLEE_SIGNATURES, CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_callees",
+    version: 2,
     when: |setting| setting.traces(TraceTable::AllocationCallees),
-    reads: &[column(CALLEES)],
+    reads: &[column(CALLEES), column(FUNCTIONS), texts(FUNCTION_SIGNATURES)],
+    writes: &[texts(CALLEE_SIGNATURES), column(CALLEE_FINGERPRINT)],
+    passes: "its rows once for signatures, then once per column",
     run,
     ..STAGE_OF_ROWS
 };
 
+/// Functions that a signature shows of the outer end of a path.
+const OUTERMOST: usize = 2;
+/// Functions that it shows of the inner end.
+const INNERMOST: usize = 6;
+/// Between two functions.
+const SEPARATOR: &str = " > ";
+/// A function without a row.
+const UNKNOWN: &str = "?";
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    sign(job)?;
+    let signatures = StringTable::open(job.scratch, CALLEE_SIGNATURES)?;
     let rows = Rows::of(job.scratch, CALLEES);
     let sources = vec![
         rows.u32s(|row| row.node)?,
@@ -37,6 +60,105 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.sizes(|row| row.exclusive_bytes)?,
         rows.sizes(|row| row.inclusive_count)?,
         rows.sizes(|row| row.exclusive_count)?,
+        Source::texts(Texts::Table(&signatures), in_order()?),
+        Source::column::<_, UInt64Type>(job.scratch, CALLEE_FINGERPRINT)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+}
+
+/// Writes signature and fingerprint of each path.
+fn sign(job: &Job<'_>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut reader = ColumnReader::open(scratch, CALLEES)?;
+    let mut paths = Paths {
+        functions: rows_of_functions(job)?,
+        signatures: StringTable::open(scratch, FUNCTION_SIGNATURES)?,
+        path: context.budget.growing("call paths: functions"),
+        fingerprints: context.budget.growing("call paths: fingerprints"),
+    };
+    let mut signatures = StringWriter::create(scratch, CALLEE_SIGNATURES)?;
+    let mut fingerprints = ColumnWriter::create(scratch, CALLEE_FINGERPRINT)?;
+    while reader.remaining() > 0 {
+        context.check()?;
+        fingerprints.push(paths.enter(&reader.next()?)?)?;
+        signatures.push(paths.signature().as_bytes())?;
+    }
+    signatures.finish()?;
+    fingerprints.finish().map(drop)
+}
+
+/// The row of each function, by its number.
+fn rows_of_functions(job: &Job<'_>) -> Result<BudgetVec<u32>, StageError> {
+    let mut reader = ColumnReader::open(job.scratch, FUNCTIONS)?;
+    let mut rows = job.context.budget.growing("call paths: rows of functions");
+    for at in 0..reader.remaining() as u32 {
+        let function = reader.next()?.function_id as usize;
+        while rows.len() <= function {
+            rows.push(u32::MAX)?;
+        }
+        rows[function] = at;
+    }
+    Ok(rows)
+}
+
+/// The path to the current node of the call tree.
+struct Paths {
+    functions: BudgetVec<u32>,
+    signatures: StringTable,
+    /// Rows of its functions, from the outermost one on.
+    path: BudgetVec<u32>,
+    /// Fingerprints of the path to each of them.
+    fingerprints: BudgetVec<u64>,
+}
+
+impl Paths {
+    /// Goes to the next node in preorder; returns the fingerprint of its path.
+    fn enter(&mut self, row: &CalleeRow) -> Result<u64, StageError> {
+        while self.path.len() > row.depth as usize {
+            self.path.pop();
+            self.fingerprints.pop();
+        }
+        let function = self.functions.get(row.function_id as usize).copied().unwrap_or(u32::MAX);
+        let own = match function {
+            u32::MAX => fingerprint(UNKNOWN),
+            function => fingerprint(&self.signatures.text(function as usize)),
+        };
+        let whole = self.fingerprints.last().map_or(own, |&caller| joined(caller, own));
+        self.path.push(function)?;
+        self.fingerprints.push(whole)?;
+        Ok(whole)
+    }
+
+    /// The signature of the path.
+    fn signature(&self) -> String {
+        let cut_out = match self.path.len() {
+            length if length > OUTERMOST + INNERMOST => OUTERMOST..length - INNERMOST,
+            length => length..length,
+        };
+        let mut text = String::new();
+        self.append(&self.path[..cut_out.start], &mut text);
+        if !cut_out.is_empty() {
+            text.push_str(SEPARATOR);
+            text.push('…');
+        }
+        self.append(&self.path[cut_out.end..], &mut text);
+        text
+    }
+
+    fn append(&self, functions: &[u32], text: &mut String) {
+        for &function in functions {
+            if !text.is_empty() {
+                text.push_str(SEPARATOR);
+            }
+            match function {
+                u32::MAX => text.push_str(UNKNOWN),
+                function => text.push_str(&cut(self.signatures.text(function as usize))),
+            }
+        }
+    }
+}
+
+/// Fingerprint of a path, from that of the path to the caller and that of the function.
+fn joined(caller: u64, function: u64) -> u64 {
+    xxh3_64(bytemuck::bytes_of(&[caller.to_le(), function.to_le()]))
 }

@@ -8,31 +8,34 @@
 //! * Reference: the contract of [`heaplake_schemas::allocation_functions`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::signed::{in_order, signed};
 use crate::writer::write;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::allocation_functions::{FILE, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{FUNCTIONS, STRINGS};
+use heaplake_schemas::replay::{FUNCTION_SIGNATURES, FUNCTIONS, STRINGS};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_functions",
+    version: 2,
     when: |setting| setting.traces(TraceTable::AllocationFunctions),
-    reads: &[column(FUNCTIONS), texts(STRINGS)],
+    reads: &[column(FUNCTIONS), texts(STRINGS), texts(FUNCTION_SIGNATURES)],
     run,
     ..STAGE_OF_ROWS
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
+    let signatures = StringTable::open(job.scratch, FUNCTION_SIGNATURES)?;
     let texts = Texts::Table(&strings);
     let rows = Rows::of(job.scratch, FUNCTIONS);
-    let sources = vec![
+    let mut sources = vec![
         rows.u32s(|row| row.function_id)?,
         rows.texts(texts, |row| row.name)?,
-        rows.texts(texts, |row| row.signature)?,
+        rows.texts(texts, |row| row.method_signature)?,
         rows.texts(texts, |row| row.module)?,
         rows.texts(texts, |row| row.file)?,
         rows.optional_ids(|row| row.line)?,
@@ -43,5 +46,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.sizes(|row| row.inclusive_samples)?,
         rows.sizes(|row| row.exclusive_samples)?,
     ];
+    sources.extend(signed(&signatures, in_order)?);
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

@@ -9,25 +9,35 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::chains`].
 
+use crate::signed::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, ListArray, StringBuilder, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::access::{column, texts};
+use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::chains::{Chains, cut, words};
-use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
+use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
-use heaplake_schemas::chains::{ChainRow, FILE, KINDS, element, element_fields, schema};
+use heaplake_names::Names;
+use heaplake_schemas::chains::{ChainRow, Element, FILE, KINDS, element, element_fields, schema};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, STRINGS};
+use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, STRINGS, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "chains table",
+    version: 2,
     when: |setting| setting.has(TableName::Chains),
-    reads: &[column(columns::CHAIN_ROW), column(columns::CHAIN_ELEMENT), column(columns::CLASS_NAME), texts(STRINGS)],
-    fixed: 32 << 20,
+    reads: &[
+        document(documents::FACTS),
+        column(columns::CHAIN_ROW),
+        column(columns::CHAIN_ELEMENT),
+        column(columns::CLASS_NAME),
+        texts(CLASS_SIGNATURES),
+        texts(STRINGS),
+    ],
+    fixed: 40 << 20,
     passes: "chains once",
     run,
     ..Stage::NEW
@@ -40,20 +50,35 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut chains = ColumnReader::open(scratch, columns::CHAIN_ROW)?;
     context.progress.begin(STAGE.name, chains.remaining());
-    let _rows = context.budget.reserve("chains table: paths", 24 << 20)?;
-    let names = Chains::open(scratch)?;
+    let _rows = context.budget.reserve("chains table: paths", 32 << 20)?;
+    let paths = Chains::open(scratch)?;
+    let signer = Signer { names: names(&job.facts()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
     let mut table = writer::create(job, (FILE, schema()))?;
     let mut rows = Rows::default();
     let mut number = 0;
     while chains.remaining() > 0 {
-        rows.push(number, chains.next()?, &names);
+        rows.push(number, chains.next()?, &paths, &signer);
         number += 1;
         if rows.edges.len() >= ELEMENTS || chains.remaining() == 0 {
             context.step(rows.chains.len() as u64)?;
-            table.write(&std::mem::take(&mut rows).finish(&names))?;
+            table.write(&std::mem::take(&mut rows).finish(&paths))?;
         }
     }
     writer::finish(job, table)
+}
+
+/// What chains are in every run.
+struct Signer {
+    names: Names,
+    classes: StringTable,
+}
+
+impl Signer {
+    fn signature(&self, kind: &str, path: &[&Element], edges: &[Option<String>]) -> String {
+        let classes: Vec<_> = path.iter().map(|element| cut(self.classes.text(element.class as usize))).collect();
+        let steps = path.iter().zip(edges).zip(&classes);
+        self.names.chain(kind, steps.map(|((element, edge), class)| (edge.as_deref(), &**class, element.repeats != 0)))
+    }
 }
 
 /// Rows of a row group.
@@ -67,10 +92,11 @@ struct Rows {
     classes: Vec<String>,
     repeats: Vec<bool>,
     texts: Vec<String>,
+    signatures: Vec<String>,
 }
 
 impl Rows {
-    fn push(&mut self, number: u32, chain: ChainRow, names: &Chains) {
+    fn push(&mut self, number: u32, chain: ChainRow, names: &Chains, signer: &Signer) {
         if self.chains.is_empty() {
             self.first = number;
         }
@@ -86,11 +112,12 @@ impl Rows {
             (self.edges[at].as_deref(), element.label, self.classes[at].as_str(), self.repeats[at])
         });
         self.texts.push(words(steps));
+        self.signatures.push(signer.signature(KINDS[chain.kind as usize], &path, &self.edges[start..]));
         self.lengths.push(path.len());
         self.chains.push(chain);
     }
 
-    fn finish(self, names: &Chains) -> [ArrayRef; 11] {
+    fn finish(self, names: &Chains) -> [ArrayRef; 13] {
         let numbers = |of: fn(&ChainRow) -> u32| array::<UInt32Type>(self.chains.iter().map(of).collect());
         let bytes = |of: fn(&ChainRow) -> u64| sizes(self.chains.iter().map(of).collect());
         let kinds = strings(self.chains.iter().map(|chain| Some(KINDS[chain.kind as usize])));
@@ -105,6 +132,7 @@ impl Rows {
             ],
             None,
         );
+        let [signatures, fingerprints] = signed_rows(&self.signatures);
         let offsets = OffsetBuffer::from_lengths(self.lengths);
         [
             array::<UInt32Type>((self.first..self.first + self.chains.len() as u32).collect()),
@@ -118,6 +146,8 @@ impl Rows {
             bytes(|chain| chain.shallow_bytes),
             bytes(|chain| chain.retained_bytes),
             numbers(|chain| chain.example_node),
+            signatures,
+            fingerprints,
         ]
     }
 }

@@ -7,6 +7,7 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::classes`].
 
+use crate::signed::signed;
 use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
@@ -18,13 +19,15 @@ use heaplake_lake::text::{NONE, Texts};
 use heaplake_schemas::classes::{ClassRow, FILE, schema};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, NO_DISTANCE, STRINGS, documents};
+use heaplake_schemas::scratch::{
+    self as columns, CLASS_KEYS, CLASS_SIGNATURES, Facts, NO_DISTANCE, STRINGS, documents,
+};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "classes table",
-    version: 2,
+    version: 3,
     when: |setting| setting.has(TableName::Classes),
     reads: &[
         document(documents::FACTS),
@@ -34,6 +37,7 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_DUPLICATE_COUNT).if_any(),
         column(columns::CLASS_DUPLICATE_BYTES).if_any(),
         texts(CLASS_KEYS),
+        texts(CLASS_SIGNATURES),
         texts(STRINGS),
     ],
     fixed: 8 << 20,
@@ -48,7 +52,12 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let keys = StringTable::open(scratch, CLASS_KEYS)?;
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let count = ColumnReader::open(scratch, columns::CLASS_ROW)?.remaining();
-    let sources = sources(&job.facts()?, scratch, (&strings, &keys), &names)?;
+    let signatures = StringTable::open(scratch, CLASS_SIGNATURES)?;
+    let mut sources = sources(&job.facts()?, scratch, (&strings, &keys), &names)?;
+    sources.extend(signed(&signatures, || {
+        let mut rows = ColumnReader::open(scratch, columns::CLASS_ROW)?;
+        Ok(move |count| Ok(read(&mut rows, count)?.iter().map(|row: &ClassRow| row.class_id).collect()))
+    })?);
     write(job, STAGE.name, (FILE, schema()), sources, count)
 }
 

@@ -10,33 +10,38 @@
 //! * Reference: the contract of [`heaplake_schemas::duplicate_sets`].
 
 use crate::sets::{Example, Words, reason, status};
+use crate::signed::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, BooleanArray, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::access::{column, per_node, texts};
+use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::{ArrayPlan, ColumnReader, Job, Stage, StageError, Stats};
+use heaplake_kit::chains::cut;
+use heaplake_kit::{ArrayPlan, ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, read, sizes};
 use heaplake_schemas::duplicate_sets::{FILE, SetRow, schema};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
+use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, SET_PREVIEWS, STRINGS, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "sets table",
+    version: 2,
     when: |setting| setting.has(TableName::DuplicateSets) && setting.duplicates(),
     reads: &[
+        document(documents::FACTS),
         column(columns::SET_ROW),
         column(columns::NODE_CLASS),
         column(columns::NODE_NAME),
         column(columns::CLASS_NAME),
         texts(SET_PREVIEWS).if_any(),
+        texts(CLASS_SIGNATURES),
         texts(STRINGS),
     ],
     arrays: &[&[per_node::<ClassId>(), per_node::<StringId>()]],
-    fixed: 16 << 20,
+    fixed: 24 << 20,
     passes: "sets once",
     run,
     ..Stage::NEW
@@ -50,6 +55,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     context.progress.begin(STAGE.name, reader.remaining());
     let words = Words::open(scratch)?;
+    let (rules, signatures) = (names(&job.facts()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
     let names = words.need_names().then(|| lookup(columns::NODE_NAME));
     let (mut classes, mut names) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_CLASS), names))?;
     let mut table = writer::create(job, (FILE, schema()))?;
@@ -59,14 +65,20 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         let rows = read(&mut reader, count)?;
         let examples: Result<Vec<Example>, StageError> =
             rows.iter().map(|row| Example::of(row, &mut classes, names.as_mut())).collect();
-        table.write(&columns(first, &rows, &examples?, &words))?;
+        let examples = examples?;
+        let signed = (first..).zip(rows.iter().zip(&examples)).map(|(set, (row, &example))| {
+            let class = cut(signatures.text(example.class.index()));
+            rules.duplicate_set(&class, status(row), words.preview(set, example).as_deref())
+        });
+        let signed = signed_rows(&signed.collect::<Vec<_>>());
+        table.write(&columns(first, &rows, &examples, &words).into_iter().chain(signed).collect::<Vec<_>>())?;
         first += rows.len() as u32;
         context.step(rows.len() as u64)?;
     }
     writer::finish(job, table)
 }
 
-/// The columns of the schema, in order.
+/// The columns of the schema in order, but for the last two.
 fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> [ArrayRef; 13] {
     let numbers = |of: fn(&SetRow) -> u64| sizes(rows.iter().map(of).collect());
     let flags = |of: fn(&SetRow) -> bool| Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>());

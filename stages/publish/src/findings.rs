@@ -1,40 +1,97 @@
 //! Stage `findings table`: the findings as a table.
 //!
 //! * Resident memory: the findings, of which there are a few hundred at most.
-//! * Passes over disk: one.
+//! * Passes over disk: one; of a trace, one over the rows of functions.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
+use crate::signed::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
-use heaplake_kit::access::document;
-use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::chains::cut;
+use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::findings::{FILE, Finding, schema, step};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::scratch::documents;
+use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
+use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings table",
+    version: 2,
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
-    reads: &[document(documents::FINDINGS)],
+    reads: &[
+        document(documents::FINDINGS),
+        document(documents::FACTS).when(|setting| setting.findings()),
+        texts(CLASS_SIGNATURES).when(|setting| setting.findings()),
+        document(replay::FACTS).when(is_of_trace),
+        texts(TYPE_SIGNATURES).when(is_of_trace),
+        texts(FUNCTION_SIGNATURES).when(is_of_trace),
+        column(FUNCTIONS).when(is_of_trace),
+    ],
     fixed: 4 << 20,
     passes: "findings once",
     run,
     ..Stage::NEW
 };
 
+fn is_of_trace(setting: &Setting<'_>) -> bool {
+    setting.traces(TraceTable::Findings)
+}
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let findings: Vec<Finding> = job.scratch.read_document(documents::FINDINGS)?;
     job.context.progress.begin(STAGE.name, findings.len() as u64);
     let mut table = writer::create(job, (FILE, schema()))?;
-    table.write(&columns(&findings))?;
+    let signed = signed_rows(&signatures(job, &findings)?);
+    table.write(&columns(&findings).into_iter().chain(signed).collect::<Vec<_>>())?;
     writer::finish(job, table)
+}
+
+/// What each finding is in every run.
+fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageError> {
+    let (format, subjects) = match job.setting.findings() {
+        true => (job.facts()?.format, subjects_of_snapshot(job.scratch, findings)?),
+        false => {
+            let facts: replay::Facts = job.scratch.read_document(replay::FACTS)?;
+            (facts.format, subjects_of_trace(job.scratch, findings)?)
+        }
+    };
+    let names = names(&format);
+    let signature = |(finding, subject): (&Finding, Option<String>)| {
+        let subject = subject.as_deref().unwrap_or(&finding.subject);
+        names.finding(&finding.rule, subject, finding.stable_path.iter().map(String::as_str))
+    };
+    Ok(findings.iter().zip(subjects).map(signature).collect())
+}
+
+/// The signatures of the classes of findings.
+fn subjects_of_snapshot(scratch: &Scratch, findings: &[Finding]) -> Result<Vec<Option<String>>, StageError> {
+    let classes = StringTable::open(scratch, CLASS_SIGNATURES)?;
+    let class = |finding: &Finding| Some(cut(classes.text(finding.class_id? as usize)).into_owned());
+    Ok(findings.iter().map(class).collect())
+}
+
+/// The signatures of the functions or types of findings.
+fn subjects_of_trace(scratch: &Scratch, findings: &[Finding]) -> Result<Vec<Option<String>>, StageError> {
+    let (types, functions) =
+        (StringTable::open(scratch, TYPE_SIGNATURES)?, StringTable::open(scratch, FUNCTION_SIGNATURES)?);
+    let of_type = |finding: &Finding| Some(cut(types.text(finding.type_id? as usize)).into_owned());
+    let mut subjects: Vec<Option<String>> = findings.iter().map(of_type).collect();
+    let mut rows = ColumnReader::open(scratch, FUNCTIONS)?;
+    for at in 0..rows.remaining() as usize {
+        let function = Some(rows.next()?.function_id);
+        for (subject, _) in subjects.iter_mut().zip(findings).filter(|(_, finding)| finding.function_id == function) {
+            *subject = Some(cut(functions.text(at)).into_owned());
+        }
+    }
+    Ok(subjects)
 }
 
 fn columns(findings: &[Finding]) -> [ArrayRef; 20] {

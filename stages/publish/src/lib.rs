@@ -38,10 +38,13 @@ pub mod replay_summary;
 mod rows;
 pub mod scripts;
 mod sets;
+pub mod signatures;
+mod signed;
 pub mod snapshot;
 pub mod summary;
 pub mod threads;
 pub mod totals;
+pub mod trace_signatures;
 pub mod walk_objects;
 mod writer;
 

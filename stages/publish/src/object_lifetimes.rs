@@ -8,30 +8,40 @@
 //! * Reference: the contract of [`heaplake_schemas::object_lifetimes`].
 
 use crate::rows::{Rows, STAGE_OF_ROWS};
+use crate::signed::{in_order, names, signed, write_signatures};
 use crate::writer::write;
-use heaplake_kit::access::{column, texts};
-use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::object_lifetimes::{FILE, GENERATIONS, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{LIFETIMES, TYPE_NAMES};
+use heaplake_schemas::replay::{FACTS, Facts, LIFETIME_SIGNATURES, LIFETIMES, TYPE_NAMES};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "object_lifetimes",
+    version: 2,
     when: |setting| setting.traces(TraceTable::ObjectLifetimes),
-    reads: &[column(LIFETIMES), texts(TYPE_NAMES)],
+    reads: &[document(FACTS), column(LIFETIMES), texts(TYPE_NAMES)],
+    writes: &[texts(LIFETIME_SIGNATURES)],
     run,
     ..STAGE_OF_ROWS
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let names = StringTable::open(job.scratch, TYPE_NAMES)?;
+    let types = StringTable::open(job.scratch, TYPE_NAMES)?;
+    let rules = names(&job.scratch.read_document::<Facts>(FACTS)?.format);
+    let mut lifetimes = ColumnReader::open(job.scratch, LIFETIMES)?;
+    let count = write_signatures(job, LIFETIME_SIGNATURES, lifetimes.remaining(), |_| {
+        let row = lifetimes.next()?;
+        Ok(rules.lifetime(&types.text(row.type_id as usize), GENERATIONS[row.generation as usize]))
+    })?;
+    let signatures = StringTable::open(job.scratch, LIFETIME_SIGNATURES)?;
     let generations = GENERATIONS.map(str::to_owned);
     let rows = Rows::of(job.scratch, LIFETIMES);
-    let sources = vec![
+    let mut sources = vec![
         rows.u32s(|row| row.type_id)?,
-        rows.texts(Texts::Table(&names), |row| row.type_id)?,
+        rows.texts(Texts::Table(&types), |row| row.type_id)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
         rows.sizes(|row| row.count)?,
         rows.sizes(|row| row.bytes)?,
@@ -39,5 +49,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.sizes(|row| row.max_age_gcs.into())?,
         rows.fractions(|row| row.mean_age_seconds)?,
     ];
-    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+    sources.extend(signed(&signatures, in_order)?);
+    write(job, STAGE.name, (FILE, schema()), sources, count)
 }

@@ -8,20 +8,23 @@
 //! * Reference: the contract of [`heaplake_schemas::owners`].
 
 use crate::rows::Rows;
+use crate::signed::{in_order, names, signed, write_signatures};
 use crate::writer::write;
-use heaplake_kit::access::{column, texts};
+use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::Source;
 use heaplake_lake::text::Texts;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::owners::{FILE, schema};
-use heaplake_schemas::scratch::{OWNER_NAMES, OWNER_ROW};
+use heaplake_schemas::scratch::{OWNER_NAMES, OWNER_ROW, OWNER_SIGNATURES, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "owners table",
+    version: 2,
     when: |setting| setting.has(TableName::Owners),
-    reads: &[column(OWNER_ROW), texts(OWNER_NAMES)],
+    reads: &[document(documents::FACTS), column(OWNER_ROW), texts(OWNER_NAMES)],
+    writes: &[texts(OWNER_SIGNATURES)],
     fixed: 8 << 20,
     passes: "owner rows once",
     run,
@@ -29,21 +32,20 @@ pub const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let names = StringTable::open(job.scratch, OWNER_NAMES)?;
+    let owners = StringTable::open(job.scratch, OWNER_NAMES)?;
     let rows = Rows::of(job.scratch, OWNER_ROW);
     let count = rows.count()?;
-    let mut next = 0;
-    let sources = vec![
-        Source::texts(Texts::Table(&names), move |count| {
-            let first = next;
-            next += count as u32;
-            Ok((first..next).collect())
-        }),
+    let names = names(&job.facts()?.format);
+    write_signatures(job, OWNER_SIGNATURES, count, |row| Ok(names.owner(&owners.text(row))))?;
+    let signatures = StringTable::open(job.scratch, OWNER_SIGNATURES)?;
+    let mut sources = vec![
+        Source::texts(Texts::Table(&owners), in_order()?),
         rows.sizes(|row| row.count)?,
         rows.sizes(|row| row.shallow_bytes)?,
         rows.sizes(|row| row.retained_bytes)?,
         rows.optional_sizes(|row| row.freed_bytes)?,
         rows.optional_sizes(|row| row.allocated_bytes)?,
     ];
+    sources.extend(signed(&signatures, in_order)?);
     write(job, STAGE.name, (FILE, schema()), sources, count)
 }

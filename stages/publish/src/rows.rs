@@ -140,8 +140,19 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn texts(self, texts: Texts<'a>, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
+        Ok(Source::texts(texts, self.positions(of)?))
+    }
+
+    /// What gives a position for each of the next rows.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(crate) fn positions(
+        self,
+        of: fn(&R) -> u32,
+    ) -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + use<R>, StageError> {
         let mut rows = self.open()?;
-        Ok(Source::texts(texts, move |count| Ok(read(&mut rows, count)?.iter().map(of).collect())))
+        Ok(move |count| Ok(read(&mut rows, count)?.iter().map(of).collect()))
     }
 }
 

@@ -5,13 +5,12 @@
 
 use crate::error::QueryError;
 use heaplake_kit::StageError;
-use heaplake_lake::commit;
 use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::selection::{self, Found};
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
 use heaplake_schemas::snapshot;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The answer.
@@ -81,37 +80,17 @@ pub fn ask(lake: &Path) -> Result<Listing, QueryError> {
         let cause = format!("{}: this is a run, not a lake", lake.display());
         return Err(QueryError::usage(cause, "heaplake show prints a run; name the folder that --out named"));
     }
+    let found = selection::runs(lake)?;
     let mut listing = Listing { runs: Vec::new(), damaged: Vec::new() };
-    for release in folders(lake, "release=")? {
-        match folders(&release, "snapshot=") {
-            Ok(places) => places.into_iter().for_each(|place| listing.add(place)),
-            Err(error) => listing.damaged.push(Damaged { path: release, problem: error.to_string() }),
+    listing.damaged.extend(found.damaged.into_iter().map(|(path, problem)| Damaged { path, problem }));
+    for Found { place, run } in found.found {
+        match captured_at(&place, &run) {
+            Ok(captured) => listing.runs.push(listed(place, run, captured)),
+            Err(error) => listing.damaged.push(Damaged { path: place, problem: error.to_string() }),
         }
     }
-    listing.runs.sort_by(|a, b| (&a.release, &a.snapshot).cmp(&(&b.release, &b.snapshot)));
     listing.damaged.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listing)
-}
-
-/// The folders of a folder whose names begin so.
-fn folders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, StageError> {
-    let entries = fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
-    let paths = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
-    Ok(paths.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
-}
-
-impl Listing {
-    fn add(&mut self, path: PathBuf) {
-        match commit::read(&path) {
-            Ok(Some(run)) => match captured_at(&path, &run) {
-                Ok(captured) => self.runs.push(listed(path, run, captured)),
-                Err(error) => self.damaged.push(Damaged { path, problem: error.to_string() }),
-            },
-            Ok(None) => self.damaged.push(Damaged { problem: format!("there is no {}", run::FILE), path }),
-            Err(StageError::Table { problem, .. }) => self.damaged.push(Damaged { path, problem }),
-            Err(error) => self.damaged.push(Damaged { path, problem: error.to_string() }),
-        }
-    }
 }
 
 fn listed(path: PathBuf, run: Run, captured_at: Option<String>) -> Listed {

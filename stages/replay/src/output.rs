@@ -241,7 +241,7 @@ fn write_functions(
         rows.push(FunctionRow {
             function_id: at as u32,
             name,
-            signature: text(&mut strings, some(&function.signature))?,
+            method_signature: text(&mut strings, some(&function.signature))?,
             module: text(&mut strings, replay.symbols.module(function))?,
             file: text(&mut strings, some(&function.file))?,
             line: function.line.unwrap_or(NONE),

@@ -3,8 +3,8 @@
 use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked, TOO_LARGE};
 use crate::lockstep::{Graph, Lockstep, Verdict};
 use crate::slots::SlotArrays;
-use crate::sorter::Sorted;
 use heaplake_kit::array_plan::{lookup, offsets};
+use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashSet;

@@ -1,7 +1,7 @@
 //! The data of a set before the sets are sorted.
 
-use crate::sorter::Sorter;
 use bytemuck::{Pod, Zeroable};
+use heaplake_kit::sorter::Sorter;
 use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{Array, ColumnReader, Job, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::{Column, Per, limits};

@@ -1,8 +1,8 @@
 //! The sets in the order of the table.
 
 use super::group::{self, GROUP_MEMBERS, Group, Groups, NONE, NUMBER, Ranked};
-use crate::sorter::Sorted;
 use heaplake_kit::array_plan::lookup;
+use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};

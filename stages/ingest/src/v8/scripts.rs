@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 pub const STAGE: Stage = Stage {
     name: "scripts",
     version: 2,
-    when: |setting| setting.has(TableName::Owners) || setting.has(TableName::Scripts),
+    when: |setting| setting.has(TableName::Owners) || setting.has(TableName::Scripts) || setting.class_signatures(),
     reads: &[
         document(DOCUMENT),
         column(columns::NODE_KIND),

@@ -1,7 +1,10 @@
 //! External merge sort: sorted runs on disk, then a multi-way merge.
+//!
+//! Memory: an eighth of the free budget while items come in, 4 MiB while they go out. Disk: each item once, and once
+//! more for each time that there are more than 32 runs.
 
+use crate::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
 use bytemuck::Pod;
-use heaplake_kit::{Budget, BudgetVec, ColumnReader, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,6 +39,9 @@ struct Disk<'a, T> {
 
 impl<'a, T: Pod + Ord> Sorter<'a, T> {
     /// A sorter for at most `most` items. It uses the columns alone.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
     pub fn new(
         who: &'static str,
         most: usize,
@@ -50,6 +56,9 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
     }
 
     /// Adds an item.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
     pub fn push(&mut self, item: T) -> Result<(), StageError> {
         if self.filled == self.run.len() {
             self.flush()?;
@@ -69,6 +78,9 @@ impl<'a, T: Pod + Ord> Sorter<'a, T> {
     }
 
     /// Returns the items in order.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
     pub fn finish(mut self) -> Result<Sorted<'a, T>, StageError> {
         if self.filled > 0 {
             self.flush()?;
@@ -114,16 +126,21 @@ pub struct Sorted<'a, T> {
 
 impl<T: Pod + Ord> Sorted<'_, T> {
     /// Number of items.
+    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Bytes written to disk.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.count * size_of::<T>() as u64
     }
 
     /// Removes and returns the least remaining item.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`].
     pub fn pop(&mut self) -> Result<Option<T>, StageError> {
         self.merge.pop()
     }

@@ -1,0 +1,223 @@
+//! `heaplake diff`: what grew between two sides.
+
+use super::batch::{log, stopped_by_signals};
+use super::choices::Resources;
+use super::gates::GateArguments;
+use crate::complaint::{Complaint, Done, Exit};
+use crate::print::progress::{Display, Mode};
+use crate::print::terminal::Look;
+use crate::print::{self, comparison as text};
+use clap::Args;
+use heaplake_compare::diff::{self, Answer, Rules};
+use heaplake_compare::error::CompareError;
+use heaplake_compare::gates::{Gates, Verdicts};
+use heaplake_compare::objects::{self, Question};
+use heaplake_compare::sides::Sides;
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::stage::Output;
+use heaplake_kit::{Budget, Context, StageError};
+use heaplake_lake::files::NewFiles;
+use heaplake_names::{Names, Runtime};
+use heaplake_schemas::comparison;
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MORE: &str = "\
+Examples:
+  heaplake diff lake/release=7.1/snapshot=web1 lake/release=7.2/snapshot=web1
+  heaplake diff release=7.1 'release=7.2,label.host=web*' --lake lake --out diff
+  heaplake diff release=7.1 release=7.2 --lake lake --fail-if 'retained_bytes.delta_percent > 5 and q < 0.05'
+  heaplake diff first second --objects --final third --out diff
+
+A side is the folder of a run, a folder of runs, or a selection of the runs of --lake: FIELD=PATTERN, separated by \
+ commas, where a field is release, snapshot or label.NAME and a pattern is a glob pattern. Several patterns of one \
+ field are alternatives.
+
+Rows of both sides are compared by fingerprint, so classes and chains are found again though script numbers, lambda \
+ numbers and addresses differ. With one run a side, differences are those of the two runs. With several, they are \
+ differences of medians, with the shift of Hodges and Lehmann and its 95 % interval, p of the Mann-Whitney test, and q, \
+ which is p corrected for the number of rows: rows with q below 0.05 are significant, and the others within_noise.
+
+Ends with 4 if a gate fails.";
+
+/// Arguments of `diff`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: heaplake diff release=7.1 release=7.2 --lake lake --out diff",
+    after_long_help = MORE
+)]
+pub struct Arguments {
+    /// What to compare with: a run, a folder of runs, or a selection
+    #[arg(value_name = "BASE")]
+    pub base: String,
+    /// What to compare: likewise
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// The lake that selections choose from
+    #[arg(long, value_name = "LAKE")]
+    pub lake: Option<PathBuf>,
+    /// Folder for the tables diff_*.parquet; made where there is none
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Compare two snapshots of one process object by object, too: tables diff_object_classes and diff_objects
+    ///
+    /// Objects are the same where their ids are: those of V8; of walks of .NET with --tracks; of Java where the virtual
+    /// machine numbers objects (--stable-ids).
+    #[arg(long, requires = "out", help_heading = "Objects")]
+    pub objects: bool,
+    /// Write objects that are in both snapshots into diff_objects, too
+    #[arg(long, requires = "objects", help_heading = "Objects")]
+    pub kept: bool,
+    /// A third snapshot of the process: what is new in TARGET and still here is a candidate of a leak
+    ///
+    /// Written to the table diff_leak_candidates.
+    #[arg(long = "final", value_name = "RUN", requires = "objects", help_heading = "Objects")]
+    pub last: Option<PathBuf>,
+    /// The replay, made with --tracks, of the trace that both walks of .NET come from
+    #[arg(long, value_name = "RUN", requires = "objects", help_heading = "Objects")]
+    pub tracks: Option<PathBuf>,
+    /// Ids of objects in these dumps of Java are no addresses
+    #[arg(long, requires = "objects", help_heading = "Objects")]
+    pub stable_ids: bool,
+    /// Conditions under which it fails
+    #[command(flatten)]
+    pub gates: GateArguments,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What came out.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    answer: Answer,
+    /// Objects, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objects: Option<objects::Answer>,
+    /// Verdicts, where there are gates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<Verdicts>,
+}
+
+/// Compares.
+///
+/// # Errors
+/// A [`Complaint`] where the sides cannot be compared.
+pub fn run(arguments: &Arguments) -> Done {
+    log();
+    let gates = arguments.gates.parse()?;
+    let cancel = stopped_by_signals();
+    let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
+    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
+    let context = Context {
+        budget: Budget::new(memory),
+        threads: arguments.resources.threads(),
+        progress: &display,
+        cancel: &cancel,
+    };
+    let sides = Sides::find(&[arguments.base.clone(), arguments.target.clone()], arguments.lake.as_deref())?;
+    let scratch = scratch(arguments)?;
+    let told = match &arguments.out {
+        Some(folder) => {
+            let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;
+            let told = work(arguments, (&sides, &gates), (new.hidden(), scratch.path()), &context)?;
+            new.commit(comparison::FILE, "diff_")?;
+            told
+        }
+        None => work(arguments, (&sides, &gates), (scratch.path(), scratch.path()), &context)?,
+    };
+    tell(arguments, &told)
+}
+
+/// Does all that is asked for, in `folder`.
+fn work(
+    arguments: &Arguments,
+    (sides, gates): (&Sides, &Gates),
+    (folder, scratch): (&Path, &Path),
+    context: &Context<'_>,
+) -> Result<Told, Complaint> {
+    let mut answer = compare(sides, folder, scratch, context)?;
+    let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
+    if let Some(objects) = &objects {
+        answer.comparison.tables.extend(objects.tables.iter().cloned());
+        answer.comparison.remarks.extend(objects.remarks.iter().cloned());
+    }
+    describe(&answer, folder)?;
+    let gates = arguments.gates.wants_verdicts().then(|| arguments.gates.check(gates, folder, context)).transpose()?;
+    Ok(Told { answer, objects, gates })
+}
+
+fn objects_of(
+    arguments: &Arguments,
+    sides: &Sides,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<objects::Answer, Complaint> {
+    let [base, target] = sides.sides.as_slice() else { return Ok(objects::Answer::default()) };
+    let ([base], [target]) = (base.runs.as_slice(), target.runs.as_slice()) else {
+        let cause = "--objects compares two snapshots of one process, but a side has several runs";
+        return Err(Complaint::usage(cause, "name one run a side"));
+    };
+    let question = Question {
+        base: &base.place,
+        target: &target.place,
+        last: arguments.last.as_deref(),
+        tracks: arguments.tracks.as_deref(),
+        stable_ids: arguments.stable_ids,
+        kept: arguments.kept,
+    };
+    Ok(objects::compare(&question, folder, context)?)
+}
+
+/// Prints what came out; the exit code.
+fn tell(arguments: &Arguments, told: &Told) -> Done {
+    let failed = told.gates.as_ref().is_some_and(|verdicts| !verdicts.pass());
+    let code = if failed { Exit::Gate as u8 } else { 0 };
+    if arguments.json {
+        print::json(told)?;
+        return Ok(code);
+    }
+    let look = Look::stdout();
+    if !arguments.quiet {
+        print::text(&text::text(&told.answer, told.objects.as_ref(), &look));
+    }
+    // A gate that fails is told even to those who want to hear of errors only.
+    let wanted = |verdicts: &&Verdicts| !verdicts.gates.is_empty() && (failed || !arguments.quiet);
+    if let Some(verdicts) = told.gates.as_ref().filter(wanted) {
+        print::text(&format!("\n{}", print::gates::verdicts(verdicts, &look)));
+    }
+    if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.quiet) {
+        print::text(&format!("\n{}\n", folder.display()));
+    }
+    Ok(code)
+}
+
+fn compare(sides: &Sides, folder: &Path, scratch: &Path, context: &Context<'_>) -> Result<Answer, CompareError> {
+    let names = Names::of(Runtime::of_format(&sides.format));
+    let rules = Rules { names: &names, own_names: false, scratch };
+    let output = Output { folder: folder.to_owned(), ..Output::default() };
+    diff::compare(sides, rules, &output, context)
+}
+
+/// A folder for files that go when the command ends.
+fn scratch(arguments: &Arguments) -> Result<tempfile::TempDir, Complaint> {
+    let place = arguments.resources.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let folder = fs::create_dir_all(&place).and_then(|()| tempfile::tempdir_in(&place));
+    folder.map_err(|error| Complaint::of_usage(StageError::io(&place, "create a folder in", error)))
+}
+
+/// Writes what was compared.
+fn describe(answer: &Answer, folder: &Path) -> Result<(), Complaint> {
+    let path = folder.join(comparison::FILE);
+    let text = serde_json::to_vec_pretty(&answer.comparison)
+        .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+    fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error).into())
+}

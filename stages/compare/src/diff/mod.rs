@@ -1,0 +1,121 @@
+//! `heaplake diff`: two sides compared, table by table.
+//!
+//! * Computes: for each fingerprint of a table what it is on both sides, whether the difference is real, and what became
+//!   of it.
+//! * Resident memory: see [`crate::rows`]; about 200 bytes per row of the result.
+//! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
+//! * Fails when: runs have different formats, no table is on both sides, memory or disk do not suffice.
+//! * Determinism: rows in the order of ranks; the same bytes with any number of threads and any budget.
+//! * Reference: the contract of [`heaplake_schemas::diff`].
+
+mod answer;
+mod cells;
+mod holders;
+mod row;
+mod status;
+mod table;
+mod untold;
+mod write;
+
+pub use answer::{Answer, InBrief, Through, TopRow};
+pub use table::{Rules, SIGNIFICANT};
+
+use crate::error::CompareError;
+use crate::sides::Sides;
+use heaplake_kit::Context;
+use heaplake_kit::stage::Output;
+use heaplake_schemas::comparison::Comparison;
+use heaplake_schemas::diff::{CHAINS, CLASSES, DiffTable, TABLES};
+use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
+use table::Compared;
+use write::Around;
+
+/// Compares the tables that both sides have and writes them into the folder of `output`.
+///
+/// # Errors
+/// [`CompareError`].
+pub fn compare(
+    sides: &Sides,
+    rules: Rules<'_>,
+    output: &Output,
+    context: &Context<'_>,
+) -> Result<Answer, CompareError> {
+    let mut comparison = Comparison {
+        heaplake_version: HEAPLAKE_VERSION.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        format: sides.format.clone(),
+        base: sides.sides[row::BASE].described(),
+        target: sides.sides[row::TARGET].described(),
+        tables: Vec::new(),
+        remarks: sides.remarks.clone(),
+    };
+    let (around, mut first) = around(sides, rules, context)?;
+    let mut in_brief = Vec::new();
+    for table in TABLES {
+        let compared = match first.iter().position(|compared| compared.table.table.name == table.table.name) {
+            Some(at) => Some(first.swap_remove(at)),
+            None if [CLASSES, CHAINS].iter().any(|other| other.table.name == table.table.name) => None,
+            None => table::compare(sides, table, rules, context)?,
+        };
+        let Some(compared) = compared else {
+            comparison.remarks.extend(lacking(sides, table));
+            continue;
+        };
+        let mut brief = InBrief::of(&compared);
+        brief.smallest_effect = smallest_effect(&compared)?;
+        let take = |told: &write::Told| brief.take(told, table.keys, &around.holders);
+        comparison.tables.push(write::write(&compared, &around, output, context, take)?);
+        in_brief.push(brief);
+    }
+    if in_brief.is_empty() {
+        let cause = "the sides have no table in common that can be compared";
+        return Err(CompareError::refused(cause, "analyse both with the same --tables; classes is the most useful"));
+    }
+    Ok(Answer { comparison, compared: in_brief })
+}
+
+/// Classes and chains, where both sides have them, and what they say of each other.
+fn around<'a>(
+    sides: &Sides,
+    rules: Rules<'a>,
+    context: &Context<'_>,
+) -> Result<(Around, Vec<Compared<'a>>), CompareError> {
+    let mut around = Around::default();
+    let classes = table::compare(sides, &CLASSES, rules, context)?;
+    if let Some(classes) = &classes {
+        around.classes = write::classes_of_base(classes)?;
+    }
+    let chains = table::compare(sides, &CHAINS, rules, context)?;
+    if let Some(chains) = &chains {
+        around.holders = holders::find(chains, &around.classes)?;
+    }
+    Ok((around, classes.into_iter().chain(chains).collect()))
+}
+
+/// What to say of a table that one side has and the other has not.
+fn lacking(sides: &Sides, table: &DiffTable) -> Option<String> {
+    let has = |side: usize| {
+        let side = &sides.sides[side];
+        side.runs.iter().any(|found| crate::sides::has_table(&found.run, table.compared.file))
+    };
+    let lacks = match (has(row::BASE), has(row::TARGET)) {
+        (true, false) => "target",
+        (false, true) => "base",
+        _ => return None,
+    };
+    Some(format!("The {lacks} has no table {}: it is not compared.", table.compared.name))
+}
+
+/// The median of the smallest effects of all rows.
+fn smallest_effect(compared: &Compared<'_>) -> Result<Option<f64>, CompareError> {
+    if !compared.has_statistics() {
+        return Ok(None);
+    }
+    let mut effects = Vec::new();
+    for &number in &compared.order {
+        effects.extend(compared.row(number)?.measures[0].statistics.map(|of| of.smallest_effect));
+    }
+    effects.retain(|effect| !effect.is_nan());
+    effects.sort_unstable_by(f64::total_cmp);
+    Ok(effects.get(effects.len() / 2).copied())
+}

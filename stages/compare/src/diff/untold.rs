@@ -1,0 +1,40 @@
+//! Chains are made for big classes only: a run that has a class which is not big there cannot tell its chains.
+
+use crate::rows::Gathered;
+use crate::rows::signatures::OfRun;
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::Reader;
+use heaplake_schemas::classes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// For fingerprints of classes, of those given: the runs that have the class and no chains of it, ascending.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn find(
+    gathered: &Gathered<'_>,
+    of: &FxHashSet<u64>,
+    context: &Context<'_>,
+) -> Result<FxHashMap<u64, Vec<u32>>, StageError> {
+    let mut untold: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+    for (number, run) in (0..).zip(&gathered.runs) {
+        context.check()?;
+        let of_run = OfRun::read(&run.folder, gathered.table, gathered.source)?;
+        let Some(reader) = Reader::open_if_present(&run.folder.join(classes::FILE))? else { continue };
+        let mut big_of: FxHashMap<u64, bool> = FxHashMap::default();
+        let mut batches = reader.columns(&["class_id", "big"])?;
+        while let Some(batch) = batches.batch()? {
+            let (ids, big) = (batch.u32s("class_id")?, batch.flags("big")?);
+            for row in 0..batch.len() {
+                let class = of_run.fingerprint(ids.value(row));
+                if of.contains(&class) {
+                    *big_of.entry(class).or_default() |= big.value(row);
+                }
+            }
+        }
+        for (class, _) in big_of.into_iter().filter(|(_, big)| !big) {
+            untold.entry(class).or_default().push(number);
+        }
+    }
+    Ok(untold)
+}

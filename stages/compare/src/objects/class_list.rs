@@ -1,0 +1,175 @@
+//! The classes of all snapshots that are compared, each once.
+
+use super::side::Side;
+use heaplake_kit::{Budget, Reservation, StageError};
+use heaplake_lake::reader::{Batch, damaged, value};
+use heaplake_names::fingerprint;
+use heaplake_schemas::{classes, scripts};
+use rustc_hash::FxHashMap;
+
+/// Classes by number, from 0: in the order in which they were added.
+pub struct ClassList {
+    /// Names.
+    pub names: Vec<String>,
+    /// What tells them apart.
+    pub keys: Vec<String>,
+    /// What they are in every run.
+    pub signatures: Vec<String>,
+    /// Hashes of that.
+    pub fingerprints: Vec<u64>,
+    by_key: FxHashMap<Box<str>, u32>,
+    held: Reservation,
+}
+
+/// Bytes of a class in the lists and maps, its texts apart.
+const CLASS_BYTES: u64 = 160;
+
+/// Bytes of an entry of a map of numbers, which may be half empty and growing.
+const ENTRY_BYTES: u64 = 32;
+
+/// A class of a node that `classes` does not list: it has no instances that count.
+pub const UNLISTED: u32 = u32::MAX;
+
+impl ClassList {
+    /// No class.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let held = budget.reserve("classes of both snapshots", 0)?;
+        let (names, keys, signatures, fingerprints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { names, keys, signatures, fingerprints, by_key: FxHashMap::default(), held })
+    }
+
+    /// Number of the class with this key; adds it if there is none.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn number(&mut self, key: &str, name: &str, signature: impl FnOnce() -> String) -> Result<u32, StageError> {
+        if let Some(&number) = self.by_key.get(key) {
+            return Ok(number);
+        }
+        let signature = signature();
+        self.held.grow(CLASS_BYTES + (2 * key.len() + name.len() + signature.len()) as u64)?;
+        let number = self.keys.len() as u32;
+        self.by_key.insert(key.into(), number);
+        self.keys.push(key.to_owned());
+        self.names.push(name.to_owned());
+        self.fingerprints.push(fingerprint(&signature));
+        self.signatures.push(signature);
+        Ok(number)
+    }
+
+    /// Number of classes.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Adds the classes of a run.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`].
+    pub fn add(&mut self, side: &Side, budget: &Budget) -> Result<ClassesOfRun, StageError> {
+        let reader = side.reader(classes::FILE)?;
+        let signed = reader.has("signature");
+        let mut columns = vec!["class_id", "class", "class_key"];
+        columns.extend(signed.then_some("signature"));
+        let scripts = Scripts::of(side, budget)?;
+        let mut of_run = ClassesOfRun {
+            numbers: FxHashMap::default(),
+            scripts,
+            held: budget.reserve("classes of a snapshot", reader.rows() * ENTRY_BYTES)?,
+        };
+        let mut batches = reader.columns(&columns)?;
+        while let Some(batch) = batches.batch()? {
+            self.add_batch(&batch, signed, side, &mut of_run)?;
+        }
+        Ok(of_run)
+    }
+
+    fn add_batch(
+        &mut self,
+        batch: &Batch,
+        signed: bool,
+        side: &Side,
+        run: &mut ClassesOfRun,
+    ) -> Result<(), StageError> {
+        let (ids, names, keys) = (batch.u32s("class_id")?, batch.texts("class")?, batch.texts("class_key")?);
+        let signatures = if signed { Some(batch.texts("signature")?) } else { None };
+        for row in 0..batch.len() {
+            let key = keys.value(row);
+            let number =
+                self.number(key, names.value(row), || match signatures.and_then(|texts| value(texts, row)) {
+                    Some(signature) => signature.to_owned(),
+                    None => run.signature(side, key),
+                })?;
+            if run.numbers.insert(ids.value(row), number).is_some() {
+                let problem = format!("class_id {} is there twice", ids.value(row));
+                return Err(damaged(&side.folder.join(classes::FILE), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of a run's classes.
+pub struct ClassesOfRun {
+    numbers: FxHashMap<u32, u32>,
+    scripts: Scripts,
+    held: Reservation,
+}
+
+impl ClassesOfRun {
+    /// Number of the class with this `class_id`, or [`UNLISTED`].
+    #[inline]
+    pub fn number(&self, class_id: u32) -> u32 {
+        self.numbers.get(&class_id).copied().unwrap_or(UNLISTED)
+    }
+
+    /// Signature of the class with this key.
+    pub fn signature(&self, side: &Side, key: &str) -> String {
+        side.names.class(key, self.scripts.of_class(key))
+    }
+
+    /// Says which class a `class_id` is that was [`UNLISTED`].
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn list(&mut self, class_id: u32, number: u32) -> Result<(), StageError> {
+        self.held.grow(ENTRY_BYTES)?;
+        self.numbers.insert(class_id, number);
+        Ok(())
+    }
+}
+
+/// URLs of scripts by id, for signatures.
+struct Scripts {
+    urls: FxHashMap<u32, Box<str>>,
+    _held: Reservation,
+}
+
+impl Scripts {
+    fn of(side: &Side, budget: &Budget) -> Result<Self, StageError> {
+        let mut urls = FxHashMap::default();
+        let mut held = budget.reserve("scripts of a snapshot", 0)?;
+        if let Some(reader) = side.reader_if_any(scripts::FILE)? {
+            let mut batches = reader.columns(&["script_id", "url"])?;
+            while let Some(batch) = batches.batch()? {
+                let (ids, texts) = (batch.u32s("script_id")?, batch.texts("url")?);
+                for row in 0..batch.len() {
+                    if let Some(url) = value(texts, row) {
+                        held.grow(2 * ENTRY_BYTES + url.len() as u64)?;
+                        urls.insert(ids.value(row), url.into());
+                    }
+                }
+            }
+        }
+        Ok(Self { urls, _held: held })
+    }
+
+    /// The script that a key of a class begins with.
+    fn of_class(&self, key: &str) -> Option<&str> {
+        let id = key.split(',').next()?.parse().ok()?;
+        self.urls.get(&id).map(|url| &**url)
+    }
+}

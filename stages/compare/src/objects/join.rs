@@ -1,0 +1,112 @@
+//! Joins the nodes of two snapshots by id and class.
+
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::StageError;
+use heaplake_kit::sorter::Sorted;
+
+/// A node, sorted by what identifies it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+pub struct Node {
+    /// What identifies the object.
+    pub id: u64,
+    /// Number of its class.
+    pub class: u32,
+    /// 1 if it counts for no class.
+    pub hidden: u32,
+    /// Its row in `nodes`.
+    pub node: u32,
+    /// Number of its kind.
+    pub kind: u32,
+    /// Shallow size, bytes.
+    pub shallow: u64,
+    /// Retained size, bytes.
+    pub retained: u64,
+}
+
+impl Node {
+    fn key(&self) -> (u64, u32, u32) {
+        (self.id, self.class, self.hidden)
+    }
+}
+
+/// Returns nodes in order.
+pub trait Nodes {
+    /// The next one.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`].
+    fn next(&mut self) -> Result<Option<Node>, StageError>;
+}
+
+impl Nodes for Sorted<'_, Node> {
+    fn next(&mut self) -> Result<Option<Node>, StageError> {
+        self.pop()
+    }
+}
+
+/// What the join found. One of the two nodes is there at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The node in the base.
+    pub base: Option<Node>,
+    /// The node in the target.
+    pub target: Option<Node>,
+    /// Whether both snapshots have a node with this id.
+    pub in_both: bool,
+}
+
+/// A side: the next node, and the id of the last one.
+struct Cursor<N> {
+    nodes: N,
+    next: Option<Node>,
+    last: Option<u64>,
+}
+
+impl<N: Nodes> Cursor<N> {
+    fn new(mut nodes: N) -> Result<Self, StageError> {
+        let next = nodes.next()?;
+        Ok(Self { nodes, next, last: None })
+    }
+
+    fn take(&mut self) -> Result<Option<Node>, StageError> {
+        let taken = self.next;
+        self.last = taken.map(|node| node.id);
+        self.next = self.nodes.next()?;
+        Ok(taken)
+    }
+
+    /// Whether it has the id that the other side is at.
+    fn has(&self, id: u64) -> bool {
+        self.last == Some(id) || self.next.is_some_and(|node| node.id == id)
+    }
+}
+
+/// Passes all nodes to `each`, those of both sides with equal id and class together. Of nodes of one side with equal
+/// id and class the first goes with the first of the other side, and so on.
+///
+/// # Errors
+/// Those of the sides and of `each`.
+pub fn join(
+    base: impl Nodes,
+    target: impl Nodes,
+    mut each: impl FnMut(Found) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let (mut base, mut target) = (Cursor::new(base)?, Cursor::new(target)?);
+    loop {
+        let order = match (&base.next, &target.next) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.key().cmp(&new.key()),
+        };
+        let old = if order.is_le() { base.take()? } else { None };
+        let new = if order.is_ge() { target.take()? } else { None };
+        let in_both = match (old, new) {
+            (Some(old), None) => target.has(old.id),
+            (None, Some(new)) => base.has(new.id),
+            _ => true,
+        };
+        each(Found { base: old, target: new, in_both })?;
+    }
+}

@@ -1,0 +1,228 @@
+//! Reads the nodes of a snapshot, sorted by what identifies them.
+
+use super::class_list::{ClassList, ClassesOfRun, UNLISTED};
+use super::interfaces::Interfaces;
+use super::join::Node;
+use super::plain_objects::{PlainClasses, Properties};
+use super::side::{Format, Side};
+use heaplake_kit::sorter::{Sorted, Sorter};
+use heaplake_kit::{Context, Reservation, Scratch, StageError};
+use heaplake_lake::reader::{Batch, damaged, value};
+use heaplake_schemas::nodes;
+use heaplake_schemas::scratch::Column;
+use rustc_hash::FxHashMap;
+
+/// Buffers of the readers of the tables, bytes.
+const READERS: u64 = 8 << 20;
+
+/// Kinds of nodes that are told apart at most.
+const MOST_KINDS: usize = 1 << 16;
+
+/// Names of kinds by number.
+#[derive(Default)]
+pub struct Kinds {
+    /// The names.
+    pub names: Vec<String>,
+    numbers: FxHashMap<Box<str>, u32>,
+    last: u32,
+}
+
+impl Kinds {
+    #[inline]
+    fn number(&mut self, name: &str) -> Option<u32> {
+        if self.names.get(self.last as usize).is_some_and(|last| last == name) {
+            return Some(self.last);
+        }
+        if let Some(&known) = self.numbers.get(name) {
+            self.last = known;
+        } else if self.names.len() < MOST_KINDS {
+            self.last = self.names.len() as u32;
+            self.names.push(name.to_owned());
+            self.numbers.insert(name.into(), self.last);
+        } else {
+            return None;
+        }
+        Some(self.last)
+    }
+}
+
+/// What reading the nodes of any snapshot takes.
+pub struct Reading<'r, 'a> {
+    /// Where nodes are sorted.
+    pub scratch: &'a Scratch,
+    /// Budget, progress, cancellation.
+    pub context: &'a Context<'a>,
+    /// The classes of all snapshots.
+    pub classes: &'r mut ClassList,
+    /// The kinds of all snapshots.
+    pub kinds: &'r mut Kinds,
+}
+
+/// A snapshot whose nodes are read.
+pub struct Snapshot<'a> {
+    /// Its run.
+    pub side: &'a Side,
+    /// Its classes.
+    pub classes: ClassesOfRun,
+    /// Interfaces of another snapshot, by which its plain objects are classified.
+    pub interfaces: Option<Interfaces>,
+}
+
+/// Names of a sorter's columns.
+pub type Columns = [Column<Node>; 2];
+
+/// Reads a snapshot whose ids identify its objects.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Refused`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn read<'a>(
+    snapshot: &mut Snapshot<'_>,
+    columns: Columns,
+    reading: &mut Reading<'_, 'a>,
+) -> Result<Sorted<'a, Node>, StageError> {
+    let readers = reading.context.budget.reserve("readers of tables", READERS)?;
+    let reader = snapshot.side.reader(nodes::FILE)?;
+    let mut sorter = Sorter::new(
+        "nodes by id",
+        usize::try_from(reader.rows()).unwrap_or(usize::MAX),
+        columns,
+        &reading.context.budget,
+        reading.scratch,
+    )?;
+    let mut again = Again::of(snapshot, reading.context)?;
+    let v8 = snapshot.side.format() == Format::V8;
+    let mut wanted = vec!["node", "id", "kind", "class_id", "shallow_bytes", "retained_bytes", "reachable"];
+    wanted.extend(again.iter().flat_map(|_| ["script_id", "line", "column"]));
+    let mut batches = reader.columns(&wanted)?;
+    while let Some(batch) = batches.batch()? {
+        let (ordinals, ids, kinds) = (batch.u32s("node")?, batch.u64s("id")?, batch.texts("kind")?);
+        let (class_ids, reachable) = (batch.u32s("class_id")?, batch.flags("reachable")?);
+        let (shallow, retained) = (batch.sizes("shallow_bytes")?, batch.sizes("retained_bytes")?);
+        for row in 0..batch.len() {
+            let (class_id, kind) = (class_ids.value(row), kinds.value(row));
+            let mut class = snapshot.classes.number(class_id);
+            if let Some(again) = &mut again
+                && again.plain.has(kind, class_id)
+            {
+                class = again.class(snapshot, &batch, row, ordinals.value(row), reading)?;
+            }
+            let node = Node {
+                id: ids.value(row),
+                class,
+                hidden: u32::from(if v8 { shallow.value(row) == 0 } else { !reachable.value(row) }),
+                node: ordinals.value(row),
+                kind: number(reading, snapshot.side, kind)?,
+                shallow: shallow.value(row),
+                retained: retained.value(row),
+            };
+            if class == UNLISTED && node.hidden == 0 {
+                return Err(damaged(
+                    &snapshot.side.folder.join(nodes::FILE),
+                    format!("node {} has class_id {class_id}, which the table classes does not have", node.node),
+                ));
+            }
+            sorter.push(node)?;
+        }
+        reading.context.step(batch.len() as u64)?;
+    }
+    drop((again, readers));
+    sorter.finish()
+}
+
+/// Number of a kind.
+fn number(reading: &mut Reading<'_, '_>, side: &Side, kind: &str) -> Result<u32, StageError> {
+    reading.kinds.number(kind).ok_or_else(|| {
+        damaged(&side.folder.join(nodes::FILE), format!("expected at most {MOST_KINDS} kinds of nodes, found more"))
+    })
+}
+
+/// Classifies plain objects again, with the interfaces of another snapshot.
+struct Again {
+    plain: PlainClasses,
+    properties: Properties,
+    /// Numbers of classes by source location and interface.
+    numbers: FxHashMap<(Option<[u32; 3]>, Option<usize>), u32>,
+    held: Reservation,
+}
+
+/// Bytes of a number in the map.
+const NUMBER_BYTES: u64 = 64;
+
+impl Again {
+    fn of(snapshot: &Snapshot<'_>, context: &Context<'_>) -> Result<Option<Self>, StageError> {
+        if snapshot.interfaces.is_none() {
+            return Ok(None);
+        }
+        let plain = PlainClasses::of(snapshot.side)?;
+        let held = context.budget.reserve("classes of plain objects", 0)?;
+        let properties = Properties::of(snapshot.side)?;
+        Ok(properties.map(|properties| Self { plain, properties, numbers: FxHashMap::default(), held }))
+    }
+
+    /// The class of a plain object.
+    fn class(
+        &mut self,
+        snapshot: &mut Snapshot<'_>,
+        batch: &Batch,
+        row: usize,
+        node: u32,
+        reading: &mut Reading<'_, '_>,
+    ) -> Result<u32, StageError> {
+        let Snapshot { side, classes, interfaces } = snapshot;
+        let Some(interfaces) = interfaces else { return Ok(UNLISTED) };
+        interfaces.begin();
+        self.properties.read(node, |name| interfaces.property(name))?;
+        let best = interfaces.best();
+        let part = |name: &str| batch.u32s(name).map(|column| value(column, row));
+        let place = match part("script_id")? {
+            Some(script) => Some([script, part("line")?.unwrap_or(0), part("column")?.unwrap_or(0)]),
+            None => None,
+        };
+        if let Some(&number) = self.numbers.get(&(place, best)) {
+            return Ok(number);
+        }
+        let name = best.map_or("Object", |best| interfaces.name(best));
+        let key = match place {
+            Some([script, line, column]) => format!("{script},{line},{column},{name}"),
+            None => format!(",{name}"),
+        };
+        let number = reading.classes.number(&key, name, || classes.signature(side, &key))?;
+        self.held.grow(NUMBER_BYTES)?;
+        self.numbers.insert((place, best), number);
+        Ok(number)
+    }
+}
+
+/// Lists the classes of a snapshot that its table of classes leaves out, since no instance of theirs counts.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn list_unlisted(snapshot: &mut Snapshot<'_>, reading: &mut Reading<'_, '_>) -> Result<(), StageError> {
+    let mut examples = reading.context.budget.growing("examples of classes");
+    let mut batches = snapshot.side.reader(nodes::FILE)?.columns(&["class_id"])?;
+    while let Some(batch) = batches.batch()? {
+        let class_ids = batch.u32s("class_id")?;
+        for row in 0..batch.len() {
+            let class_id = class_ids.value(row);
+            if snapshot.classes.number(class_id) == UNLISTED {
+                // Any number until the name is known.
+                snapshot.classes.list(class_id, 0)?;
+                examples.push((batch.first_row() + row as u64) as u32)?;
+            }
+        }
+        reading.context.check()?;
+    }
+    let v8 = snapshot.side.format() == Format::V8;
+    let mut batches = snapshot.side.reader(nodes::FILE)?.only(&examples)?.columns(&["class_id", "class"])?;
+    while let Some(batch) = batches.batch()? {
+        let (class_ids, names) = (batch.u32s("class_id")?, batch.texts("class")?);
+        for row in 0..batch.len() {
+            let name = names.value(row);
+            let key = if v8 { format!(",{name}") } else { name.to_owned() };
+            let signature = || snapshot.classes.signature(snapshot.side, &key);
+            let number = reading.classes.number(&key, name, signature)?;
+            snapshot.classes.list(class_ids.value(row), number)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! A snapshot that is compared: the folder of its run, checked.
+
+use heaplake_kit::StageError;
+use heaplake_lake::commit;
+use heaplake_lake::reader::Reader;
+use heaplake_names::{Names, Runtime};
+use heaplake_schemas::run::Run;
+use heaplake_schemas::{classes, nodes};
+use std::path::{Path, PathBuf};
+
+/// A run of a snapshot.
+pub struct Side {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its description.
+    pub run: Run,
+    /// How its names become what they are in every run.
+    pub names: Names,
+}
+
+/// The formats whose objects have ids, as far as comparisons of objects must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Snapshots of V8: objects keep their ids.
+    V8,
+    /// Walks of a .NET heap in a trace: addresses, which the replay of the trace follows.
+    Walk,
+    /// Others: addresses.
+    Addresses,
+}
+
+impl Side {
+    /// Opens a run; it must have the tables of nodes and classes.
+    ///
+    /// # Errors
+    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
+    pub fn open(folder: &Path) -> Result<Self, StageError> {
+        let run = commit::read(folder)?;
+        let run =
+            run.ok_or_else(|| refused(folder, "no run is there", "give the folder of a run, with its run.json"))?;
+        if run.replay.is_some() {
+            let problem = "the run is the replay of a trace, which has no snapshot of objects";
+            return Err(refused(folder, problem, "give runs of heaplake analyze; walks of a trace with --walk"));
+        }
+        let names = Names::of(Runtime::of_format(&run.summary.format));
+        let side = Self { folder: folder.to_owned(), run, names };
+        side.reader(nodes::FILE)?;
+        side.reader(classes::FILE)?;
+        Ok(side)
+    }
+
+    /// Opens a table that the comparison cannot do without.
+    ///
+    /// # Errors
+    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
+    pub fn reader(&self, file: &str) -> Result<Reader, StageError> {
+        let table = file.trim_end_matches(".parquet");
+        self.reader_if_any(file)?.ok_or_else(|| {
+            let advice = format!("analyse the input again, with --force and {table} among --tables");
+            refused(&self.folder, &format!("the run has no table {table}, by which objects are compared"), &advice)
+        })
+    }
+
+    /// Opens a table if the run has it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`].
+    pub fn reader_if_any(&self, file: &str) -> Result<Option<Reader>, StageError> {
+        Reader::open_if_present(&self.folder.join(file))
+    }
+
+    /// What its format says of ids.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        match self.run.summary.format.as_str() {
+            "v8-heapsnapshot" => Format::V8,
+            "dotnet-nettrace" => Format::Walk,
+            _ => Format::Addresses,
+        }
+    }
+}
+
+/// Refuses to compare objects of a run.
+pub fn refused(folder: &Path, problem: &str, advice: &str) -> StageError {
+    StageError::Refused { problem: format!("{}: {problem}", folder.display()), advice: advice.to_owned() }
+}
+
+/// Refuses runs whose objects cannot be told to be the same.
+///
+/// # Errors
+/// [`StageError::Refused`].
+pub fn check_identity(sides: &[&Side], stable_ids: bool, tracked: bool) -> Result<(), StageError> {
+    let first = sides[0];
+    let format = &first.run.summary.format;
+    if let Some(other) = sides.iter().find(|side| side.run.summary.format != *format) {
+        let problem =
+            format!("its format is {}, and that of {} is {format}", other.run.summary.format, first.folder.display());
+        return Err(refused(&other.folder, &problem, "give snapshots of one process"));
+    }
+    match first.format() {
+        Format::Walk if !tracked => Err(refused(
+            &first.folder,
+            "objects of a .NET heap are identified by the replay of their trace, and none was given",
+            "replay the trace with heaplake replay TRACE --tracks, and give its run with --tracks",
+        )),
+        Format::Addresses if !stable_ids => Err(refused(
+            &first.folder,
+            &format!(
+                "ids in {format} are addresses, which collections change: they do not tell whether two objects are one"
+            ),
+            "compare the runs without --objects; give --stable-ids if the ids of this virtual machine are no addresses",
+        )),
+        _ => Ok(()),
+    }
+}

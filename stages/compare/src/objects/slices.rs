@@ -1,0 +1,76 @@
+//! Columns of tables from slices of rows.
+
+use arrow::array::BooleanArray;
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{ArrowPrimitiveType, UInt32Type};
+use heaplake_lake::source::{Source, array, nullable, nullable_sizes, sizes};
+use heaplake_lake::text::Texts;
+use std::sync::Arc;
+
+/// Passes the next rows of a slice at each call.
+fn parts<'a, R>(rows: &'a [R]) -> impl FnMut(usize) -> &'a [R] {
+    let mut at = 0;
+    move |count| {
+        let part = &rows[at..at + count];
+        at += count;
+        part
+    }
+}
+
+/// Sizes or counts.
+pub fn amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u64 + Send + 'a) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::values(move |count| Ok(sizes(next(count).iter().map(&of).collect())))
+}
+
+/// Sizes or counts that may be null.
+pub fn optional_amounts<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> Option<u64> + Send + 'a) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::values(move |count| {
+        let part = next(count);
+        let valid = BooleanBuffer::collect_bool(count, |row| of(&part[row]).is_some());
+        Ok(nullable_sizes(part.iter().map(|row| of(row).unwrap_or(0)).collect(), valid))
+    })
+}
+
+/// Numbers of any type.
+pub fn numbers<'a, P: ArrowPrimitiveType, R: Sync>(
+    rows: &'a [R],
+    of: impl Fn(&R) -> P::Native + Send + 'a,
+) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::values(move |count| Ok(array::<P>(next(count).iter().map(&of).collect())))
+}
+
+/// Numbers of any type that may be null.
+pub fn optional_numbers<'a, P: ArrowPrimitiveType, R: Sync>(
+    rows: &'a [R],
+    of: impl Fn(&R) -> Option<P::Native> + Send + 'a,
+) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::values(move |count| {
+        let part = next(count);
+        let valid = BooleanBuffer::collect_bool(count, |row| of(&part[row]).is_some());
+        Ok(nullable::<P>(part.iter().map(|row| of(row).unwrap_or_default()).collect(), valid))
+    })
+}
+
+/// Ordinals, null where they are `u32::MAX`.
+pub fn ordinals<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
+    optional_numbers::<UInt32Type, R>(rows, move |row| Some(of(row)).filter(|&number| number != u32::MAX))
+}
+
+/// Flags.
+pub fn flags<'a, R: Sync>(rows: &'a [R], of: impl Fn(&R) -> bool + Send + 'a) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::values(move |count| {
+        let part = next(count);
+        Ok(Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(count, |row| of(&part[row])), None)))
+    })
+}
+
+/// Texts by position.
+pub fn texts<'a, R: Sync>(rows: &'a [R], names: &'a [String], of: impl Fn(&R) -> u32 + Send + 'a) -> Source<'a> {
+    let mut next = parts(rows);
+    Source::texts(Texts::Names(names), move |count| Ok(next(count).iter().map(&of).collect()))
+}

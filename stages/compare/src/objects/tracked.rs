@@ -1,0 +1,139 @@
+//! Identifies the objects of walks of a .NET heap by the replay of their trace.
+
+use super::join::Node;
+use super::node_rows::Columns;
+use super::side::{Side, refused};
+use heaplake_kit::sorter::{Sorted, Sorter};
+use heaplake_kit::{Context, Scratch, StageError};
+use heaplake_lake::commit;
+use heaplake_lake::reader::{Batch, Batches, Reader, damaged, value};
+use heaplake_schemas::run::Run;
+use heaplake_schemas::walk_objects;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const REPLAY: &str = "replay the trace with heaplake replay TRACE --tracks, and give its run with --tracks";
+
+/// The run of a replay, with the objects of each walk.
+pub struct Tracks {
+    folder: PathBuf,
+    run: Run,
+    /// The collections at whose ends the heap was walked, in order.
+    walks: Vec<u32>,
+}
+
+impl Tracks {
+    /// Opens the run.
+    ///
+    /// # Errors
+    /// [`StageError::Refused`], [`StageError::Io`], [`StageError::Table`].
+    pub fn open(folder: &Path) -> Result<Self, StageError> {
+        let run = commit::read(folder)?.filter(|run| run.replay.is_some());
+        let run = run.ok_or_else(|| refused(folder, "there is no run of a replay", REPLAY))?;
+        let mut tracks = Self { folder: folder.to_owned(), run, walks: Vec::new() };
+        let mut walks = BTreeSet::new();
+        let mut batches = tracks.reader()?.columns(&["gc"])?;
+        while let Some(batch) = batches.batch()? {
+            walks.extend(batch.u32s("gc")?.values().chunk_by(|a, b| a == b).map(|group| group[0]));
+        }
+        tracks.walks = walks.into_iter().collect();
+        Ok(tracks)
+    }
+
+    fn reader(&self) -> Result<Reader, StageError> {
+        let reader = Reader::open_if_present(&self.folder.join(walk_objects::FILE))?;
+        reader.ok_or_else(|| {
+            refused(&self.folder, "the run has no table walk_objects, by which objects are identified", REPLAY)
+        })
+    }
+
+    /// The collection at whose end a run's walk was taken.
+    ///
+    /// # Errors
+    /// [`StageError::Refused`].
+    pub fn walk_of(&self, side: &Side) -> Result<u32, StageError> {
+        if side.run.input_hash != self.run.input_hash {
+            let problem = format!("it is no walk of the trace that was replayed into {}", self.folder.display());
+            return Err(refused(&side.folder, &problem, REPLAY));
+        }
+        let wanted = side.run.options.analysis_or_default().walk;
+        let found = match wanted {
+            Some(number) => (number as usize).checked_sub(1).and_then(|at| self.walks.get(at)),
+            None => self.walks.last(),
+        };
+        found.copied().ok_or_else(|| {
+            let problem = format!("{} walks of the heap are in the replay, and not this one", self.walks.len());
+            refused(&side.folder, &problem, "replay and analyse the trace again, with --force")
+        })
+    }
+}
+
+/// Replaces addresses, in order, by the numbers of objects. Returns how many objects have none.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Scratch`], [`StageError::Budget`].
+pub fn identify<'a>(
+    mut nodes: Sorted<'a, Node>,
+    tracks: &Tracks,
+    gc: u32,
+    columns: Columns,
+    context: &'a Context<'a>,
+    scratch: &'a Scratch,
+) -> Result<(Sorted<'a, Node>, u64), StageError> {
+    let most = usize::try_from(nodes.count()).unwrap_or(usize::MAX);
+    let mut sorter = Sorter::new("nodes by object", most, columns, &context.budget, scratch)?;
+    let mut walk = Walk::of(tracks, gc)?;
+    let mut unknown = 0;
+    while let Some(node) = nodes.pop()? {
+        match walk.object(node.id)? {
+            Some(object) => sorter.push(Node { id: u64::from(object), ..node })?,
+            // The root and the kinds of roots are no objects and have no address.
+            None => unknown += u64::from(node.id != 0 && node.hidden == 0),
+        }
+    }
+    Ok((sorter.finish()?, unknown))
+}
+
+/// The objects of one walk, by ascending address.
+struct Walk {
+    path: PathBuf,
+    batches: Batches,
+    batch: Option<Batch>,
+    row: usize,
+    gc: u32,
+    last: u64,
+}
+
+impl Walk {
+    fn of(tracks: &Tracks, gc: u32) -> Result<Self, StageError> {
+        let mut batches = tracks.reader()?.columns(&["gc", "address", "object"])?;
+        let batch = batches.batch()?;
+        let path = tracks.folder.join(walk_objects::FILE);
+        Ok(Self { path, batches, batch, row: 0, gc, last: 0 })
+    }
+
+    /// The object at an address, if it is known. Addresses come in ascending order.
+    fn object(&mut self, address: u64) -> Result<Option<u32>, StageError> {
+        while let Some(batch) = &self.batch {
+            let (gcs, addresses) = (batch.u32s("gc")?, batch.u64s("address")?);
+            while self.row < batch.len() {
+                let (gc, at) = (gcs.value(self.row), addresses.value(self.row));
+                if gc > self.gc || gc == self.gc && at > address {
+                    return Ok(None);
+                }
+                if gc == self.gc {
+                    if at < self.last {
+                        return Err(damaged(&self.path, format!("address {at} comes after {}", self.last)));
+                    }
+                    self.last = at;
+                    if at == address {
+                        return Ok(value(batch.u32s("object")?, self.row));
+                    }
+                }
+                self.row += 1;
+            }
+            (self.batch, self.row) = (self.batches.batch()?, 0);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,147 @@
+//! The texts of chosen rows of many runs, on disk.
+
+use super::Gathered;
+use super::signatures::{self, OfRun};
+use heaplake_kit::{Context, Reservation, StageError};
+use heaplake_lake::reader::{Batch, Reader, value};
+use heaplake_schemas::diff::DiffTable;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Of a table with this many times the chosen rows, only these are read.
+const SPARSE: u64 = 64;
+
+/// Texts of rows: the keys of the table in order, then the signature.
+pub struct Texts {
+    folder: PathBuf,
+    file: File,
+    /// Begin and length of the texts of each row.
+    places: Vec<(u64, u32)>,
+    _room: Reservation,
+}
+
+/// Reads the texts of rows, each given by its run and its row there.
+///
+/// # Errors
+/// As [`Reader`], and [`StageError::Budget`].
+pub fn read(
+    gathered: &Gathered<'_>,
+    examples: &[(u32, u32)],
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<Texts, StageError> {
+    let room = context.budget.reserve("comparison: places of texts", examples.len() as u64 * 24)?;
+    let file = tempfile::tempfile_in(folder).map_err(|error| StageError::io(folder, "create a file in", error))?;
+    let mut order: Vec<u32> = (0..examples.len() as u32).collect();
+    order.sort_unstable_by_key(|&at| examples[at as usize]);
+    let mut writer = Writer {
+        folder,
+        file: BufWriter::with_capacity(256 << 10, &file),
+        written: 0,
+        places: vec![(0, 0); examples.len()],
+    };
+    for of_run in order.chunk_by(|&a, &b| examples[a as usize].0 == examples[b as usize].0) {
+        context.check()?;
+        let run = examples[of_run[0] as usize].0;
+        let chosen: Vec<(u32, u32)> = of_run.iter().map(|&at| (examples[at as usize].1, at)).collect();
+        of_rows(gathered, run, &chosen, &mut writer)?;
+    }
+    writer.file.flush().map_err(|error| StageError::io(folder, "write to", error))?;
+    let places = std::mem::take(&mut writer.places);
+    drop(writer);
+    Ok(Texts { folder: folder.to_owned(), file, places, _room: room })
+}
+
+/// Texts of rows of one run: pairs of the row and where its texts belong, ascending.
+fn of_rows(
+    gathered: &Gathered<'_>,
+    run: u32,
+    chosen: &[(u32, u32)],
+    writer: &mut Writer<'_>,
+) -> Result<(), StageError> {
+    let table = gathered.table;
+    let place = &gathered.runs[run as usize].folder;
+    let of_run = OfRun::read(place, table, gathered.source)?;
+    let mut reader = Reader::open(&place.join(table.compared.file))?;
+    let mut columns: Vec<&str> = signatures::columns(table, gathered.source).to_vec();
+    columns.extend(table.keys.iter().filter(|key| !columns.contains(*key)).copied().collect::<Vec<_>>());
+    columns.retain(|column| reader.has(column));
+    let sparse = reader.rows() > SPARSE * chosen.len() as u64;
+    if sparse {
+        let rows: Vec<u32> = chosen.iter().map(|(row, _)| *row).collect();
+        reader = reader.only(&rows)?;
+    }
+    let mut chosen = chosen.iter().copied().peekable();
+    let mut batches = reader.columns(&columns)?;
+    while let Some(batch) = batches.batch()? {
+        for row in 0..batch.len() {
+            let number = batch.first_row() as usize + row;
+            let Some((_, at)) = chosen.next_if(|(wanted, _)| sparse || *wanted as usize == number) else { continue };
+            let mut texts = keys(table, (&batch, row))?;
+            texts.push(Some(signatures::of(table, (&batch, row), gathered.source, &of_run)?));
+            writer.write(at, &texts)?;
+        }
+    }
+    Ok(())
+}
+
+/// The key columns of a row. A column that an old table lacks is null.
+fn keys(table: &DiffTable, (batch, row): (&Batch, usize)) -> Result<Vec<Option<String>>, StageError> {
+    let key = |name: &&str| {
+        let name = match *name {
+            // Version 2 of the tables called it so.
+            "method_signature" if !batch.has(name) => signatures::SIGNATURE,
+            name => name,
+        };
+        if !batch.has(name) {
+            return Ok(None);
+        }
+        Ok(value(batch.texts(name)?, row).map(str::to_owned))
+    };
+    table.keys.iter().map(key).collect()
+}
+
+struct Writer<'a> {
+    folder: &'a Path,
+    file: BufWriter<&'a File>,
+    written: u64,
+    places: Vec<(u64, u32)>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, at: u32, texts: &[Option<String>]) -> Result<(), StageError> {
+        let mut bytes = Vec::new();
+        for text in texts {
+            let length = text.as_ref().map_or(u32::MAX, |text| text.len() as u32);
+            bytes.extend(length.to_le_bytes());
+            bytes.extend_from_slice(text.as_deref().unwrap_or_default().as_bytes());
+        }
+        self.file.write_all(&bytes).map_err(|error| StageError::io(self.folder, "write to", error))?;
+        self.places[at as usize] = (self.written, bytes.len() as u32);
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Texts {
+    /// The texts of a row, as many as were written.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn of(&self, at: usize) -> Result<Vec<Option<String>>, StageError> {
+        let (start, length) = self.places[at];
+        let mut bytes = vec![0; length as usize];
+        self.file.read_exact_at(&mut bytes, start).map_err(|error| StageError::io(&self.folder, "read from", error))?;
+        let mut rest = bytes.as_slice();
+        let mut texts = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let length = u32::from_le_bytes(*length);
+            let (text, after) = after.split_at(if length == u32::MAX { 0 } else { length as usize });
+            texts.push((length != u32::MAX).then(|| String::from_utf8_lossy(text).into_owned()));
+            rest = after;
+        }
+        Ok(texts)
+    }
+}

@@ -1,0 +1,34 @@
+//! Statistics of two sides with several runs each: is a difference real, how large is it, what could not have been seen.
+//!
+//! A value is a measure of one row in one run, such as the retained size of a class: a whole number. Values of runs are
+//! skewed, heavy-tailed and full of ties, so everything here goes by ranks:
+//!
+//! | question | answer | function |
+//! |---|---|---|
+//! | how much more? | Hodges-Lehmann shift with its interval | [`shift()`] |
+//! | is it real? | Mann-Whitney test | [`rank_sum()`] |
+//! | is it real, in a table of many rows? | Benjamini-Hochberg q | [`corrected`] |
+//! | what growth could not have been seen? | least shift with a power of 80 % | [`smallest_effect`] |
+//! | what is usual? | median and quantiles | [`median`], [`quantile`] |
+//!
+//! The functions are pure: they look at slices, keep nothing, and answer the same on every machine. None of them builds
+//! the matrix of all differences: what they want of it they select in O((n + m) log (n + m)), see `differences.rs`.
+
+mod differences;
+mod false_discovery;
+mod normal;
+mod null;
+mod power;
+mod quantiles;
+mod rank_sum;
+mod shift;
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod simulation;
+
+pub use false_discovery::corrected;
+pub use power::smallest_effect;
+pub use quantiles::{median, quantile};
+pub use rank_sum::rank_sum;
+pub use shift::{Shift, shift};

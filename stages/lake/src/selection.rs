@@ -1,0 +1,157 @@
+//! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
+
+use crate::commit;
+use glob::Pattern;
+use heaplake_kit::StageError;
+use heaplake_schemas::run::{self, Run};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Conditions on runs. Of several conditions on one field one must hold; conditions on different fields must all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    conditions: Vec<(Field, Pattern)>,
+}
+
+/// What a condition is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Field {
+    Release,
+    Snapshot,
+    Label(String),
+}
+
+impl Selection {
+    /// Reads a selection: `FIELD=PATTERN`, separated by commas. A field is `release`, `snapshot` or `label.NAME`; a
+    /// pattern is a glob pattern.
+    ///
+    /// # Errors
+    /// One line that says which part cannot be read, and why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let condition = |part: &str| {
+            let (field, pattern) =
+                part.split_once('=').ok_or_else(|| format!("{part:?} is not of the form FIELD=PATTERN"))?;
+            let field = match field.trim() {
+                "release" => Field::Release,
+                "snapshot" => Field::Snapshot,
+                other => match other.strip_prefix("label.").filter(|name| !name.is_empty()) {
+                    Some(name) => Field::Label(name.to_owned()),
+                    None => return Err(format!("there is no field {other:?}: use release, snapshot or label.NAME")),
+                },
+            };
+            let pattern = Pattern::new(pattern.trim()).map_err(|error| format!("pattern {pattern:?}: {error}"))?;
+            Ok((field, pattern))
+        };
+        Ok(Self { conditions: text.split(',').map(condition).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether a run is selected.
+    #[must_use]
+    pub fn takes(&self, run: &Run) -> bool {
+        let value = |field: &Field| match field {
+            Field::Release => Some(run.release.as_str()),
+            Field::Snapshot => Some(run.snapshot.as_str()),
+            Field::Label(name) => run.options.labels().get(name).map(String::as_str),
+        };
+        self.conditions.iter().all(|(field, _)| {
+            let of_field = self.conditions.iter().filter(|(other, _)| other == field);
+            value(field).is_some_and(|value| of_field.clone().any(|(_, pattern)| pattern.matches(value)))
+        })
+    }
+}
+
+/// A run of a lake.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its folder.
+    pub place: PathBuf,
+    /// Its description.
+    pub run: Run,
+}
+
+/// The runs below a folder, and what should be a run and is none.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// The runs, by release and name.
+    pub found: Vec<Found>,
+    /// Folders that should be runs with the problem of each, by path.
+    pub damaged: Vec<(PathBuf, String)>,
+}
+
+/// The runs of a lake, or of a folder `release=…` in one.
+///
+/// # Errors
+/// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
+pub fn runs(folder: &Path) -> Result<Runs, StageError> {
+    let mut runs = Runs::default();
+    for place in folders(folder, "snapshot=")? {
+        runs.add(place);
+    }
+    for release in folders(folder, "release=")? {
+        match folders(&release, "snapshot=") {
+            Ok(places) => places.into_iter().for_each(|place| runs.add(place)),
+            Err(error) => runs.damaged.push((release, error.to_string())),
+        }
+    }
+    runs.found.sort_by(|a, b| (&a.run.release, &a.run.snapshot).cmp(&(&b.run.release, &b.run.snapshot)));
+    runs.damaged.sort();
+    Ok(runs)
+}
+
+impl Runs {
+    fn add(&mut self, place: PathBuf) {
+        match commit::read(&place) {
+            Ok(Some(run)) => self.found.push(Found { place, run }),
+            Ok(None) => self.damaged.push((place, format!("there is no {}", run::FILE))),
+            Err(StageError::Table { problem, .. }) => self.damaged.push((place, problem)),
+            Err(error) => self.damaged.push((place, error.to_string())),
+        }
+    }
+}
+
+/// The folders of a folder whose names begin so.
+fn folders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, StageError> {
+    let entries = fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
+    let paths = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    Ok(paths.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_schemas::options::{AnalysisOptions, Options};
+    use heaplake_schemas::run::Summary;
+
+    fn run(release: &str, host: &str) -> Run {
+        let labels = [("host".to_owned(), host.to_owned())].into();
+        Run {
+            heaplake_version: String::new(),
+            schema_version: 0,
+            snapshot: "a".to_owned(),
+            release: release.to_owned(),
+            source: String::new(),
+            input_bytes: 0,
+            input_hash: String::new(),
+            options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
+            tables: Vec::new(),
+            summary: Summary::default(),
+            replay: None,
+        }
+    }
+
+    #[test]
+    fn conditions_on_one_field_are_alternatives() {
+        let selection = Selection::parse("release=7.1,release=7.2,label.host=web*").unwrap();
+        assert!(selection.takes(&run("7.1", "web3")) && selection.takes(&run("7.2", "web")));
+        assert!(!selection.takes(&run("7.3", "web3")) && !selection.takes(&run("7.1", "db")));
+        assert!(!Selection::parse("label.rack=*").unwrap().takes(&run("7.1", "web3")));
+    }
+
+    #[test]
+    fn what_is_no_selection_is_refused() {
+        for (text, part) in [("7.1", "FIELD=PATTERN"), ("host=web", "label.NAME"), ("release=[", "pattern")] {
+            let problem = Selection::parse(text).unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Steps of the `stable_path` of findings. They are texts: class or name, and what leads on from it.
+
+use crate::steps::variable;
+use crate::{Runtime, jvm, v8};
+
+/// What leads to objects of running code: which of them is chance.
+const RUNNING: [&str; 2] = ["handles of running code", "pending microtasks"];
+
+/// The steps of a path, each normalised by `normal`, without what is chance in the whole of them.
+pub fn steps(runtime: Runtime, path: &[&str], normal: impl Fn(&str) -> String) -> Vec<String> {
+    let start = loader_steps(runtime, path);
+    let mut steps: Vec<String> = Vec::with_capacity(path.len() - start);
+    for (at, &step) in path.iter().enumerate().skip(start) {
+        let is_last = at + 1 == path.len();
+        let next = path.get(at + 1).copied().unwrap_or_default();
+        steps.push(match runtime {
+            Runtime::V8 => v8_step(step, is_last, next, &normal),
+            Runtime::Jvm | Runtime::DotNet => normal(step),
+        });
+    }
+    steps
+}
+
+/// How many steps at the beginning say only that the loader of the class path holds all classes.
+fn loader_steps(runtime: Runtime, path: &[&str]) -> usize {
+    let is_held = runtime == Runtime::Jvm
+        && path.len() > 2
+        && jvm::is_platform_loader(path[0])
+        && path[0].ends_with(".classes")
+        && path[1].starts_with("java.util.");
+    if is_held { 2 } else { 0 }
+}
+
+fn v8_step(step: &str, is_last: bool, next: &str, normal: impl Fn(&str) -> String) -> String {
+    if let (Some(page), Some(dot)) = (step.find(" / "), step.rfind('.'))
+        && !is_last
+        && step[page..].contains("://")
+        && dot > page
+    {
+        return format!("{}{}", normal(&step[..dot]), normal(&step[dot..]));
+    }
+    let Some((holder, name)) = scope_and_variable(step) else { return normal(step) };
+    let holder = if RUNNING.contains(&holder) { "stack" } else { holder };
+    let next_class = next.split(['.', '[']).next().unwrap_or(next);
+    if !next_class.is_empty() && v8::is_named(next_class) {
+        return normal(holder);
+    }
+    format!("{}.{}", normal(holder), normal(variable(name)))
+}
+
+/// A function, or another thing that has variables, and one of these.
+fn scope_and_variable(step: &str) -> Option<(&str, &str)> {
+    let at = match step.find("()") {
+        Some(end) => end + 2,
+        None => ["Generator", "AsyncGenerator", "stack"]
+            .into_iter()
+            .chain(RUNNING)
+            .find(|name| step.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+            .map(str::len)?,
+    };
+    let name = step[at..].strip_prefix('.').filter(|name| !name.is_empty() && !name.contains(['.', '[', '*']))?;
+    Some((&step[..at], name))
+}

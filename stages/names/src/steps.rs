@@ -1,0 +1,88 @@
+//! Steps of chains and paths: a class or a name, and what leads on from it.
+
+use crate::rules::Rule;
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Class, or another name.
+    pub name: String,
+    /// What leads on: `.field`, `[]`, both, or nothing.
+    pub out: String,
+}
+
+impl Step {
+    /// One from which nothing leads on yet.
+    pub fn of(name: &str) -> Self {
+        Self { name: name.to_owned(), out: String::new() }
+    }
+
+    /// Adds an index, as long as there is none at the end.
+    pub fn index(&mut self) {
+        if !self.out.ends_with("[]") {
+            self.out.push_str("[]");
+        }
+    }
+}
+
+/// Joins steps; a step that is like the one before it is left out.
+pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for step in steps {
+        if last == Some(step) {
+            continue;
+        }
+        if last.is_some() {
+            text.push_str(between);
+        }
+        text.push_str(step.0);
+        text.push_str(step.1);
+        last = Some(step);
+    }
+    text
+}
+
+/// Rules of labels of edges, and of what leads on from steps.
+pub const LABELS: &[Rule] = &[
+    Rule {
+        name: "lists both ways",
+        matches: "the way back in lists of timers: `_idlePrev`, which is as short as the way forth",
+        becomes: "`_idleNext`",
+        examples: &[("_idlePrev", "_idleNext"), ("TimersList._idlePrev", "TimersList._idleNext")],
+        apply: |text| text.contains("_idlePrev").then(|| text.replace("_idlePrev", "_idleNext")),
+    },
+    Rule {
+        name: "stars",
+        matches: "`*` behind a step of a path that repeats",
+        becomes: "nothing: a list of one element is a list, too",
+        examples: &[("Node.next*", "Node.next")],
+        apply: |text| {
+            let stem = text.strip_suffix('*').filter(|stem| stem.ends_with(is_letter) || stem.ends_with("[]"))?;
+            (!stem.ends_with(".*")).then(|| stem.to_owned())
+        },
+    },
+    Rule {
+        name: "arrays in arrays",
+        matches: "`[]` more than once",
+        becomes: "`[]` once",
+        examples: &[("ModuleWrap[][][][]", "ModuleWrap[]")],
+        apply: |text| text.contains("[][]").then(|| text.replace("[][]", "[]")),
+    },
+];
+
+fn is_letter(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Most letters of a name that a tool which shortens names makes up.
+const SHORT: usize = 2;
+
+/// A variable of a scope, as bundlers leave it: a copy without its number, and a short one without its letters.
+pub fn variable(name: &str) -> &str {
+    if name.chars().count() <= SHORT {
+        return "*";
+    }
+    let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
+    if stem.len() > SHORT && name.len() - stem.len() < 3 { stem } else { name }
+}

@@ -1,0 +1,71 @@
+//! The columns `signature` and `fingerprint`, which end every table whose rows comparisons match.
+
+use arrow::array::{ArrayRef, StringArray};
+use arrow::datatypes::UInt64Type;
+use heaplake_kit::{Job, StageError, StringTable, StringWriter};
+use heaplake_lake::source::{Source, array};
+use heaplake_lake::text::Texts;
+use heaplake_names::{Names, Runtime, fingerprint};
+use heaplake_schemas::scratch::StringColumns;
+use std::sync::Arc;
+
+/// The rules by which a run normalises names.
+pub(crate) fn names(format: &str) -> Names {
+    Names::of(Runtime::of_format(format))
+}
+
+/// Writes `count` signatures; `of` makes that at a position.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`], and those of `of`.
+pub(crate) fn write_signatures(
+    job: &Job<'_>,
+    columns: StringColumns,
+    count: u64,
+    mut of: impl FnMut(usize) -> Result<String, StageError>,
+) -> Result<u64, StageError> {
+    let mut writer = StringWriter::create(job.scratch, columns)?;
+    for at in 0..count as usize {
+        writer.push(of(at)?.as_bytes())?;
+        job.context.check()?;
+    }
+    writer.finish()
+}
+
+/// The two columns from a table of signatures. `positions` opens what gives the next rows' positions in that table.
+///
+/// # Errors
+/// Those of `positions`.
+pub(crate) fn signed<'a, N>(
+    signatures: &'a StringTable,
+    positions: impl Fn() -> Result<N, StageError>,
+) -> Result<[Source<'a>; 2], StageError>
+where
+    N: FnMut(usize) -> Result<Vec<u32>, StageError> + Send + 'a,
+{
+    let mut hashed = positions()?;
+    let hash = |position: u32| fingerprint(&signatures.text(position as usize));
+    Ok([
+        Source::texts(Texts::Table(signatures), positions()?),
+        Source::values(move |rows| Ok(array::<UInt64Type>(hashed(rows)?.into_iter().map(hash).collect()))),
+    ])
+}
+
+/// Positions from 0 on, for rows in the order of their signatures.
+#[expect(clippy::unnecessary_wraps, reason = "the type that `signed` wants")]
+pub(crate) fn in_order() -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send, StageError> {
+    let mut next = 0;
+    Ok(move |rows| {
+        let first = next;
+        next += rows as u32;
+        Ok((first..next).collect())
+    })
+}
+
+/// The two columns of a few rows.
+pub(crate) fn signed_rows(signatures: &[String]) -> [ArrayRef; 2] {
+    [
+        Arc::new(StringArray::from_iter_values(signatures)),
+        array::<UInt64Type>(signatures.iter().map(|signature| fingerprint(signature)).collect()),
+    ]
+}

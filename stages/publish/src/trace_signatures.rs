@@ -1,0 +1,63 @@
+//! Stage `trace signatures`: what types and functions of a trace are called in every run.
+//!
+//! * Computes: the signature of each type, and of each function that has a row.
+//! * Resident memory: one signature.
+//! * Passes over disk: one over names of types, one over rows of functions.
+//! * Worst case: linear in the texts.
+//! * Fails when: the disk is full.
+//! * Determinism: order of types, and of the rows of functions.
+//! * Reference: [`heaplake_names`].
+
+use crate::signed::{names, write_signatures};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
+use heaplake_names::Names;
+use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::replay::{FACTS, FUNCTION_SIGNATURES, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPE_SIGNATURES};
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "trace signatures",
+    when: |setting| {
+        let tables = [
+            TraceTable::AllocationTypes,
+            TraceTable::AllocationFunctions,
+            TraceTable::AllocationCallees,
+            TraceTable::Findings,
+        ];
+        tables.into_iter().any(|table| setting.traces(table))
+    },
+    reads: &[document(FACTS), texts(TYPE_NAMES), column(FUNCTIONS), texts(STRINGS)],
+    writes: &[texts(TYPE_SIGNATURES), texts(FUNCTION_SIGNATURES)],
+    fixed: 8 << 20,
+    passes: "types and functions once",
+    run,
+    ..Stage::NEW
+};
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let names = names(&scratch.read_document::<Facts>(FACTS)?.format);
+    let types = StringTable::open(scratch, TYPE_NAMES)?;
+    let strings = StringTable::open(scratch, STRINGS)?;
+    let mut functions = ColumnReader::open(scratch, FUNCTIONS)?;
+    let counts = (types.len() as u64, functions.remaining());
+    context.progress.begin(STAGE.name, counts.0 + counts.1);
+    write_signatures(job, TYPE_SIGNATURES, counts.0, |type_id| {
+        context.progress.advance(1);
+        Ok(names.allocated_type(&types.text(type_id)))
+    })?;
+    write_signatures(job, FUNCTION_SIGNATURES, counts.1, |_| {
+        context.progress.advance(1);
+        Ok(function(&functions.next()?, &names, &strings))
+    })?;
+    context.progress.end();
+    Ok(Stats { rows: counts.0 + counts.1, spilled_bytes: 0 })
+}
+
+fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
+    let text = |position: u32| (position != u32::MAX).then(|| strings.text(position as usize));
+    let (method, module, file) = (text(row.method_signature), text(row.module), text(row.file));
+    names.function(&strings.text(row.name as usize), method.as_deref(), module.as_deref(), file.as_deref())
+}
