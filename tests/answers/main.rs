@@ -27,6 +27,7 @@ mod written;
 mod choice_of_tables;
 mod dialects;
 mod diff;
+mod diff_objects;
 mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;
