@@ -36,7 +36,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let names = names(&job.facts()?.format);
+    let names = names(job, &job.facts()?.format);
     let keys = StringTable::open(scratch, CLASS_KEYS)?;
     let scripts = Scripts::open(scratch)?;
     context.progress.begin(STAGE.name, keys.len() as u64);
