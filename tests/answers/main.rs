@@ -21,9 +21,12 @@ mod owner_sums;
 mod planted;
 #[path = "../support/table.rs"]
 mod table;
+#[path = "../support/written.rs"]
+mod written;
 
 mod choice_of_tables;
 mod dialects;
+mod diff;
 mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;

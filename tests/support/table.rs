@@ -2,7 +2,9 @@
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Float64Type, Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::path::Path;
@@ -39,6 +41,16 @@ impl Table {
                 .map(|number| number.map(|n| u64::try_from(n).unwrap()))
                 .collect(),
         }
+    }
+
+    /// A column of differences.
+    pub fn i64s(&self, name: &str) -> Vec<Option<i64>> {
+        self.column::<Int64Type>(name)
+    }
+
+    /// A column of statistics.
+    pub fn f64s(&self, name: &str) -> Vec<Option<f64>> {
+        self.column::<Float64Type>(name)
     }
 
     /// A column of ordinals.

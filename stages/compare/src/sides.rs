@@ -37,7 +37,8 @@ impl Sides {
     /// [`CompareError`] where a side is none of these or has no runs, or the runs are of different formats.
     pub fn find(named: &[String], lake: Option<&Path>) -> Result<Self, CompareError> {
         let mut remarks = Vec::new();
-        let sides = named.iter().map(|side| find(side, lake, &mut remarks)).collect::<Result<Vec<_>, _>>()?;
+        let mut sides = named.iter().map(|side| find(side, lake, &mut remarks)).collect::<Result<Vec<_>, _>>()?;
+        sides.iter_mut().flat_map(|side| &mut side.runs).for_each(|found| keep_present(found, &mut remarks));
         let format = one_format(&sides)?;
         let partial = |found: &Found| {
             let leaves_out = found.run.summary.partial.as_ref()?;
@@ -95,6 +96,19 @@ fn find(named: &str, lake: Option<&Path>, remarks: &mut Vec<String>) -> Result<S
         ));
     }
     Ok(side(taken))
+}
+
+/// Forgets the tables of a run whose files are gone.
+fn keep_present(found: &mut Found, remarks: &mut Vec<String>) {
+    let Found { place, run } = found;
+    let (present, gone) =
+        std::mem::take(&mut run.tables).into_iter().partition(|table| place.join(&table.file).exists());
+    run.tables = present;
+    let gone: Vec<run::Table> = gone;
+    let names: Vec<&str> = gone.iter().map(|table| table.file.as_str()).collect();
+    if !names.is_empty() {
+        remarks.push(format!("{} is half deleted, without {}.", place.display(), names.join(", ")));
+    }
 }
 
 fn tell_of_damaged(damaged: &[(std::path::PathBuf, String)], remarks: &mut Vec<String>) {

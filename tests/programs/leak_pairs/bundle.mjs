@@ -1,5 +1,5 @@
 // Bundles main.js: node bundle.mjs TOOL before|after FOLDER_WITH_THE_TOOLS OUT_FOLDER; prints the bundle's path.
-import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -68,9 +68,8 @@ const makers = {
   rollup,
   vite,
   esbuild: () => esbuild({}),
-  esbuild_keep_names: () => esbuild({ minify: true, keepNames: true }),
+  esbuild_dense: () => esbuild({ minifyWhitespace: true, minifySyntax: true }),
 };
 await makers[tool]();
 const files = readdirSync(dist, { recursive: true }).filter((file) => /\.[cm]js$/.test(file));
-writeFileSync(join(folder, "bundle.txt"), join(dist, files.find((file) => file.includes("main"))));
 process.stdout.write(join(dist, files.find((file) => file.includes("main"))) + "\n");

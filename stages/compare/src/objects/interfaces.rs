@@ -157,11 +157,11 @@ impl Census {
             tally.count -= 1;
             tally.count > 0
         });
-        let texts = |(name, tally): (&Box<str>, &Tally)| {
+        let texts = |name: &str, tally: &Tally| {
             let properties: usize = tally.properties.iter().map(|property| 2 * property.len() + 16).sum();
             LIST_BYTES + (2 * name.len() + properties) as u64
         };
-        let left: u64 = self.lists.iter().map(texts).sum();
+        let left: u64 = self.lists.iter().map(|(name, tally)| texts(name, tally)).sum();
         self.held.shrink(self.held.bytes().saturating_sub(left));
     }
 

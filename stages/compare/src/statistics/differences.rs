@@ -32,10 +32,38 @@ pub(super) struct Differences<'a> {
 struct Left {
     from: Vec<usize>,
     to: Vec<usize>,
+    /// Elements before these intervals, row by row: all are smaller than the wanted one.
+    before: usize,
     /// Elements in these intervals.
     count: usize,
-    /// The rank of the wanted one among them.
+    /// The rank of the wanted one among all.
     rank: usize,
+}
+
+impl Left {
+    fn drop_right(&mut self, kept: usize, cuts: &mut Vec<usize>) {
+        std::mem::swap(&mut self.to, cuts);
+        self.count = kept - self.before;
+    }
+
+    fn drop_left(&mut self, dropped: usize, cuts: &mut Vec<usize>) {
+        std::mem::swap(&mut self.from, cuts);
+        self.count -= dropped - self.before;
+        self.before = dropped;
+    }
+}
+
+/// An element of the matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Selected {
+    /// The element.
+    pub(super) value: i64,
+    /// How many are smaller.
+    pub(super) below: usize,
+    /// How many are equal, with itself.
+    pub(super) equal: usize,
+    /// The next larger one, where it came by.
+    next: Option<i64>,
 }
 
 impl<'a> Differences<'a> {
@@ -79,14 +107,6 @@ impl<'a> Differences<'a> {
         sum
     }
 
-    /// How many are below `value`, and how many are equal to it.
-    pub(super) fn around(self, value: i64) -> (usize, usize) {
-        let mut cuts = Vec::with_capacity(self.target.len());
-        let all = |_| (0, self.base.len());
-        let below = self.cut(value, false, all, &mut cuts);
-        (below, self.cut(value, true, all, &mut cuts) - below)
-    }
-
     /// The least above `value`.
     fn next_above(self, value: i64) -> Option<i64> {
         let mut cuts = Vec::with_capacity(self.target.len());
@@ -98,61 +118,80 @@ impl<'a> Differences<'a> {
     pub(super) fn median(self) -> f64 {
         let rank = (self.len() - 1) / 2;
         let low = self.select(rank);
-        if self.len() % 2 == 1 {
-            return low as f64;
-        }
-        let (below, equal) = self.around(low);
-        let high = if rank + 1 < below + equal { low } else { self.next_above(low).unwrap_or(low) };
-        (i128::from(low) + i128::from(high)) as f64 / 2.0
+        let high = if self.len() % 2 == 1 || rank + 1 < low.below + low.equal {
+            low.value
+        } else {
+            low.next.or_else(|| self.next_above(low.value)).unwrap_or(low.value)
+        };
+        (i128::from(low.value) + i128::from(high)) as f64 / 2.0
     }
 
     /// The element with `rank` smaller ones, or as small ones, before it; `rank` is below [`Self::len`].
-    pub(super) fn select(self, rank: usize) -> i64 {
+    pub(super) fn select(self, rank: usize) -> Selected {
         let rows = self.target.len();
-        let mut left = Left { from: vec![0; rows], to: vec![self.base.len(); rows], count: self.len(), rank };
+        let mut left =
+            Left { from: vec![0; rows], to: vec![self.base.len(); rows], before: 0, count: self.len(), rank };
         let (mut cuts, mut sample) = (Vec::with_capacity(rows), Vec::with_capacity(SAMPLE + 1));
         let few = FEW.max(rows + self.base.len());
         while left.count > few {
             let before = left.count;
             self.sample(&left, &mut sample);
-            let near = left.rank * sample.len() / left.count;
-            let below = near.checked_sub(AROUND).map(|place| sample[place]);
-            let above = sample.get(near + AROUND).copied();
-            for pivot in below.into_iter().chain(above) {
-                if self.narrow(&mut left, pivot, &mut cuts) {
-                    return pivot;
-                }
+            let near = (left.rank - left.before) * sample.len() / left.count;
+            let mut found =
+                near.checked_sub(AROUND).and_then(|place| self.narrow(&mut left, sample[place], true, &mut cuts));
+            if let (None, Some(&above)) = (found, sample.get(near + AROUND)) {
+                found = self.narrow(&mut left, above, false, &mut cuts);
             }
-            if left.count > before - before / 4 {
+            if found.is_none() && left.count > before - before / 4 {
                 let pivot = self.median_of_medians(&left);
-                if self.narrow(&mut left, pivot, &mut cuts) {
-                    return pivot;
-                }
+                found = self.narrow(&mut left, pivot, false, &mut cuts);
+            }
+            if let Some(found) = found {
+                return found;
             }
         }
-        let mut values: Vec<i64> =
-            (0..rows).flat_map(|row| (left.from[row]..left.to[row]).map(move |column| self.at(row, column))).collect();
-        *values.select_nth_unstable(left.rank).1
+        self.look(&left)
     }
 
-    /// Drops what lies on the far side of the pivot; says whether the pivot is the wanted element.
-    fn narrow(self, left: &mut Left, pivot: i64, cuts: &mut Vec<usize>) -> bool {
-        let first: usize = left.from.iter().sum();
-        let wanted = first + left.rank;
-        let below = self.cut(pivot, false, |row| (left.from[row], left.to[row]), cuts);
-        if wanted < below {
-            std::mem::swap(&mut left.to, cuts);
-            left.count = below - first;
-            return false;
+    /// Selects from the few that are left. All that are equal to the wanted element are among them.
+    fn look(self, left: &Left) -> Selected {
+        let mut values = Vec::with_capacity(left.count);
+        for (row, (&from, &to)) in left.from.iter().zip(&left.to).enumerate() {
+            values.extend((from..to).map(|column| self.at(row, column)));
         }
-        let not_above = self.cut(pivot, true, |row| (left.from[row], left.to[row]), cuts);
-        if wanted < not_above {
-            return true;
+        let (smaller, &mut value, larger) = values.select_nth_unstable(left.rank - left.before);
+        let below = smaller.iter().filter(|&&other| other < value).count();
+        let equal = smaller.len() - below + 1 + larger.iter().filter(|&&other| other == value).count();
+        let next = larger.iter().copied().filter(|&other| other > value).min();
+        Selected { value, below: left.before + below, equal, next }
+    }
+
+    /// Drops what lies on the far side of the pivot, or finds that the pivot is the wanted element. `low` tells that the
+    /// pivot is probably below it; this saves a walk.
+    fn narrow(self, left: &mut Left, pivot: i64, low: bool, cuts: &mut Vec<usize>) -> Option<Selected> {
+        let walk = |left: &Left, not_above, cuts: &mut Vec<usize>| {
+            self.cut(pivot, not_above, |row| (left.from[row], left.to[row]), cuts)
+        };
+        let mut below = None;
+        if !low {
+            let cut = walk(left, false, cuts);
+            if left.rank < cut {
+                left.drop_right(cut, cuts);
+                return None;
+            }
+            below = Some(cut);
         }
-        std::mem::swap(&mut left.from, cuts);
-        left.count -= not_above - first;
-        left.rank = wanted - not_above;
-        false
+        let not_above = walk(left, true, cuts);
+        if left.rank >= not_above {
+            left.drop_left(not_above, cuts);
+            return None;
+        }
+        let below = below.unwrap_or_else(|| walk(left, false, cuts));
+        if left.rank < below {
+            left.drop_right(below, cuts);
+            return None;
+        }
+        Some(Selected { value: pivot, below, equal: not_above - below, next: None })
     }
 
     /// Every so-manieth element of what is left, sorted.
@@ -211,10 +250,11 @@ mod tests {
             all.sort_unstable();
             let differences = Differences::new(&base, &target);
             for rank in [0, (part * all.len() as f64) as usize, all.len() - 1] {
-                prop_assert_eq!(differences.select(rank), all[rank]);
+                let found = differences.select(rank);
+                prop_assert_eq!(found.value, all[rank]);
                 let below = all.partition_point(|&value| value < all[rank]);
                 let equal = all.partition_point(|&value| value <= all[rank]) - below;
-                prop_assert_eq!(differences.around(all[rank]), (below, equal));
+                prop_assert_eq!((found.below, found.equal), (below, equal));
             }
             let median = (all[(all.len() - 1) / 2] + all[all.len() / 2]) as f64 / 2.0;
             prop_assert_eq!(differences.median().to_bits(), median.to_bits());
@@ -231,7 +271,7 @@ mod tests {
         let mut all: Vec<i64> = base.iter().flat_map(|b| target.iter().map(move |t| t - b)).collect();
         all.sort_unstable();
         for rank in (0..all.len()).step_by(997) {
-            assert_eq!(Differences::new(&base, &target).select(rank), all[rank]);
+            assert_eq!(Differences::new(&base, &target).select(rank).value, all[rank]);
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn smallest_effect(base_sorted: &[i64], target_sorted: &[i64], rows: usize) 
     let pairs = n as f64 * m as f64;
     let rank = ((1.0 - part_needed(n as f64, m as f64, spared as f64)) * pairs) as usize;
     let differences = Differences::new(base_sorted, target_sorted);
-    let (low, high) = (differences.select(rank), differences.select(differences.len() - 1 - rank));
+    let (low, high) = (differences.select(rank).value, differences.select(differences.len() - 1 - rank).value);
     // Half of the distance between both tails: what separates a difference in the middle from one in a tail.
     let spread = (i128::from(high) - i128::from(low)) as f64 / 2.0;
     // A whole unit more, since an equal value is not a larger one.

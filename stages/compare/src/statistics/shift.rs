@@ -68,18 +68,17 @@ fn refused(null: &Null, confidence: f64) -> Option<usize> {
 fn lower_end(base: &[i64], target: &[i64], null: &Null, rank: usize) -> f64 {
     let differences = Differences::new(base, target);
     let mut end = differences.select(rank);
-    let (mut below, mut equal) = differences.around(end);
-    if equal == 1 {
-        return end as f64;
+    if end.equal == 1 {
+        return end.value as f64;
     }
-    let critical = null.mean - (null.mean - rank as f64 - 0.5) * tie_factor_of(base, target, end).max(0.0).sqrt();
+    let ties = tie_factor_of(base, target, end.value).max(0.0).sqrt();
+    let critical = null.mean - (null.mean - rank as f64 - 0.5) * ties;
     let with_ties = (critical as usize).min(differences.len() - 1);
-    if with_ties >= below + equal {
+    if with_ties >= end.below + end.equal {
         end = differences.select(with_ties);
-        (below, equal) = differences.around(end);
     }
-    let refused = equal > 1 && below as f64 + equal as f64 / 2.0 <= critical;
-    end as f64 + if refused { 0.5 } else { 0.0 }
+    let refused = end.equal > 1 && end.below as f64 + end.equal as f64 / 2.0 <= critical;
+    end.value as f64 + if refused { 0.5 } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -1,0 +1,230 @@
+//! `heaplake diff`: what grew between two sides.
+
+use crate::fixtures;
+use crate::lake::{Lake, complaint, heaplake};
+use crate::table::Table;
+use crate::written::{Class, write};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// `heaplake diff BASE TARGET --lake LAKE --out FOLDER` with further options.
+fn diff(lake: &Lake, sides: [&str; 2], out: &str, options: &[&str]) -> Output {
+    let mut command = heaplake();
+    command.arg("diff").args(sides).arg("--lake").arg(lake.path()).arg("--out").arg(lake.folder().join(out));
+    command.args(options).output().unwrap()
+}
+
+/// The folder of a comparison that must succeed.
+fn compared(lake: &Lake, sides: [&str; 2], options: &[&str]) -> PathBuf {
+    let output = diff(lake, sides, "diff", options);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    lake.folder().join("diff")
+}
+
+fn texts(table: &Table, column: &str) -> Vec<String> {
+    table.texts(column).into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// Status of each row, by a column.
+fn statuses(folder: &Path, file: &str, by: &str) -> Vec<(String, String)> {
+    let table = Table::read(folder, file);
+    texts(&table, by).into_iter().zip(texts(&table, "status")).collect()
+}
+
+#[test]
+fn a_run_against_itself_is_the_same_in_every_row() {
+    let lake = Lake::new();
+    for input in ["v8/small.heapsnapshot.zst", "jvm/dupfix.hprof.zst"] {
+        lake.analyze(fixtures::path(input)).args(["--release", "1", "--duplicates", "all"]).assert().success();
+    }
+    for run in lake.runs() {
+        let run = run.to_str().unwrap();
+        let folder = compared(&lake, [run, run], &[]);
+        let mut tables = 0;
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            if name.starts_with("diff_") {
+                assert!(statuses(&folder, &name, "signature").iter().all(|(_, status)| status == "same"), "{name}");
+                tables += 1;
+            }
+        }
+        assert_eq!(tables, 5, "{run}");
+    }
+}
+
+#[test]
+fn different_formats_and_empty_sides_are_refused_by_name() {
+    let lake = Lake::new();
+    lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).args(["--release", "1"]).assert().success();
+    lake.analyze(fixtures::path("jvm/dupfix.hprof.zst")).args(["--release", "2"]).assert().success();
+    let refused = |sides: [&str; 2], with_lake: bool| {
+        let mut command = heaplake();
+        command.arg("diff").args(sides);
+        if with_lake {
+            command.arg("--lake").arg(lake.path());
+        }
+        complaint(&mut command, 2).0
+    };
+    let cause = refused(["release=1", "release=2"], true);
+    assert!(cause.contains("v8-heapsnapshot") && cause.contains("hprof"), "{cause}");
+    assert!(refused(["release=1", "release=3"], true).contains("no run in"));
+    assert!(refused(["release=1", "release=2"], false).contains("needs a lake"));
+    assert!(refused(["release=1", "host=a"], true).contains("label.NAME"));
+    assert!(refused(["release=1", lake.folder().to_str().unwrap()], true).contains("no run in this folder"));
+    assert!(!lake.folder().join("diff").exists());
+}
+
+/// Sessions held by a cache; with `second`, also by a list.
+fn service(sessions: i64, second: i64) -> Vec<Class> {
+    let mut chains = vec![(vec![("cache", "Map"), ("[]", "Session")], sessions, 100 * sessions)];
+    if second > 0 {
+        chains.push((vec![("pending", "Array"), ("[]", "Session")], second, 100 * second));
+    }
+    let all = sessions + second;
+    vec![
+        Class { name: "Session".to_owned(), count: all, shallow: 16 * all, retained: 100 * all, chains },
+        Class::plain("Config", 3, 300),
+    ]
+}
+
+#[test]
+fn a_second_holder_beside_an_old_one_is_a_new_path_with_its_name() {
+    let lake = Lake::new();
+    write(&lake.path(), ("1", "a", None), &service(1000, 0));
+    write(&lake.path(), ("2", "a", None), &service(1010, 400));
+    write(&lake.path(), ("3", "a", None), &service(1410, 0));
+    let folder = compared(&lake, ["release=1", "release=2"], &[]);
+    let classes = Table::read(&folder, "diff_classes.parquet");
+    assert_eq!(statuses(&folder, "diff_classes.parquet", "class")[0], ("Session".to_owned(), "new_path".to_owned()));
+    assert!(texts(&classes, "grew_through")[0].contains("pending"), "{:?}", texts(&classes, "grew_through"));
+    assert_eq!(classes.i64s("grew_through_bytes")[0], Some(40_000));
+    assert_eq!(classes.i64s("delta_retained_bytes")[0], Some(41_000));
+    let chains = Table::read(&folder, "diff_chains.parquet");
+    assert_eq!(texts(&chains, "status"), ["new_path", "grew"]);
+    let shares: Vec<f64> = chains.f64s("share").into_iter().flatten().collect();
+    assert!((shares[0] - 40.0 / 41.0).abs() < 1e-9 && (shares[1] - 1.0 / 41.0).abs() < 1e-9, "{shares:?}");
+    // More of the same holder is no new path.
+    let folder = compared(&lake, ["release=1", "release=3"], &[]);
+    assert_eq!(statuses(&folder, "diff_classes.parquet", "class")[0].1, "grew");
+}
+
+#[test]
+fn chains_that_one_side_did_not_look_for_are_not_new() {
+    let lake = Lake::new();
+    write(&lake.path(), ("1", "a", None), &[Class::plain("Session", 900, 90_000)]);
+    write(&lake.path(), ("2", "a", None), &service(1000, 0));
+    let folder = compared(&lake, ["release=1", "release=2"], &[]);
+    let sessions = &statuses(&folder, "diff_classes.parquet", "class")[0];
+    assert_eq!(sessions.1, "grew", "{sessions:?}");
+    let chains = Table::read(&folder, "diff_chains.parquet");
+    assert_eq!((chains.i64s("base_retained_bytes")[0], texts(&chains, "status")[0].as_str()), (None, "grew"));
+}
+
+/// Numbers that only a seed determines (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// About normal, variance 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
+    }
+}
+
+/// Runs of two releases with noise of 10 % per run and class; the class `planted` grew by a tenth.
+fn fleet(lake: &Lake, runs: usize, classes: usize, planted: Option<usize>) {
+    let mut random = Random(7);
+    for release in ["1", "2"] {
+        for run in 0..runs {
+            let class = |at: usize| {
+                let size = 20_000.0 * (1 + at % 17) as f64;
+                let grown = if release == "2" && planted == Some(at) { 1.1 } else { 1.0 };
+                let retained = size * grown * (0.1 * random.normal()).exp();
+                Class::plain(format!("Class{at}"), (retained / 200.0) as i64, retained as i64)
+            };
+            let rows: Vec<Class> = (0..classes).map(class).collect();
+            write(&lake.path(), (release, &format!("run{run:03}"), Some(&format!("web{}", run % 10))), &rows);
+        }
+    }
+}
+
+#[test]
+fn growth_in_many_runs_is_told_from_noise() {
+    let lake = Lake::new();
+    fleet(&lake, 60, 100, Some(42));
+    let folder = compared(&lake, ["release=1", "release=2,label.host=web*"], &[]);
+    let classes = Table::read(&folder, "diff_classes.parquet");
+    let rows = statuses(&folder, "diff_classes.parquet", "class");
+    assert_eq!(rows[0], ("Class42".to_owned(), "grew".to_owned()));
+    assert!(rows[1..].iter().all(|(_, status)| status == "within_noise"), "{rows:?}");
+    let (low, high) = (classes.f64s("shift_low")[0].unwrap(), classes.f64s("shift_high")[0].unwrap());
+    let planted = 0.1 * 20_000.0 * (1 + 42 % 17) as f64;
+    assert!(low < planted && planted < high, "{low} {high}");
+    assert_eq!(classes.i64s("target_hosts_with")[0], Some(10));
+    assert_eq!((classes.i64s("base_runs")[0], classes.i64s("target_runs_with")[0]), (Some(60), Some(60)));
+}
+
+#[test]
+fn tables_are_the_same_bytes_at_any_threads_and_budget() {
+    let lake = Lake::new();
+    fleet(&lake, 12, 3000, Some(5));
+    let mut tables = Vec::new();
+    for options in [
+        ["--threads", "1", "--memory", "1GiB"],
+        ["--threads", "7", "--memory", "1GiB"],
+        ["--threads", "2", "--memory", "30MiB"],
+    ] {
+        let folder = compared(&lake, ["release=1", "release=2"], &options);
+        tables.push(fs::read(folder.join("diff_classes.parquet")).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+    }
+    assert!(tables[0] == tables[1] && tables[0] == tables[2]);
+}
+
+#[test]
+fn what_is_missing_is_told_and_the_rest_compared() {
+    let lake = Lake::new();
+    write(&lake.path(), ("1", "a", None), &service(10, 0));
+    write(&lake.path(), ("2", "a", None), &service(20, 0));
+    write(&lake.path(), ("2", "b", None), &service(20, 0));
+    fs::remove_file(lake.path().join("release=2/snapshot=b/classes.parquet")).unwrap();
+    fs::create_dir_all(lake.path().join("release=2/snapshot=half")).unwrap();
+    let folder = compared(&lake, ["release=1", "release=2"], &[]);
+    let json: Value = serde_json::from_slice(&fs::read(folder.join("diff.json")).unwrap()).unwrap();
+    let remarks = json["remarks"].to_string();
+    assert!(
+        remarks.contains("snapshot=half") && remarks.contains("snapshot=b") && remarks.contains("classes.parquet"),
+        "{remarks}"
+    );
+    assert_eq!(Table::read(&folder, "diff_classes.parquet").i64s("target_runs")[0], Some(1));
+    assert_eq!(Table::read(&folder, "diff_chains.parquet").i64s("target_runs")[0], Some(2));
+    // A damaged table is an error that names it; the tables of before stay.
+    fs::write(lake.path().join("release=2/snapshot=a/classes.parquet"), b"PAR1 no").unwrap();
+    let output = diff(&lake, ["release=1", "release=2"], "diff", &[]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("release=2/snapshot=a/classes.parquet"), "{error}");
+    assert_eq!(Table::read(&folder, "diff_classes.parquet").i64s("target_runs")[0], Some(1));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
+}
+
+#[test]
+fn gates_end_with_4_and_leave_the_tables() {
+    let lake = Lake::new();
+    write(&lake.path(), ("1", "a", None), &service(1000, 0));
+    write(&lake.path(), ("2", "a", None), &service(1010, 400));
+    let gate = |text: &str| diff(&lake, ["release=1", "release=2"], "diff", &["--fail-if", text]).status.code();
+    assert_eq!(gate(r#"class ~ "^Sess" and retained_bytes.delta_percent > 5"#), Some(4));
+    assert_eq!(gate(r#"class ~ "^Sess" and retained_bytes.delta_percent > 50"#), Some(0));
+    assert_eq!(gate("klass = 1"), Some(2));
+    assert!(lake.folder().join("diff/diff.json").exists());
+}
