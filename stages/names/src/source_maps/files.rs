@@ -68,7 +68,8 @@ pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
 /// The file cannot be read, or is not what it was when it was found.
 pub fn read(map: &SourceMap) -> Result<Vec<u8>, MapError> {
     let content = fs::read(&map.path).map_err(|error| MapError::unreadable(&map.path, &error))?;
-    let content = if map.inside { inside(&content).map_err(|problem| MapError::of(&map.path, problem))? } else { content };
+    let content =
+        if map.inside { inside(&content).map_err(|problem| MapError::of(&map.path, problem))? } else { content };
     match hash(&content) == map.hash {
         true => Ok(content),
         false => Err(MapError::of(&map.path, "the source map has changed since the analysis began".to_owned())),
@@ -153,7 +154,10 @@ impl Found {
         let bytes = fs::metadata(file).map_err(|error| MapError::unreadable(file, &error))?.len();
         if bytes > self.most {
             let needed = bytes.saturating_mul(BYTES_PER_BYTE);
-            return Err(MapError::of(file, format!("reading it takes {needed} bytes of memory, more than --memory allows")));
+            return Err(MapError::of(
+                file,
+                format!("reading it takes {needed} bytes of memory, more than --memory allows"),
+            ));
         }
         fs::read(file).map_err(|error| MapError::unreadable(file, &error))
     }
@@ -196,7 +200,8 @@ fn parts(url: &str) -> Vec<String> {
 /// The URL in the last line of a script that links to a map.
 fn link(script: &[u8]) -> Option<&str> {
     let at = memchr::memmem::rfind(script, LINK.as_bytes())?;
-    let is_comment = script[..at].ends_with(b"//# ") || script[..at].ends_with(b"//@ ") || script[..at].ends_with(b"/*# ");
+    let is_comment =
+        script[..at].ends_with(b"//# ") || script[..at].ends_with(b"//@ ") || script[..at].ends_with(b"/*# ");
     let url = &script[at + LINK.len()..];
     let end = url.iter().position(|byte| byte.is_ascii_whitespace() || b"*'\"`".contains(byte)).unwrap_or(url.len());
     std::str::from_utf8(&url[..end]).ok().filter(|url| is_comment && !url.is_empty())

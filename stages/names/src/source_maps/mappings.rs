@@ -65,7 +65,11 @@ type Part<'m, 'p> = (&'m Map, (u32, u32), &'p [Place], usize);
 impl Map {
     /// Reads a map.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let mut map: Self = serde_json::from_slice(json(bytes))
+        let json = json(bytes).trim_ascii_start();
+        if !json.starts_with(b"{") {
+            return Err("expected a source map, found what is none".to_owned());
+        }
+        let mut map: Self = serde_json::from_slice(json)
             .map_err(|error| format!("expected a source map, found what is none: {error}"))?;
         map.check()?;
         Ok(map)

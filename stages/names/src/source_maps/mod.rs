@@ -110,10 +110,9 @@ impl<'a> Sources<'a> {
         let map = self.map;
         let declared = self.scopes(source.file).and_then(|scopes| scopes.declared(source.line, source.column));
         let name = declared.map(str::to_owned).or_else(|| {
-            let (column, length) = (i64::from(column), length as i64);
-            // `NAME(`, `class NAME` and `NAME{constructor(`.
-            let places = [column - length, column + 6, column - 12 - length];
-            let name = tokens.iter().find(|token| token.name.is_some() && places.contains(&token.column.into()))?.name?;
+            // Only `NAME(` is certain: elsewhere the name may be that of the class that is extended.
+            let at = column.checked_sub(length as u32)?;
+            let name = tokens.iter().find(|token| token.column == at)?.name?;
             map.names.get(name as usize).filter(|name| *name != CONSTRUCTOR).cloned()
         });
         Original { source: map.source(source.file), name }
