@@ -1,7 +1,5 @@
 //! `docs/signatures.md` shows the rules as they are. `HEAPLAKE_UPDATE=1` writes it anew.
 
-#![expect(clippy::unwrap_used, reason = "tests may fail loudly")]
-
 use heaplake_names::lists;
 use std::fmt::Write;
 use std::fs;
