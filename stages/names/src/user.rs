@@ -1,6 +1,6 @@
 //! Rules of the user.
 
-use crate::Runtime;
+use crate::runtime::Runtime;
 use heaplake_schemas::names::NameRules;
 use regex::Regex;
 use std::borrow::Cow;
