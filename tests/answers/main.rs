@@ -43,3 +43,4 @@ mod pairs;
 mod planted_answers;
 mod properties;
 mod schemas;
+mod signatures;
