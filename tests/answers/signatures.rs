@@ -169,3 +169,36 @@ fn bad_source_maps_are_refused() {
     assert!(cause.starts_with("/nowhere/at/all: cannot read"), "{cause}");
     lake.assert_empty();
 }
+
+/// Rules of the user say what names are, and a run with other rules is another run.
+#[test]
+fn rules_of_the_user_name_classes_and_functions() {
+    let lake = Lake::new();
+    let rules = lake.input("names.toml", b"[[rule]]\npattern = \"^Map$\"\nreplace = \"Atlas\"\n");
+    let analyze = |options: &[&str]| {
+        let mut command = lake.analyze(fixtures::path("v8/s1.heapsnapshot.zst"));
+        command.args(["--snapshot", "s1", "--tables", "classes"]).args(options);
+        command
+    };
+    let named =
+        |run: &Path| texts(&Table::read(run, "classes.parquet"), "signature").iter().any(|name| name == "Atlas");
+    analyze(&[]).assert().success();
+    assert!(!named(&lake.run()));
+    let rules = ["--names", rules.to_str().unwrap()];
+    let (cause, _) = complaint(&mut analyze(&rules), 1);
+    assert!(cause.contains("differs in --names"), "{cause}");
+    analyze(&rules).arg("--force").assert().success();
+    assert!(named(&lake.run()));
+    // The run keeps its rules when it is made again for duplicates.
+    heaplake().arg("duplicates").arg(lake.run()).arg("--quiet").assert().success();
+    assert!(named(&lake.run()));
+
+    let trace = Lake::new();
+    let rules = trace.input("names.toml", b"[[rule]]\npattern = \"^System\\\\.\"\nreplace = \"\"\n");
+    let mut replay = heaplake();
+    replay.arg("replay").arg(fixtures::path("dotnet/net8_both.nettrace.zst")).arg("--out").arg(trace.path());
+    replay.arg("--names").arg(rules).assert().success();
+    let types = Table::read(&trace.run(), "allocation_types.parquet");
+    assert!(texts(&types, "type").iter().any(|name| name.starts_with("System.")));
+    assert!(!texts(&types, "signature").iter().any(|name| name.starts_with("System.")));
+}

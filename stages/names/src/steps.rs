@@ -46,6 +46,24 @@ pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) 
 /// Rules of labels of edges, and of what leads on from steps.
 pub const LABELS: &[Rule] = &[
     Rule {
+        name: "roots of running code",
+        matches: "handles and pending microtasks, which hold what the stack holds a moment before or after",
+        becomes: "`stack`",
+        examples: &[("handles of running code.server", "stack.server"), ("pending microtasks[]", "stack[]")],
+        apply: |text| {
+            let rest =
+                ["handles of running code", "pending microtasks"].iter().find_map(|root| text.strip_prefix(root))?;
+            (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("stack{rest}"))
+        },
+    },
+    Rule {
+        name: "functions of timers",
+        matches: "`setTimeout`, `setInterval`, `setImmediate` and those that clear, all of which hold the lists of timers",
+        becomes: "`timers`",
+        examples: &[("global.clearTimeout", "global.timers"), ("setInterval().timerListMap", "timers().timerListMap")],
+        apply: functions_of_timers,
+    },
+    Rule {
         name: "lists both ways",
         matches: "the way back in lists of timers: `_idlePrev`, which is as short as the way forth",
         becomes: "`_idleNext`",
@@ -70,6 +88,21 @@ pub const LABELS: &[Rule] = &[
         apply: |text| text.contains("[][]").then(|| text.replace("[][]", "[]")),
     },
 ];
+
+const TIMERS: [&str; 6] =
+    ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"];
+
+fn functions_of_timers(text: &str) -> Option<String> {
+    let timer = TIMERS.iter().find(|timer| text.contains(*timer))?;
+    if text == *timer {
+        return Some("timers".to_owned());
+    }
+    if text.strip_prefix("global.") == Some(timer) {
+        return Some("global.timers".to_owned());
+    }
+    let rest = text.strip_prefix(timer).filter(|rest| rest.starts_with("()"))?;
+    Some(format!("timers{rest}"))
+}
 
 fn is_letter(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'

@@ -40,6 +40,10 @@ const kinds = {
 };
 
 const [kind, out] = process.argv.slice(2);
+globalThis.leaking = kinds[kind].leak;
 globalThis.kept = [warmUp(), kinds[kind].leak()];
-writeHeapSnapshot(out);
-process.exit(0);
+// Later, so that nothing is held by code that runs.
+setImmediate(() => {
+  writeHeapSnapshot(out);
+  process.exit(0);
+});
