@@ -18,7 +18,9 @@ fn texts(table: &Table, column: &str) -> Vec<String> {
 /// Runs that together have every table.
 fn runs() -> (Lake, Vec<PathBuf>) {
     let lake = Lake::new();
-    for (name, options) in [("v8/small.heapsnapshot.zst", "--duplicates=all"), ("jvm/weakfix.hprof.zst", "--quiet")] {
+    for (name, options) in
+        [("v8/small.heapsnapshot.zst", "--duplicates=all"), ("jvm/weakfix.hprof.zst", "--duplicates=trivial")]
+    {
         lake.analyze(fixtures::path(name)).arg(options).assert().success();
     }
     for name in ["dotnet/both.log.zst", "dotnet/net8_both.nettrace.zst"] {
@@ -67,7 +69,7 @@ fn classes(run: &Path) -> BTreeMap<String, BTreeSet<u64>> {
 #[test]
 fn processes_agree_on_fingerprints() {
     for [one, other, class] in [
-        ["v8/resources20.heapsnapshot.zst", "v8/resources_healthy20.heapsnapshot.zst", "Server"],
+        ["v8/resources20.heapsnapshot.zst", "v8/resources_healthy20.heapsnapshot.zst", "Timeout"],
         ["v8/s1.heapsnapshot.zst", "v8/s2.heapsnapshot.zst", "Map"],
     ] {
         let run = |name| {
@@ -79,7 +81,7 @@ fn processes_agree_on_fingerprints() {
         assert!(one.contains_key(class), "{:?}", one.keys().collect::<Vec<_>>());
         let common: Vec<&String> = one.keys().filter(|class| other.contains_key(*class)).collect();
         let differ: Vec<_> = common.iter().filter(|class| one[**class].is_disjoint(&other[**class])).collect();
-        assert!(common.len() > 50 && differ.is_empty(), "{differ:?} of {}", common.len());
+        assert!(common.len() > 10 && differ.is_empty(), "{differ:?} of {}", common.len());
         assert_eq!(one[class], other[class]);
     }
 }
