@@ -205,7 +205,7 @@ and [
 ]);
 diff_table!(OWNERS: "diff_owners" compares owners, keys ["owner"], texts [],
     measures ["retained_bytes", "shallow_bytes", "count"], and []);
-diff_table!(DUPLICATE_SETS: "diff_duplicate_sets" compares duplicate_sets, keys ["class", "status"], texts ["preview"],
+diff_table!(DUPLICATE_SETS: "diff_duplicate_sets" compares duplicate_sets, keys ["class"], texts ["preview"],
     measures ["additional_bytes", "members"], and []);
 diff_table!(FINDINGS: "diff_findings" compares findings, keys ["rule", "severity", "subject", "message"], texts ["class_key"],
     measures ["bytes", "count"], and []);

@@ -39,11 +39,13 @@ pub mod roles;
 pub mod run;
 pub mod scratch;
 pub mod scripts;
+pub mod series;
 pub mod snapshot;
 pub mod table;
 pub mod table_names;
 pub mod tables;
 pub mod threads;
+pub mod trend;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.

@@ -69,6 +69,8 @@ pub enum Runs {
     Both,
     /// `heaplake diff`, which writes tables and no run.
     Diff,
+    /// `heaplake trend`, likewise.
+    Trend,
 }
 
 /// A column, or a field of a struct in a column.
@@ -98,8 +100,12 @@ impl ColumnSchema {
         if ["p", "q"].contains(&self.name) || ["p_", "q_"].iter().any(|prefix| self.name.starts_with(prefix)) {
             return Some("probability");
         }
-        if self.name.starts_with("delta_percent_") {
-            return Some("percent");
+        for (prefix, unit) in
+            [("delta_percent_", "percent"), ("first_growth", "step"), ("slope", "as its measure, per step")]
+        {
+            if self.name.starts_with(prefix) {
+                return Some(unit);
+            }
         }
         Some(match self.data_type.innermost() {
             Type::Boolean => "true or false",

@@ -9,11 +9,11 @@
 //! assert_eq!(nodes.schema().field(2).name(), nodes.columns[0].name);
 //! ```
 
-use crate::diff;
 use crate::table::TableSchema;
+use crate::{diff, trend};
 
 /// All tables, in the order of the documentation: those of snapshots, findings, those of traces,
-/// those of comparisons.
+/// those of comparisons and trends.
 pub const ALL: &[TableSchema] = &[
     crate::snapshot::TABLE,
     crate::nodes::TABLE,
@@ -48,4 +48,12 @@ pub const ALL: &[TableSchema] = &[
     crate::diff_object_classes::TABLE,
     crate::diff_objects::TABLE,
     crate::diff_leak_candidates::TABLE,
+    trend::CLASSES.table,
+    trend::CHAINS.table,
+    trend::OWNERS.table,
+    trend::DUPLICATE_SETS.table,
+    trend::FINDINGS.table,
+    trend::ALLOCATION_TYPES.table,
+    trend::ALLOCATION_FUNCTIONS.table,
+    trend::LIFETIMES.table,
 ];

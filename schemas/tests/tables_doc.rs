@@ -53,6 +53,7 @@ fn render() -> String {
         ("Runs of both commands", Runs::Both),
         ("Runs of `heaplake replay`", Runs::Replay),
         ("Comparisons by `heaplake diff`", Runs::Diff),
+        ("Series by `heaplake trend`", Runs::Trend),
     ];
     for (title, runs) in kinds {
         let _ = write!(page, "\n## {title}\n");

@@ -1,8 +1,10 @@
-//! The page of a run in a real browser: `report.mjs` opens it with Chromium through playwright-core. Where the machine
-//! has no browser or no node, this says so and passes. Screenshots go to `target/browser`.
+//! The pages of runs and of comparisons in a real browser: `report.mjs` and `comparison.mjs` open them with Chromium
+//! through playwright-core. Where the machine has no browser or no node, this says so and passes. Screenshots go to `target/browser`.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+#[path = "../support/diff_tables.rs"]
+mod diff_tables;
 #[path = "../support/fixtures.rs"]
 mod fixtures;
 #[expect(dead_code, reason = "the page is made by commands that succeed")]
@@ -10,6 +12,8 @@ mod fixtures;
 mod lake;
 #[path = "../support/replay.rs"]
 mod replay;
+
+mod comparison;
 
 use lake::Lake;
 use replay::replay;
@@ -25,8 +29,8 @@ fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The script, with what it needs beside it; or why it cannot run here.
-fn script() -> Result<(PathBuf, PathBuf), String> {
+/// The browser, and the folder of the scripts, with what they need; or why they cannot run here.
+fn scripts() -> Result<(PathBuf, PathBuf), String> {
     let browser = BROWSERS.iter().find_map(|name| find(name)).ok_or("there is no Chromium")?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/browser");
     for tool in ["node", "npm"] {
@@ -40,7 +44,7 @@ fn script() -> Result<(PathBuf, PathBuf), String> {
             return Err(format!("npm ci: {}", String::from_utf8_lossy(&installed.stderr).replace('\n', " ")));
         }
     }
-    Ok((browser, folder.join("report.mjs")))
+    Ok((browser, folder))
 }
 
 /// The page of a snapshot with a class that leaks.
@@ -91,21 +95,29 @@ fn replayed(lake: &Lake, log: &Path) -> PathBuf {
     page
 }
 
-#[test]
-fn the_page_works_in_a_browser() {
-    let (browser, script) = match script() {
+/// Opens pages with a script, which says what is wrong with them.
+fn open(script: &str, pages: impl Fn() -> Vec<PathBuf>) {
+    let (browser, scripts) = match scripts() {
         Ok(found) => found,
         Err(why) => return eprintln!("SKIPPED: the page is not opened in a browser: {why}"),
     };
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../browser");
     fs::create_dir_all(&pictures).unwrap();
-    let lakes = [(); 4].map(|()| Lake::new());
-    let [one, two, three, four] = &lakes;
-    let command = Command::new("node")
-        .arg(script)
-        .args([&browser, &pictures, &leaking(one), &hostile(two), &trace(three), &hostile_trace(four)])
-        .output()
-        .unwrap();
+    let command =
+        Command::new("node").arg(scripts.join(script)).args([&browser, &pictures]).args(pages()).output().unwrap();
     let said = String::from_utf8_lossy(&command.stdout);
     assert!(said.contains("all well"), "{said}{}", String::from_utf8_lossy(&command.stderr));
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let lakes = [(); 4].map(|()| Lake::new());
+    let [one, two, three, four] = &lakes;
+    open("report.mjs", || vec![leaking(one), hostile(two), trace(three), hostile_trace(four)]);
+}
+
+#[test]
+fn the_page_of_a_comparison_works_in_a_browser() {
+    let (usual, hostile, empty) = (comparison::usual(), comparison::hostile(), comparison::empty());
+    open("comparison.mjs", || [&usual, &hostile, &empty].map(comparison::page).to_vec());
 }

@@ -2,30 +2,15 @@
 // Screenshots go to FOLDER.
 // Says what failed and exits with 1, or prints "all well".
 import assert from "node:assert/strict";
-import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { bytes, columnOf, isSorted, opener } from "./pages.mjs";
 
 const [executablePath, folder, page, hostile, trace, hostileTrace] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 
-// Opens a page that may not complain and may load nothing but itself.
-const open = async (path, options, drawn = "#map canvas") => {
-  const opened = await browser.newPage({ viewport: { width: 1400, height: 1000 }, reducedMotion: "reduce", ...options });
-  const url = pathToFileURL(path).href;
-  opened.trouble = [];
-  opened.on("console", (message) => { if (["error", "warning"].includes(message.type())) opened.trouble.push(message.text()); });
-  opened.on("pageerror", (error) => opened.trouble.push(String(error)));
-  opened.on("request", (request) => { if (request.url() !== url) opened.trouble.push("asked for " + request.url()); });
-  opened.on("dialog", (dialog) => { opened.trouble.push("dialog " + dialog.message()); dialog.dismiss(); });
-  await opened.goto(url);
-  await opened.waitForSelector(drawn);
-  return opened;
-};
+const open = opener(browser);
 const crumbs = (opened) => opened.$$eval(".crumbs li", (items) => items.map((item) => item.textContent));
-const column = (opened, number, table = "classes") => opened.$$eval(`#${table} tbody td:nth-child(${number})`, (cells) => cells.map((cell) => cell.textContent));
-const units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-const bytes = (text) => { const [value, unit] = text.split(" "); return Number(value) * units[unit]; };
-const isSorted = (values) => values.every((value, i) => i === 0 || values[i - 1] >= value);
+const column = (opened, number, table = "classes") => columnOf(opened, number, table);
 
 const looks = async () => {
   for (const colorScheme of ["light", "dark"]) {

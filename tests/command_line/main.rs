@@ -14,8 +14,11 @@ mod lake;
 #[expect(dead_code, reason = "few kinds of columns are read")]
 #[path = "../support/table.rs"]
 mod table;
+#[path = "../support/written.rs"]
+mod written;
 
 mod common;
+mod gates;
 mod inputs;
 mod output;
 mod questions;

@@ -108,13 +108,13 @@ fn write_chains(output: &Output, classes: &[Class]) -> heaplake_schemas::run::Ta
         .zip(classes)
         .flat_map(|(id, class)| class.chains.iter().map(move |chain| (id, class, chain)))
         .collect();
-    let steps = || rows.iter().flat_map(|(.., (path, ..))| path);
+    let steps: Vec<&(&str, &str)> = rows.iter().flat_map(|(.., (path, ..))| path).collect();
     let elements = StructArray::new(
         chains::element_fields(),
         vec![
-            Arc::new(StringArray::from_iter_values(steps().map(|(edge, _)| edge))),
-            Arc::new(StringArray::from_iter_values(steps().map(|(_, class)| class))),
-            Arc::new(steps().map(|_| Some(false)).collect::<BooleanArray>()),
+            Arc::new(StringArray::from_iter_values(steps.iter().map(|(edge, _)| edge))),
+            Arc::new(StringArray::from_iter_values(steps.iter().map(|(_, class)| class))),
+            Arc::new(steps.iter().map(|_| Some(false)).collect::<BooleanArray>()),
         ],
         None,
     );

@@ -9,6 +9,7 @@
 
 mod answers;
 mod before_after;
+mod comparison;
 mod contest;
 mod critical_path;
 mod dumps;
@@ -25,6 +26,8 @@ mod report;
 mod scale;
 mod settings;
 mod well_formed;
+#[path = "../../../tests/support/written.rs"]
+mod written;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -62,6 +65,8 @@ enum Command {
     CriticalPath(critical_path::Options),
     /// Files much larger than memory: time, memory, and whether the answers are right
     Scale(scale::Options),
+    /// Comparisons of many runs, and of two snapshots object by object
+    Comparison(comparison::Options),
     /// Replays of generated traces: allocations per second, memory, and whether the answers are right
     Replay(replay::Options),
     /// Inner loops against the best that is known for each
@@ -79,6 +84,7 @@ fn main() -> ExitCode {
         Command::BeforeAfter(options) => before_after::run(&options),
         Command::CriticalPath(options) => critical_path::run(&options),
         Command::Scale(options) => scale::run(&options),
+        Command::Comparison(options) => comparison::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),

@@ -1,6 +1,7 @@
 // Runs the heap snapshot worker of Chrome DevTools on a file, without a browser.
 //
 //   node devtools.mjs FILE OUTPREFIX    writes OUTPREFIX.devtools.tsv (nodes) and OUTPREFIX.devtools.tsv.classes
+//   node devtools.mjs --diff BASE TARGET OUTPREFIX    writes OUTPREFIX.devtools.tsv.diff, its comparison of two snapshots
 //   node devtools.mjs --measure FILE    same analysis, no tables; one JSON line with processor time and peak memory
 //
 // With --no-traces in front the worker skips allocation stacks. It needs that for files whose header counts fewer
@@ -96,16 +97,32 @@ function writeClasses(classes, path) {
   out.close();
 }
 
+// As the comparison view asks for it: the older snapshot is classified with the interfaces of the newer one.
+function writeDiff(base, target, path) {
+  const out = new Lines(path);
+  out.add('class_key', 'name', 'added', 'removed', 'countDelta', 'addedSize', 'removedSize', 'sizeDelta');
+  const diff = target.calculateSnapshotDiff('base', base.aggregatesForDiff(target.interfaceDefinitions()));
+  for (const [key, d] of Object.entries(diff)) {
+    out.add(JSON.stringify(key), JSON.stringify(d.name), d.addedCount, d.removedCount, d.countDelta, d.addedSize,
+      d.removedSize, d.sizeDelta);
+  }
+  out.close();
+}
+
 if (!isMainThread) {
   parentPort.once('message', port => new HeapSnapshot.SecondaryInitManager(port));
 } else {
   const args = process.argv.slice(2);
   const traces = args[0] !== '--no-traces';
   if (!traces) args.shift();
+  if (args[0] === '--diff' && args.length === 4) {
+    writeDiff(await load(args[1], traces), await load(args[2], traces), `${args[3]}.devtools.tsv.diff`);
+    process.exit(0);
+  }
   const measure = args[0] === '--measure';
   const [file, prefix] = measure ? args.slice(1) : args;
   if (!file || measure === Boolean(prefix)) {
-    console.error('usage: devtools.mjs [--no-traces] FILE OUTPREFIX | devtools.mjs [--no-traces] --measure FILE');
+    console.error('usage: devtools.mjs [--no-traces] (FILE OUTPREFIX | --diff BASE TARGET OUTPREFIX | --measure FILE)');
     process.exit(2);
   }
   const start = performance.now();

@@ -1,8 +1,6 @@
 //! Gates of a comparison: their options, their errors before the work, their verdicts after it.
 
 use crate::complaint::Complaint;
-use crate::print;
-use crate::print::terminal::Look;
 use clap::Args;
 use heaplake_compare::gates::junit::junit;
 use heaplake_compare::gates::markdown::markdown;
@@ -23,7 +21,7 @@ pub struct GateArguments {
     /// End with 4 if this is true of a row, such as 'q < 0.05 and retained_bytes.delta > 1MiB'; repeatable
     ///
     /// The expression is a condition over the rows of one table of the comparison: classes, or the one that is named
-    /// before a colon, as in 'chains: share > 0.5'. docs/compare.md has the syntax and the columns.
+    /// before a colon, as in 'chains: share > 0.5'. docs/gates.md has the syntax.
     #[arg(long, value_name = "[TABLE:]EXPRESSION")]
     pub fail_if: Vec<String>,
     /// File with gates, in TOML
@@ -75,26 +73,6 @@ impl GateArguments {
             write(file, &markdown(&verdicts), is_summary)?;
         }
         Ok(verdicts)
-    }
-
-    /// The same, and prints the verdicts unless `quiet`. Returns whether all gates pass; if they do not, the command
-    /// ends with [`Exit::Gate`](crate::complaint::Exit::Gate).
-    ///
-    /// # Errors
-    /// As [`Self::check`].
-    pub fn check_and_tell(
-        &self,
-        gates: &Gates,
-        folder: &Path,
-        context: &Context<'_>,
-        quiet: bool,
-    ) -> Result<bool, Complaint> {
-        let verdicts = self.check(gates, folder, context)?;
-        // A gate that fails is said even to those who want to hear of errors only.
-        if !verdicts.gates.is_empty() && !(quiet && verdicts.pass()) {
-            print::text(&print::gates::verdicts(&verdicts, &Look::stdout()));
-        }
-        Ok(verdicts.pass())
     }
 }
 

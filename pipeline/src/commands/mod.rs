@@ -16,6 +16,7 @@ pub mod report;
 pub mod show;
 pub mod top;
 pub mod track;
+pub mod trend;
 pub mod why;
 
 use crate::print::terminal::{self, Colour};
@@ -64,9 +65,11 @@ pub enum Command {
     Ls(ls::Arguments),
     /// Compare runs: what grew, through which holder, and whether it is real
     Diff(Box<diff::Arguments>),
+    /// Follow a series of runs: what grows, how fast, and since when
+    Trend(Box<trend::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
-    /// Make the HTML page of a run: one file that opens offline
+    /// Make the HTML page of a run or a comparison: one file that opens offline
     Report(report::Arguments),
     /// Print what keeps an object alive: a shortest path from a root, and its dominators
     Why(why::Arguments),
@@ -92,6 +95,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Ls(arguments) => ls::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Trend(arguments) => trend::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

@@ -9,6 +9,7 @@ pub mod progress;
 pub mod replay_summary;
 pub mod summary;
 pub mod terminal;
+pub mod trend;
 
 use crate::complaint::Complaint;
 use serde::Serialize;

@@ -7,3 +7,4 @@ pub mod objects;
 pub mod rows;
 pub mod sides;
 pub mod statistics;
+pub mod trend;

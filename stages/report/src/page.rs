@@ -14,6 +14,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 /// One script of several files, which see each other's functions and which nothing else sees.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
+    include_str!("../assets/common.js"),
     include_str!("../assets/report.js"),
     include_str!("../assets/findings.js"),
     include_str!("../assets/flame.js"),
@@ -21,19 +22,37 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/begin.js"),
     "})();\n"
 );
+/// The same of the page of a comparison.
+const COMPARISON: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("../assets/common.js"),
+    include_str!("../assets/comparison.js"),
+    include_str!("../assets/growth.js"),
+    "})();\n"
+);
 /// Apache ECharts, with a treemap only.
 const CHARTS: &str = include_str!("../assets/echarts.min.js");
 
-/// The page. `title` and the data may hold anything; a page without a treemap needs no `charts`.
+/// The page of a run. `title` and the data may hold anything; a page without a treemap needs no `charts`.
 #[must_use]
 pub fn html(title: &str, json: &str, charts: bool) -> String {
+    filled(title, json, charts, SCRIPT)
+}
+
+/// The page of a comparison, likewise.
+#[must_use]
+pub fn of_comparison(title: &str, json: &str, charts: bool) -> String {
+    filled(title, json, charts, COMPARISON)
+}
+
+fn filled(title: &str, json: &str, charts: bool, script: &str) -> String {
     let charts = if charts { CHARTS } else { "" };
-    let hashes: Vec<String> = [charts, SCRIPT].iter().map(|script| format!("'sha256-{}'", sha256(script))).collect();
+    let hashes: Vec<String> = [charts, script].iter().map(|script| format!("'sha256-{}'", sha256(script))).collect();
     let policy = format!(
         "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
         hashes.join(" ")
     );
-    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + charts.len() + json.len());
+    let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + script.len() + charts.len() + json.len());
     // What is put in is not searched for further marks.
     let mut rest = TEMPLATE;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -45,7 +64,7 @@ pub fn html(title: &str, json: &str, charts: bool) -> String {
             "style" => page += STYLE,
             "data" => page += &harmless(json),
             "charts" => page += charts,
-            "script" => page += SCRIPT,
+            "script" => page += script,
             _ => {}
         }
         rest = after;
@@ -93,7 +112,7 @@ mod tests {
 
     #[test]
     fn nothing_in_it_ends_it() {
-        for part in [CHARTS, SCRIPT, STYLE] {
+        for part in [CHARTS, SCRIPT, COMPARISON, STYLE] {
             // The first two end an element, the other two change what ends it.
             for end in ["</script", "</style", "<script", "<!--"] {
                 assert!(!part.to_lowercase().contains(end), "{end}");
@@ -106,7 +125,7 @@ mod tests {
         let page = html("a", "{}", true);
         assert!(page.contains("default-src 'none'"));
         for ask in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
-            for part in [SCRIPT, STYLE, TEMPLATE] {
+            for part in [SCRIPT, COMPARISON, STYLE, TEMPLATE] {
                 assert!(!part.contains(ask), "{ask}");
             }
         }

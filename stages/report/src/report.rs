@@ -50,7 +50,7 @@ pub fn make(run: &Run, place: &Path, page: &Path, memory: u64, cancel: &AtomicBo
 }
 
 /// Puts the page in its place in one step.
-fn write(page: &Path, html: &[u8]) -> Result<(), StageError> {
+pub(crate) fn write(page: &Path, html: &[u8]) -> Result<(), StageError> {
     let name = page.file_name().unwrap_or_default().to_string_lossy();
     let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = tempfile::Builder::new()

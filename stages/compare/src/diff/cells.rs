@@ -1,6 +1,7 @@
 //! Columns of a table from rows of cells.
 
-use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray, UInt64Array};
+use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::DataType;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub enum Cell {
     Statistic(Option<f64>),
     /// A flag.
     Flag(Option<bool>),
+    /// Counts or sizes.
+    Numbers(Vec<Option<i64>>),
 }
 
 /// A column of rows as an array.
@@ -28,6 +31,12 @@ pub fn column(rows: &[Vec<Cell>], at: usize, data_type: &DataType) -> ArrayRef {
         DataType::UInt64 => Arc::new(cells.map(Cell::print).collect::<UInt64Array>()),
         DataType::Float64 => Arc::new(cells.map(Cell::statistic).collect::<Float64Array>()),
         DataType::Boolean => Arc::new(cells.map(Cell::flag).collect::<BooleanArray>()),
+        DataType::List(item) => {
+            let lists: Vec<&[Option<i64>]> = cells.map(Cell::numbers).collect();
+            let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.len()));
+            let items = lists.concat().into_iter().collect::<Int64Array>();
+            Arc::new(ListArray::new(item.clone(), offsets, Arc::new(items), None))
+        }
         _ => Arc::new(cells.map(Cell::number).collect::<Int64Array>()),
     }
 }
@@ -46,10 +55,14 @@ impl Cell {
     }
 
     fn statistic(&self) -> Option<f64> {
-        if let Self::Statistic(statistic) = self { statistic.filter(|number| !number.is_nan()) } else { None }
+        if let Self::Statistic(statistic) = self { statistic.filter(|number| number.is_finite()) } else { None }
     }
 
     fn flag(&self) -> Option<bool> {
         if let Self::Flag(flag) = self { *flag } else { None }
+    }
+
+    fn numbers(&self) -> &[Option<i64>] {
+        if let Self::Numbers(numbers) = self { numbers } else { &[] }
     }
 }

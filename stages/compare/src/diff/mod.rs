@@ -9,12 +9,12 @@
 //! * Reference: the contract of [`heaplake_schemas::diff`].
 
 mod answer;
-mod cells;
+pub(crate) mod cells;
 mod holders;
 mod row;
 mod status;
 mod table;
-mod untold;
+pub(crate) mod untold;
 mod write;
 
 pub use answer::{Answer, InBrief, Through, TopRow};

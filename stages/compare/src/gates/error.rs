@@ -25,7 +25,8 @@ impl Wrong {
     /// The error of the gate with this expression.
     pub(crate) fn of(self, gate: &str, expression: &str) -> GateError {
         let lines = picture(expression, self.at);
-        GateError { cause: format!("{gate}: {}{lines}", self.problem), advice: self.advice }
+        let problem: String = self.problem.chars().map(visible).collect();
+        GateError { cause: format!("{gate}: {problem}{lines}"), advice: self.advice }
     }
 }
 
@@ -46,10 +47,20 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
+/// A character that is seen, and takes one place of a line: control characters and marks of direction do not.
+fn visible(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
 /// The line of a text with the place, and a line with carets below it.
 fn picture(text: &str, at: Place) -> String {
     let Some(line) = text.lines().nth(at.line).or_else(|| text.lines().last()) else { return String::new() };
-    let all: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let all: Vec<char> = line.chars().map(visible).collect();
     let character = at.character.min(all.len());
     // A long line is shown from a little before the place.
     let from = if all.len() <= SHOWN { 0 } else { character.saturating_sub(SHOWN / 2) };

@@ -10,7 +10,7 @@ use regex::{Regex, RegexBuilder};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Spanned, UnaryOperator, Value as Literal};
 
 /// Most bytes of a compiled regular expression.
-const PATTERN: usize = 1 << 20;
+const PATTERN: usize = 256 << 10;
 
 /// An expression with types.
 #[derive(Clone, Debug)]

@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn names_end_before_they_get_too_long() {
-        let long = "x".repeat(118);
+        let long = "x".repeat(120);
         let lists: [&[&str]; 2] = [&[&long, "y"], &[&long, "z"]];
         let found = &mut interfaces(&lists);
         assert_eq!(best(found, &[&long]), Some(format!("{{{long}}}")));

@@ -19,10 +19,16 @@ mod class_sums;
 mod comparison;
 mod interfaces;
 mod join;
+#[cfg(test)]
+mod made;
 mod node_rows;
 mod object_rows;
 mod plain_objects;
+#[cfg(test)]
+mod properties;
 pub mod question;
+#[cfg(test)]
+mod refusals;
 mod side;
 mod slices;
 mod tracked;

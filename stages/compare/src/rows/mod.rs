@@ -263,25 +263,38 @@ impl Group<'_> {
         Some(hosts.len())
     }
 
-    /// The values of a measure in the runs of a side, into `values`: in no order, 0 for a run without the row, nothing
-    /// for a run that cannot tell.
+    /// The values of a measure in the runs of a side, into `values`, see [`Self::each_value`].
     pub fn values(&self, side: usize, measure: usize, values: &mut Vec<i64>) {
         values.clear();
+        self.each_value(measure, |of, value| {
+            if of == side {
+                values.push(value);
+            }
+        });
+    }
+
+    /// Calls `take` with the side of each run and its value of a measure: 0 for a run without the row, nothing for a run
+    /// that cannot tell.
+    pub fn each_value(&self, measure: usize, mut take: impl FnMut(usize, i64)) {
         let untold = self.gathered.untold.get(&self.class()).map_or(&[][..], Vec::as_slice);
-        let tells =
-            |number: u32, run: &OfTable| run.side == side && run.tells >> measure & 1 == 1 && !untold.contains(&number);
+        let tells = |number: u32, run: &OfTable| run.tells >> measure & 1 == 1 && !untold.contains(&number);
         let mut rows = self.records.iter().peekable();
         for (number, run) in (0..).zip(&self.gathered.runs) {
             let record = rows.next_if(|record| place(record).0 == number);
             match record {
-                Some(record) if run.side == side && record[HEAD - 1] >> measure & 1 == 0 => {
-                    values.push(i64::try_from(record[HEAD + measure]).unwrap_or(i64::MAX));
+                Some(record) if record[HEAD - 1] >> measure & 1 == 0 => {
+                    take(run.side, i64::try_from(record[HEAD + measure]).unwrap_or(i64::MAX));
                 }
                 Some(_) => {}
-                None if tells(number, run) => values.push(0),
+                None if tells(number, run) => take(run.side, 0),
                 None => {}
             }
         }
+    }
+
+    /// The side of each run that has the row, in the order of the runs.
+    pub fn sides(&self) -> impl Iterator<Item = usize> {
+        self.records.iter().map(|record| self.run(record).side)
     }
 
     fn run(&self, record: &[u64]) -> &OfTable {

@@ -1,4 +1,5 @@
 //! Statistics of two sides with several runs each: is a difference real, how large is it, what could not have been seen.
+//! And of a series of sides.
 //!
 //! A value is a measure of one row in one run, such as the retained size of a class: a whole number. Values of runs are
 //! skewed, heavy-tailed and full of ties, so everything here goes by ranks:
@@ -9,6 +10,7 @@
 //! | is it real? | Mann-Whitney test | [`rank_sum()`] |
 //! | is it real, in a table of many rows? | Benjamini-Hochberg q | [`corrected`] |
 //! | what growth could not have been seen? | least shift with a power of 80 % | [`smallest_effect`] |
+//! | how much more at each step? | Theil-Sen slope with its interval | [`slope()`] |
 //! | what is usual? | median and quantiles | [`median`], [`quantile`] |
 //!
 //! The functions are pure: they look at slices, keep nothing, and answer the same on every machine. None of them builds
@@ -23,12 +25,14 @@ mod quantiles;
 mod rank_sum;
 mod shift;
 #[cfg(test)]
-mod simulated;
+pub(crate) mod simulated;
 #[cfg(test)]
 mod simulation;
+mod slope;
 
 pub use false_discovery::corrected;
 pub use power::smallest_effect;
 pub use quantiles::{median, quantile};
 pub use rank_sum::rank_sum;
 pub use shift::{Shift, shift};
+pub use slope::{Slope, slope};

@@ -68,6 +68,23 @@ fn exact(n: usize, m: usize) -> Vec<f64> {
         .collect()
 }
 
+/// The largest count that an interval refuses, so that what it does not refuse covers nearest to `confidence`; nothing
+/// where the whole line is nearer. `tail` is the probability of at most so much, of a distribution with `mean`, rounded up.
+pub(super) fn refused(tail: impl Fn(usize) -> f64, mean: usize, confidence: f64) -> Option<usize> {
+    let beyond = 1.0 - confidence;
+    // The first count whose two tails are too much.
+    let (mut low, mut high) = (0, mean);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if 2.0 * tail(middle) <= beyond { low = middle + 1 } else { high = middle }
+    }
+    let too_much = 2.0 * tail(high) - beyond;
+    match high.checked_sub(1) {
+        None => (too_much <= beyond + 1e-12).then_some(0),
+        Some(less) => Some(if too_much < beyond - 2.0 * tail(less) { high } else { less }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Null;

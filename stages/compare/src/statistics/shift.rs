@@ -1,7 +1,7 @@
 //! By how much one side is larger than the other.
 
 use super::differences::Differences;
-use super::null::Null;
+use super::null::{self, Null};
 use super::rank_sum::tie_factor_of;
 
 /// By how much the target is larger than the base.
@@ -37,30 +37,13 @@ pub fn shift(base: &mut [i64], target: &mut [i64], confidence: f64) -> Shift {
     target.sort_unstable();
     let shift = Differences::new(base, target).median();
     let null = Null::of(base.len(), target.len());
-    match refused(&null, confidence) {
+    match null::refused(|u| null.tail(u), null.mean.ceil() as usize, confidence) {
         Some(rank) => Shift {
             shift,
             low: lower_end(base, target, &null, rank).min(shift),
             high: (-lower_end(target, base, &null, rank)).max(shift),
         },
         None => Shift { shift, low: f64::NEG_INFINITY, high: f64::INFINITY },
-    }
-}
-
-/// The largest U whose shift is refused, so that what is not refused covers nearest to `confidence`.
-fn refused(null: &Null, confidence: f64) -> Option<usize> {
-    let beyond = 1.0 - confidence;
-    let ranks = null.mean.ceil() as usize;
-    // The first rank whose two tails are too much, and the last whose tails are not.
-    let (mut enough, mut much) = (0, ranks);
-    while enough < much {
-        let middle = usize::midpoint(enough, much);
-        if 2.0 * null.tail(middle) <= beyond { enough = middle + 1 } else { much = middle }
-    }
-    let too_much = 2.0 * null.tail(much) - beyond;
-    match much.checked_sub(1) {
-        None => (too_much <= beyond + 1e-12).then_some(0),
-        Some(less) => Some(if too_much < beyond - 2.0 * null.tail(less) { much } else { less }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random values for the simulations: the same on every machine.
 
 /// Splitmix64 (Steele, Lea and Flood 2014).
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -13,23 +13,23 @@ impl Random {
     }
 
     /// Uniform in 0 < x < 1.
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         ((self.next() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
     /// Standard normal, by Box and Muller.
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
     /// Student's t with 2 degrees of freedom: tails so heavy that there is no variance. By inversion.
-    pub(super) fn heavy(&mut self) -> f64 {
+    pub(crate) fn heavy(&mut self) -> f64 {
         let u = self.uniform();
         (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
     }
 
     /// Poisson, by Knuth's product.
-    pub(super) fn poisson(&mut self, mean: f64) -> i64 {
+    pub(crate) fn poisson(&mut self, mean: f64) -> i64 {
         let (limit, mut product, mut count) = ((-mean).exp(), self.uniform(), 0);
         while product > limit {
             product *= self.uniform();
@@ -41,7 +41,7 @@ impl Random {
 
 /// A distribution of values of runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Values {
+pub(crate) enum Values {
     Normal,
     Lognormal,
     HeavyTails,
@@ -50,11 +50,11 @@ pub(super) enum Values {
 }
 
 impl Values {
-    pub(super) const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Normal, Self::Lognormal, Self::HeavyTails, Self::Counts(6.0), Self::Uniform(12)];
 
     /// `count` values.
-    pub(super) fn draw(self, random: &mut Random, count: usize) -> Vec<i64> {
+    pub(crate) fn draw(self, random: &mut Random, count: usize) -> Vec<i64> {
         let one = |random: &mut Random| match self {
             Self::Normal => (1e9 + 1e7 * random.normal()) as i64,
             Self::Lognormal => (1e6 * (0.5 * random.normal()).exp()) as i64,

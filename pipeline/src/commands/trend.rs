@@ -1,0 +1,119 @@
+//! `heaplake trend`: what grows along a series of runs.
+
+use super::batch::{log, stopped_by_signals};
+use super::choices::Resources;
+use crate::complaint::{Complaint, Done};
+use crate::print::progress::{Display, Mode};
+use crate::print::{self, trend as text};
+use clap::Args;
+use heaplake_compare::diff::Rules;
+use heaplake_compare::trend::steps::{By, Steps};
+use heaplake_compare::trend::{self, Answer};
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::stage::Output;
+use heaplake_kit::{Budget, Context, StageError};
+use heaplake_lake::files::NewFiles;
+use heaplake_names::{Names, Runtime};
+use heaplake_schemas::series;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MORE: &str = "\
+Examples:
+  heaplake trend lake/release=7.1 --by captured
+  heaplake trend 'label.host=web1' --lake lake --by release --out trend
+  heaplake trend release=7.0 release=7.1 release=7.2 --lake lake
+  heaplake trend first second third fourth --json
+
+Each SELECTION is a step, in the order in which they are named: the folder of a run, a folder of runs, or a selection \
+ of the runs of --lake, as for heaplake diff. A single one is divided into steps: each run by the time at which it was \
+ captured, or the runs of each release, or of each value of a label. There are at least three steps.
+
+A row is what has the same fingerprint in every run. It is growing if it rises at each of its last steps, up to the end; \
+ a plateau if it has grown and its last steps are flat; a sawtooth if it climbs and falls again and again. Where steps \
+ have several runs, their medians count, and differences within the noise of the runs do not. Its slope is the growth per \
+ step, of Theil and Sen, with its 95 % interval.";
+
+/// Arguments of `trend`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake trend label.host=web1 --lake lake --by captured", after_long_help = MORE)]
+pub struct Arguments {
+    /// The steps: runs, folders of runs, or selections
+    #[arg(required = true, value_name = "SELECTION")]
+    pub selections: Vec<String>,
+    /// The lake that selections choose from
+    #[arg(long, value_name = "LAKE")]
+    pub lake: Option<PathBuf>,
+    /// What the steps of a single selection are: captured, release or label.NAME [default: captured]
+    ///
+    /// With captured, each run is a step, by the time of its input; else a step has all runs of a release or of a value
+    /// of the label, in the order of versions: 7.9, 7.10.
+    #[arg(long, value_name = "WHAT")]
+    pub by: Option<By>,
+    /// Folder for the tables trend_*.parquet; made where there is none
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Follows the series.
+///
+/// # Errors
+/// A [`Complaint`] where the runs are no series.
+pub fn run(arguments: &Arguments) -> Done {
+    log();
+    let cancel = stopped_by_signals();
+    let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
+    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
+    let context = Context {
+        budget: Budget::new(memory),
+        threads: arguments.resources.threads(),
+        progress: &display,
+        cancel: &cancel,
+    };
+    let steps = Steps::find(&arguments.selections, arguments.lake.as_deref(), arguments.by.clone())?;
+    let place = arguments.resources.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    let scratch = fs::create_dir_all(&place)
+        .and_then(|()| tempfile::tempdir_in(&place))
+        .map_err(|error| Complaint::of_usage(StageError::io(&place, "create a folder in", error)))?;
+    let answer = match &arguments.out {
+        Some(folder) => {
+            let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;
+            let answer = follow(&steps, new.hidden(), scratch.path(), &context)?;
+            new.commit(series::FILE, "trend_")?;
+            answer
+        }
+        None => follow(&steps, scratch.path(), scratch.path(), &context)?,
+    };
+    if arguments.json {
+        return print::json(&answer);
+    }
+    if !arguments.quiet {
+        print::answer(&answer, false, text::text)?;
+    }
+    if let Some(folder) = arguments.out.as_ref().filter(|_| !arguments.quiet) {
+        print::text(&format!("\n{}\n", folder.display()));
+    }
+    Ok(0)
+}
+
+/// Writes the tables, and what was followed, into `folder`.
+fn follow(steps: &Steps, folder: &Path, scratch: &Path, context: &Context<'_>) -> Result<Answer, Complaint> {
+    let names = Names::of(Runtime::of_format(&steps.sides.format));
+    let rules = Rules { names: &names, own_names: false, scratch };
+    let output = Output { folder: folder.to_owned(), ..Output::default() };
+    let answer = trend::follow(steps, rules, &output, context)?;
+    let path = folder.join(series::FILE);
+    let text = serde_json::to_vec_pretty(&answer.series)
+        .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+    fs::write(&path, text).map_err(|error| StageError::io(&path, "write", error))?;
+    Ok(answer)
+}

@@ -1,0 +1,27 @@
+//! `trend.json`: what was followed. `heaplake trend --out` writes it last: tables without it are not complete.
+
+use crate::comparison::Side;
+use crate::run;
+use serde::{Deserialize, Serialize};
+
+/// File name inside the folder of a trend.
+pub const FILE: &str = "trend.json";
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Version of heaplake that wrote it.
+    pub heaplake_version: String,
+    /// Version of its tables.
+    pub schema_version: u32,
+    /// Format of the inputs of all runs.
+    pub format: String,
+    /// What makes the steps: `order` of the selections, `captured`, `release`, or `label.NAME`.
+    pub by: String,
+    /// The steps, in order.
+    pub steps: Vec<Side>,
+    /// The tables.
+    pub tables: Vec<run::Table>,
+    /// What a reader must know, a sentence each: tables that a step lacks, runs that cannot be read.
+    pub remarks: Vec<String>,
+}

@@ -1,0 +1,158 @@
+//! The steps of a series: the runs that each of them is, and their order.
+
+use super::versions;
+use crate::error::CompareError;
+use crate::sides::{Side, Sides, has_table};
+use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::selection::Found;
+use heaplake_schemas::snapshot;
+use std::fmt;
+use std::path::Path;
+
+/// Fewest steps that show a trend.
+const FEWEST: usize = 3;
+/// Most steps: slopes are those of all pairs.
+const MOST: usize = 1000;
+
+/// What makes the steps of a single selection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Each selection is one, in the order in which they are named.
+    Order,
+    /// Each run is one, by the time of its input.
+    Captured,
+    /// Each release is one.
+    Release,
+    /// Each value of a label is one.
+    Label(String),
+}
+
+impl std::str::FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "captured" => Ok(Self::Captured),
+            "release" => Ok(Self::Release),
+            other => match other.strip_prefix("label.").filter(|name| !name.is_empty()) {
+                Some(name) => Ok(Self::Label(name.to_owned())),
+                None => Err("use captured, release or label.NAME".to_owned()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order => f.write_str("order"),
+            Self::Captured => f.write_str("captured"),
+            Self::Release => f.write_str("release"),
+            Self::Label(name) => write!(f, "label.{name}"),
+        }
+    }
+}
+
+/// A series.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// The steps as sides.
+    pub sides: Sides,
+    /// What makes them.
+    pub by: By,
+}
+
+impl Steps {
+    /// Finds the runs, see [`Sides::find`]. Several names are the steps in their order; a single one is divided `by`
+    /// something, of itself by capture.
+    ///
+    /// # Errors
+    /// [`CompareError`]: as [`Sides::find`], and where there are too few or too many steps.
+    pub fn find(named: &[String], lake: Option<&Path>, by: Option<By>) -> Result<Self, CompareError> {
+        let by = match (named.len(), by) {
+            (1, by) => by.unwrap_or(By::Captured),
+            (_, None) => By::Order,
+            (_, Some(by)) => {
+                let cause = format!("--by {by} divides one selection, but {} are named", named.len());
+                return Err(CompareError::refused(cause, "leave --by out: each selection is a step"));
+            }
+        };
+        let mut sides = Sides::find(named, lake)?;
+        if by != By::Order
+            && let Some(side) = sides.sides.pop()
+        {
+            divide(side, &by, &mut sides)?;
+        }
+        let count = sides.sides.len();
+        if (FEWEST..=MOST).contains(&count) {
+            return Ok(Self { sides, by });
+        }
+        let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+        Err(CompareError::refused(
+            format!("{}: {steps}, but a trend has {FEWEST} to {MOST}", named.join(" ")),
+            "name more runs, or another --by; heaplake diff compares two sides",
+        ))
+    }
+}
+
+/// Divides the runs of a side into steps.
+fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
+    match by {
+        By::Order => sides.sides.push(side),
+        By::Captured => {
+            let mut runs = Vec::new();
+            for found in side.runs {
+                runs.push((captured_at(&found)?, found));
+            }
+            let unknown = runs.iter().filter(|(captured, _)| captured.is_none()).count();
+            if unknown > 0 && unknown < runs.len() {
+                sides.remarks.push(format!("{unknown} runs do not say when they were captured: they come last."));
+            }
+            runs.sort_by_key(|(captured, found)| (captured.is_none(), *captured, name(found)));
+            let step =
+                |(_, found): (_, Found)| Side { selection: found.place.display().to_string(), runs: vec![found] };
+            sides.sides.extend(runs.into_iter().map(step));
+        }
+        By::Release => group(side, by, |found| Some(found.run.release.clone()), sides),
+        By::Label(label) => group(side, by, |found| found.run.options.labels().get(label).cloned(), sides),
+    }
+    Ok(())
+}
+
+fn name(found: &Found) -> (String, String) {
+    (found.run.release.clone(), found.run.snapshot.clone())
+}
+
+/// A step for each value; runs without one are left out.
+fn group(side: Side, by: &By, value: impl Fn(&Found) -> Option<String>, sides: &mut Sides) {
+    let all = side.runs.len();
+    let mut valued: Vec<(String, Found)> =
+        side.runs.into_iter().filter_map(|found| Some((value(&found)?, found))).collect();
+    if valued.len() < all {
+        sides.remarks.push(format!("{} runs have no {by}: they are left out.", all - valued.len()));
+    }
+    valued.sort_by(|(a, run), (b, other)| versions::compare(a, b).then_with(|| name(run).cmp(&name(other))));
+    for (value, found) in valued {
+        let selection = format!("{by}={value}");
+        match sides.sides.last_mut().filter(|last| last.selection == selection) {
+            Some(last) => last.runs.push(found),
+            None => sides.sides.push(Side { selection, runs: vec![found] }),
+        }
+    }
+}
+
+/// When the input of a run was captured, in microseconds since 1970.
+fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
+    const COLUMN: &str = "captured_at";
+    if !has_table(&found.run, snapshot::FILE) {
+        return Ok(None);
+    }
+    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
+    if !reader.has(COLUMN) {
+        return Ok(None);
+    }
+    let batch = reader.columns(&[COLUMN])?.batch()?;
+    let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return Ok(None) };
+    Ok(value(batch.times(COLUMN)?, 0))
+}

@@ -1,0 +1,140 @@
+
+  // The page of a comparison: what the base had, what the target has, and what became of each row.
+  const { base, target } = data.comparison;
+  const isBytes = (table) => table.measures[0].endsWith("bytes");
+  const plain = (table, value) => (value === null ? "" : isBytes(table) ? (value < 0 ? "-" : "") + size(Math.abs(value)) : count(value));
+  const signed = (table, value) => (value === null ? "" : (value > 0 ? "+" : "") + plain(table, value));
+  const percent = (value) => (value === null ? "" : (value > 0 ? "+" : "") + (Math.abs(value) >= 1e6 ? value.toExponential(1) : value.toFixed(1)) + " %");
+  const measureName = (measure) => measure.replaceAll("_", " ").replace(/ bytes$/, "");
+  const capital = (words) => words[0].toUpperCase() + words.slice(1);
+  const statusOf = (row) => text(row.status);
+  // A key of a row by its name.
+  const keyOf = (table, row, key) => { const at = table.keys.indexOf(key); return at < 0 ? "" : text(row.texts[at]); };
+  const SUBJECTS = ["message", "text", "class", "owner", "function", "type"];
+  const subject = (table, row) => keyOf(table, row, SUBJECTS.find((key) => table.keys.includes(key)));
+  const STATUS = { new_path: "new path", appeared: "new", grew: "grew", shrank: "shrank", vanished: "gone", within_noise: "within noise", same: "same" };
+  const badge = (row) => el("span", { class: "badge " + statusOf(row) }, STATUS[statusOf(row)] || statusOf(row));
+  const tables = ["classes", "chains", "owners", "findings", "duplicates", "types", "functions", "lifetimes"];
+  for (const table of tables) if (data[table]) data[table].rows.forEach((row, at) => { row.rank = at; });
+
+  // ---- head, tiles, sides ----
+  const compareHead = () => {
+    const side = (what, one) => [what, [name(text(one.selection)), " (" + plural(one.of, "run", "runs") + ")"]];
+    const facts = [side("Base", base), side("Target", target), ["Format", name(text(data.comparison.format))]];
+    byId("head").append(el("h1", null, name(text(base.selection)), " → ", name(text(target.selection))), el("dl", { class: "facts" }, facts.map(([what, value]) => el("div", null, el("dt", null, what), el("dd", null, value)))));
+    for (const remark of data.comparison.remarks) byId("head").append(el("p", { class: "soft", role: "note" }, "Note: ", el("bdi", null, text(remark))));
+    byId("foot").append("heaplake " + text(data.comparison.version) + ". Sizes are bytes of the heap in units of 1024." + (mapped() ? " Chart: Apache ECharts (Apache License 2.0)." : ""));
+  };
+
+  const compareTiles = () => {
+    const change = (before, after) => (before > 0 ? " (" + percent(100 * (after - before) / before) + ")" : "");
+    const median = base.of > 1 || target.of > 1 ? "medians of the runs" : null;
+    const of = (table, ...wanted) => data[table].rows.filter((row) => wanted.includes(statusOf(row))).length;
+    const list = [
+      ["Heap", [size(base.bytes), " → ", size(target.bytes), change(base.bytes, target.bytes)], median],
+      ["Objects", [count(base.objects), " → ", count(target.objects), change(base.objects, target.objects)], median],
+      data.findings ? ["New findings", count(of("findings", "appeared", "new_path")), count(of("findings", "vanished")) + " gone, " + count(of("findings", "grew")) + " grown"] : null,
+      data.classes ? ["Classes that grew", count(of("classes", "grew", "new_path", "appeared")), count(of("classes", "appeared")) + " new, " + count(of("classes", "new_path")) + " through new paths"] : null,
+      data.classes ? ["Classes that shrank", count(of("classes", "shrank", "vanished")), count(of("classes", "vanished")) + " gone, " + count(of("classes", "within_noise")) + " within noise"] : null,
+    ];
+    summary(list);
+  };
+
+  const sides = () => {
+    const titles = ["Release", "Run", "Host", "Heap", "Objects"];
+    const line = (run) => el("tr", null, el("td", { class: "text" }, name(text(run.release))), el("td", { class: "text" }, el("span", { title: text(run.path) }, name(text(run.snapshot)))), el("td", null, run.host === null ? "" : name(text(run.host))), el("td", null, size(run.bytes)), el("td", null, count(run.objects)));
+    const one = (what, side) => el("div", null, el("h3", null, what, ": ", name(text(side.selection))),
+      el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, titles.map((title, at) => el("th", { scope: "col", class: at < 2 ? "text" : null }, title)))), el("tbody", null, side.runs.map(line)))),
+      side.of > side.runs.length ? soft("and " + plural(side.of - side.runs.length, "more run", "more runs")) : null);
+    section("sides", "Runs", el("div", { class: "sides" }, one("Base", base), one("Target", target)));
+  };
+
+  // ---- findings ----
+  const comparedFindings = () => {
+    const table = data.findings;
+    if (!table) {
+      section("findings", "Findings", missing("This comparison has no table of findings."));
+      return;
+    }
+    const card = (row) => el("article", { class: keyOf(table, row, "severity") },
+      el("h3", null, el("span", { class: "badge" }, keyOf(table, row, "severity")), el("bdi", null, keyOf(table, row, "message"))),
+      el("p", { class: "soft" }, keyOf(table, row, "rule"), " · ", plain(table, row.base), " → ", plain(table, row.target), row.delta === null ? null : [" (" + signed(table, row.delta) + ")"], " ", badge(row)));
+    const group = (title, open, ...wanted) => {
+      const rows = table.rows.filter((row) => wanted.includes(statusOf(row)));
+      if (rows.length === 0) return null;
+      return el("details", { class: "group", open }, el("summary", null, title + ", " + count(rows.length)), el("div", { class: "cards" }, rows.map(card)));
+    };
+    const groups = [group("New", true, "appeared", "new_path"), group("Grown", true, "grew"), group("Gone", false, "vanished"), group("Smaller", false, "shrank"), group("As before", false, "same", "within_noise")];
+    const words = table.rows.length === 0 ? "Neither side has findings." : table.of > table.rows.length ? "The first " + count(table.rows.length) + " of " + count(table.of) + "." : "What the rules found on either side.";
+    section("findings", "Findings", soft(words), groups);
+  };
+
+  // ---- chains ----
+  const comparedChains = () => {
+    const table = data.chains;
+    if (!table) {
+      section("chains", "Chains", missing("This comparison has no table of chains."));
+      return;
+    }
+    const byClass = new Map();
+    for (const row of table.rows) {
+      const key = text(row.class);
+      if (!byClass.has(key)) byClass.set(key, []);
+      byClass.get(key).push(row);
+    }
+    const KIND = { reference: "Shortest chains from a root", dominator: "Held by: chains of dominators" };
+    const step = (row) => el("div", { class: "leafline" }, badge(row), name(subject(table, row)),
+      el("span", { class: "soft" }, " — " + plain(table, row.base) + " → " + plain(table, row.target) + " (" + signed(table, row.delta) + ")" + (row.share === undefined || row.share === null ? "" : ", " + (100 * row.share).toFixed(0) + " % of the growth")),
+      row.share ? bar(row.share, 1) : null);
+    const grown = (rows) => Math.max(0, ...["reference", "dominator"].map((kind) => rows.filter((row) => keyOf(table, row, "kind") === kind && row.delta > 0).reduce((sum, row) => sum + row.delta, 0)));
+    const one = ([key, rows]) => {
+      const fresh = rows.filter((row) => statusOf(row) === "appeared" || statusOf(row) === "new_path").length;
+      const made = el("details", { id: "chains-" + key }, el("summary", null, name(keyOf(table, rows[0], "class")), el("span", { class: "soft" }, " — " + plural(rows.length, "chain", "chains") + (grown(rows) > 0 ? ", grew by " + plain(table, grown(rows)) : "") + (fresh > 0 ? ", " + count(fresh) + " new" : ""))));
+      made.addEventListener("toggle", () => {
+        if (!made.open || made.children.length > 1) return;
+        for (const kind of new Set(rows.map((row) => keyOf(table, row, "kind")))) made.append(soft(KIND[kind] || kind), ...rows.filter((row) => keyOf(table, row, "kind") === kind).map(step));
+      });
+      return made;
+    };
+    const list = [...byClass].sort((a, b) => grown(b[1]) - grown(a[1]));
+    const words = table.of > table.rows.length ? " The first " + count(table.rows.length) + " of " + count(table.of) + " chains are in this page." : "";
+    section("chains", "Through which holders it grew", soft("By class: the chains of classes from the roots, what each leads to in base and target, and its part of the growth." + words), list.map(one));
+  };
+
+  // ---- tables ----
+  const grids = {};
+  const changes = (id, title, words, more = []) => {
+    const table = data[id];
+    if (!table) return;
+    const what = SUBJECTS.find((key) => table.keys.includes(key));
+    const most = Math.max(0, ...table.rows.map((row) => Math.abs(row.delta || 0)));
+    const number = (title, key, show) => ({ title, value: (row) => row[key], cell: (row) => (row[key] === null ? "" : show(row[key])) });
+    const detail = (row) => {
+      const others = table.keys.filter((key) => key !== what && keyOf(table, row, key) !== "" && keyOf(table, row, key) !== subject(table, row));
+      const through = row.through ? el("div", { class: "soft" }, row.through.new ? "through a new path: " : "through ", name(text(row.through.text)), row.through.bytes === null ? null : " (" + signed(table, row.through.bytes) + ")") : null;
+      return [others.length > 0 && what !== "class" ? el("div", { class: "soft" }, others.map((key, i) => [i > 0 ? " · " : null, name(keyOf(table, row, key))])) : null, text(row.signature) === subject(table, row) ? null : el("div", { class: "soft" }, name(text(row.signature))), through];
+    };
+    const columns = [
+      number("#", "rank", (rank) => String(rank + 1)),
+      { title: capital(what), text: true, value: (row) => subject(table, row).toLowerCase(), cell: (row) => [name(subject(table, row)), more.map((one) => one(row)), detail(row)] },
+      number("Base", "base", (value) => plain(table, value)),
+      number("Target", "target", (value) => plain(table, value)),
+      { title: "Change", value: (row) => row.delta, cell: (row) => [signed(table, row.delta), row.delta === null ? null : el("span", { class: "bar " + (row.delta > 0 ? "more" : "less"), style: "width:" + (most > 0 ? Math.max(1, 100 * Math.abs(row.delta) / most).toFixed(1) : 0) + "%" })] },
+      number("%", "percent", percent),
+      { title: "Status", value: statusOf, cell: badge },
+    ];
+    if (table.rows.some((row) => row.q !== null)) columns.splice(6, 0, number("q", "q", (q) => (q < 0.001 ? q.toExponential(1) : q.toFixed(3))));
+    if (table.rows.some((row) => row.runs[2] > 1 || row.runs[3] > 1)) columns.push({ title: "Runs with it", value: (row) => row.runs[1], cell: (row) => row.runs[0] + "/" + row.runs[2] + " → " + row.runs[1] + "/" + row.runs[3] });
+    table.measures.slice(1).forEach((measure, at) => {
+      const show = (value) => (value === null ? "" : (value > 0 ? "+" : value < 0 ? "-" : "") + (measure.endsWith("bytes") ? size(Math.abs(value)) : count(Math.abs(value))));
+      if (table.rows.some((row) => row.others[at])) columns.push({ title: "± " + measureName(measure), value: (row) => row.others[at], cell: (row) => show(row.others[at]) });
+    });
+    grids[id] = grid(id, columns, table.rows, { by: 0, down: false, of: table.of, placeholder: "Search " + title.toLowerCase(), id: (row) => id + "-" + text(row.fingerprint), words: (row) => table.keys.map((key) => keyOf(table, row, key)).join(" ") + " " + text(row.signature) + " " + statusOf(row) });
+    const rest = table.rest.rows > 0 ? soft("The other " + plural(table.rest.rows, "row", "rows") + " together: " + plain(table, table.rest.base) + " → " + plain(table, table.rest.target) + ".") : null;
+    section(id, title, soft(capital(measureName(table.measures[0])) + ": " + words), grids[id].view, rest);
+  };
+
+  const made = () => {
+    const list = data.comparison.tables.map(([file, rows, bytes]) => el("li", null, el("code", null, text(file)), " — " + plural(rows, "row", "rows") + ", " + size(bytes)));
+    section("made", "How it was made", soft("Tables of the comparison, in ", name(text(data.comparison.place)), ":"), el("ul", null, list));
+  };

@@ -1,0 +1,150 @@
+//! The data of the page of a comparison, as its script reads it.
+
+use super::table::{self, Table};
+use crate::texts::Texts;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::comparison::{self, ComparedRun, Comparison};
+use heaplake_schemas::diff;
+use serde::Serialize;
+use std::path::Path;
+
+/// Runs of a side that are shown.
+const RUNS: usize = 60;
+/// Remarks that are shown.
+const REMARKS: usize = 50;
+
+/// All that the page shows.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    comparison: Brief,
+    texts: Vec<String>,
+    classes: Option<Table>,
+    chains: Option<Table>,
+    owners: Option<Table>,
+    findings: Option<Table>,
+    duplicates: Option<Table>,
+    types: Option<Table>,
+    functions: Option<Table>,
+    lifetimes: Option<Table>,
+}
+
+/// What `diff.json` says.
+#[derive(Serialize)]
+struct Brief {
+    base: Side,
+    target: Side,
+    format: u32,
+    version: u32,
+    remarks: Vec<u32>,
+    tables: Vec<(u32, u64, u64)>,
+    place: u32,
+}
+
+/// A side.
+#[derive(Serialize)]
+struct Side {
+    selection: u32,
+    /// Number of its runs; the first are in `runs`.
+    of: usize,
+    runs: Vec<Run>,
+    /// Medians over all its runs.
+    bytes: u64,
+    objects: u64,
+}
+
+/// A run of a side.
+#[derive(Serialize)]
+struct Run {
+    release: u32,
+    snapshot: u32,
+    host: Option<u32>,
+    path: u32,
+    bytes: u64,
+    objects: u64,
+}
+
+impl Document {
+    /// Reads it from the tables of the comparison in `folder`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Cancelled`].
+    pub(crate) fn read(of: &Comparison, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut texts = Texts::default();
+        let comparison = brief(of, folder, &mut texts);
+        let mut read = |table, most| table::read(folder, table, most, &mut texts, context);
+        // Those that are read first get the longest texts.
+        let findings = read(&diff::FINDINGS, 300)?;
+        let classes = read(&diff::CLASSES, 1500)?;
+        let chains = read(&diff::CHAINS, 1500)?;
+        let owners = read(&diff::OWNERS, 300)?;
+        let duplicates = read(&diff::DUPLICATE_SETS, 400)?;
+        let types = read(&diff::ALLOCATION_TYPES, 600)?;
+        let functions = read(&diff::ALLOCATION_FUNCTIONS, 600)?;
+        let lifetimes = read(&diff::LIFETIMES, 300)?;
+        let texts = texts.into_list();
+        Ok(Self { comparison, texts, classes, chains, owners, findings, duplicates, types, functions, lifetimes })
+    }
+
+    /// Base and target, as the user named them.
+    pub(crate) fn title(&self) -> String {
+        let text = |at: u32| self.texts.get(at as usize).map_or("", String::as_str);
+        format!("{} → {}", text(self.comparison.base.selection), text(self.comparison.target.selection))
+    }
+
+    /// Whether there are rows to draw a map of.
+    pub(crate) fn has_map(&self) -> bool {
+        let tables = [&self.classes, &self.types];
+        tables.into_iter().flatten().any(|table| !table.rows.is_empty())
+    }
+}
+
+fn brief(of: &Comparison, folder: &Path, texts: &mut Texts) -> Brief {
+    Brief {
+        base: side(&of.base, texts),
+        target: side(&of.target, texts),
+        format: texts.add(&of.format),
+        version: texts.add(&of.heaplake_version),
+        remarks: of.remarks.iter().take(REMARKS).map(|remark| texts.add_within(remark, 1000)).collect(),
+        tables: of.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
+        place: texts.add_within(&folder.display().to_string(), 1000),
+    }
+}
+
+fn side(side: &comparison::Side, texts: &mut Texts) -> Side {
+    let mut run = |run: &ComparedRun| Run {
+        release: texts.add(&run.release),
+        snapshot: texts.add(&run.snapshot),
+        host: run.host.as_ref().map(|host| texts.add(host)),
+        path: texts.add_within(&run.path.display().to_string(), 1000),
+        bytes: run.bytes,
+        objects: run.objects,
+    };
+    let runs = side.runs.iter().take(RUNS).map(&mut run).collect();
+    let selection = texts.add_within(&side.selection, 1000);
+    let (bytes, objects) = (side.runs.iter().map(|run| run.bytes), side.runs.iter().map(|run| run.objects));
+    Side { selection, of: side.runs.len(), runs, bytes: median(bytes), objects: median(objects) }
+}
+
+/// The median; of an even number, the mean of the two in the middle. 0 of none.
+fn median(values: impl Iterator<Item = u64>) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    match values.len() {
+        0 => 0,
+        odd if odd % 2 == 1 => values[odd / 2],
+        even => values[even / 2 - 1].midpoint(values[even / 2]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median([].into_iter()), 0);
+        assert_eq!(median([5, 1, 3].into_iter()), 3);
+        assert_eq!(median([4, 1, 3, 9].into_iter()), 3);
+        assert_eq!(median([u64::MAX, u64::MAX].into_iter()), u64::MAX);
+    }
+}

@@ -1,0 +1,41 @@
+//! A comparison as one HTML page.
+//!
+//! * Computes: nothing but sums over the rows that are not shown; all else is in the tables.
+//! * Resident memory: the rows that are shown, a few megabytes, and a batch of numbers of the others.
+//! * Passes over disk: the first rows of each table of the comparison, and three columns of the others.
+//! * Worst case: linear.
+//! * Fails when: a table is damaged, the disk is full.
+//! * Determinism: same comparison in the same place, same bytes.
+//! * Reference: none needed.
+
+mod document;
+mod table;
+
+use crate::{page, report};
+use document::Document;
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::damaged;
+use heaplake_schemas::comparison;
+use std::fs;
+use std::path::Path;
+
+/// File name of the page inside a comparison, unless the user gives another.
+pub const FILE: &str = "diff.html";
+
+/// Bytes that the page of any comparison may take while it is made: its texts are bounded, and so are its rows.
+const BYTES: u64 = 24 << 20;
+
+/// Makes the page of the comparison in `folder`, in the file `to`. What it needs is `diff.json` and the tables that the
+/// comparison has.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
+    let _bytes = context.budget.reserve("the page of a comparison", BYTES)?;
+    let path = folder.join(comparison::FILE);
+    let bytes = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
+    let comparison = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+    let document = Document::read(&comparison, folder, context)?;
+    let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
+    report::write(to, page::of_comparison(&document.title(), &json, document.has_map()).as_bytes())
+}

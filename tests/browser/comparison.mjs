@@ -1,0 +1,126 @@
+// Opens pages of comparisons in a real browser: node comparison.mjs CHROMIUM FOLDER PAGE HOSTILE_PAGE EMPTY_PAGE.
+// Screenshots go to FOLDER.
+// Says what failed and exits with 1, or prints "all well".
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+import { bytes, columnOf, isSorted, opener } from "./pages.mjs";
+
+const [executablePath, folder, page, hostile, empty] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+const open = opener(browser);
+
+const looks = async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const opened = await open(page, { colorScheme });
+    await opened.screenshot({ path: `${folder}/comparison-${colorScheme}.png`, fullPage: true });
+    assert.deepEqual(opened.trouble, []);
+    await opened.close();
+  }
+};
+
+const summarises = async (opened) => {
+  assert.equal(await opened.textContent("h1"), "lake/base → lake/target");
+  const tiles = await opened.$$eval(".tiles div", (list) => list.map((tile) => tile.textContent));
+  assert.ok(tiles.some((tile) => tile.startsWith("New findings1")), String(tiles));
+  assert.equal((await columnOf(opened, 2, "sides")).length, 10);
+};
+
+const findings = async (opened) => {
+  const groups = await opened.$$eval("#findings details.group > summary", (list) => list.map((one) => one.textContent));
+  assert.deepEqual(groups, ["New, 1", "Grown, 1", "Gone, 1"]);
+  assert.match(await opened.textContent("#findings article"), /Session objects grows.*0 B → 7.0 MiB \(\+7.0 MiB\)/);
+};
+
+// The map is colored: what grew and what shrank differ, and a click tells the numbers.
+const maps = async (opened) => {
+  const colors = await opened.$$eval("#map-section .legend i", (list) => list.map((one) => getComputedStyle(one).backgroundColor));
+  assert.equal(new Set(colors).size, 5);
+  await opened.locator("#map canvas").scrollIntoViewIfNeeded();
+  const box = await opened.locator("#map canvas").boundingBox();
+  await opened.mouse.click(box.x + box.width * 0.2, box.y + box.height * 0.5);
+  assert.match(await opened.textContent("#box-detail"), /^Session · 1.0 MiB → 9.0 MiB \(\+8.0 MiB, \+800.0 %\), q 0.004.* · new path$/);
+};
+
+// Every line ends where its numbers say, and no two labels lie on each other.
+const slopes = async (opened) => {
+  const lines = await opened.$$eval("#slopes g", (list) => list.map((one) => ({ more: one.classList.contains("more"), path: one.querySelector("path").getAttribute("d"), labels: [...one.querySelectorAll("text")].map((text) => Number(text.getAttribute("y"))) })));
+  assert.equal(lines.length, 5);
+  for (const { more, path } of lines) {
+    const [, before, after] = path.match(/L\S+,(\S+) L\S+,(\S+) L/).map(Number);
+    assert.equal(after < before, more, path);
+  }
+  for (const side of [0, 1]) {
+    const places = lines.map((line) => line.labels[side]).sort((a, b) => a - b);
+    assert.ok(places.every((place, i) => i === 0 || place - places[i - 1] > 13), String(places));
+  }
+};
+
+const tables = async (opened) => {
+  assert.deepEqual((await columnOf(opened, 1, "classes")).slice(0, 3), ["1", "2", "3"]);
+  assert.match((await columnOf(opened, 2, "classes"))[0], /^Session chains.*through a new path: .*Map › Session \(\+7.0 MiB\)$/);
+  await opened.locator("#classes th button", { hasText: "Target" }).click();
+  assert.ok(isSorted((await columnOf(opened, 4, "classes")).map(bytes)), "by what the target has");
+  await opened.locator("#classes th button", { hasText: "Change" }).click();
+  const changes = await columnOf(opened, 5, "classes");
+  assert.deepEqual(changes.slice(0, 3), ["+8.0 MiB", "+2.0 MiB", "+1.0 MiB"]);
+  await opened.fill("#classes-search", "vanished");
+  assert.deepEqual((await columnOf(opened, 2, "classes")), ["Old"]);
+  assert.deepEqual((await columnOf(opened, 9, "classes")), ["5/5 → 0/5"]);
+  // The first 1,500 rows are there, the sums are of the others: 1,700 - 1,495 = 205 down to 1.
+  assert.match(await opened.textContent("#classes"), /The other 205 rows together: 20\.6 KiB → 20\.6 KiB/);
+};
+
+const chains = async (opened) => {
+  await opened.fill("#classes-search", "Session");
+  await opened.locator("#classes a[href^='#chains-']").first().click();
+  const group = opened.locator("#chains details[open]");
+  await group.locator(".leafline").first().waitFor();
+  const lines = await group.locator(".leafline").allTextContents();
+  assert.equal(lines.length, 2);
+  assert.match(lines[0], /^new\(GC roots\) › .cache Map › Session — 0 B → 7.0 MiB \(\+7.0 MiB\), 88 % of the growth$/);
+};
+
+const owners = async (opened) => {
+  assert.match(await opened.textContent("#owner-bars li"), /\(application\)6.0 MiB → 14.0 MiB \(\+8.0 MiB\)/);
+  assert.equal(await opened.locator("#owner-bars .two .bar").count(), 4);
+};
+
+const isUnharmed = async () => {
+  const opened = await open(hostile, {});
+  assert.equal(await opened.evaluate(() => window.hacked), undefined);
+  assert.equal(await opened.locator("img, iframe, object, script[src], b[onclick]").count(), 0);
+  assert.equal(await opened.locator("script").count(), 3);
+  const [name] = await columnOf(opened, 2, "classes");
+  assert.ok(name.includes("</script><img src=x onerror=") && name.includes("\\u{202e}") && !name.includes("\u202e"), name);
+  await opened.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+  // Every box tells its text in a tooltip.
+  const box = await opened.locator("#map canvas").boundingBox();
+  for (const right of [0.1, 0.5, 0.9]) await opened.mouse.move(box.x + box.width * right, box.y + box.height / 2);
+  await opened.waitForTimeout(100);
+  assert.equal(await opened.locator("img, b[onclick]").count(), 0);
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+};
+
+const isHonest = async () => {
+  const opened = await open(empty, {}, "#sides");
+  assert.match(await opened.textContent("#findings"), /no table of findings/);
+  assert.equal(await opened.locator("#map").count(), 0);
+  assert.deepEqual(opened.trouble, []);
+  await opened.close();
+};
+
+try {
+  await looks();
+  const opened = await open(page, {});
+  for (const check of [summarises, findings, maps, slopes, tables, chains, owners]) {
+    await check(opened);
+    assert.deepEqual(opened.trouble, [], check.name);
+  }
+  await opened.close();
+  await isUnharmed();
+  await isHonest();
+  console.log("all well");
+} finally {
+  await browser.close();
+}

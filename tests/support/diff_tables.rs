@@ -1,0 +1,75 @@
+//! The folder of a comparison as tests need it: rows with some columns, the others null or made up.
+
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use heaplake_kit::stage::Output;
+use heaplake_lake::table::Table;
+use heaplake_schemas::comparison::{self, ComparedRun, Comparison, Side};
+use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::table::Type;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A value of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Whole(i64),
+    Real(f64),
+    Text(&'static str),
+    Truth(bool),
+}
+
+/// The columns of a row that have a value.
+pub type Row = BTreeMap<String, Cell>;
+
+/// A row with these columns.
+pub fn row(cells: &[(&str, Cell)]) -> Row {
+    cells.iter().map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
+}
+
+/// The folder of a comparison, with so many runs on each side.
+pub fn comparison(runs: usize) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let side = |name: &str| Side { selection: name.to_owned(), runs: vec![ComparedRun::default(); runs] };
+    let whole = Comparison { base: side("lake/base"), target: side("lake/target"), ..Comparison::default() };
+    fs::write(folder.path().join(comparison::FILE), serde_json::to_vec(&whole).unwrap()).unwrap();
+    folder
+}
+
+/// Writes a table of a comparison. A required column without a value gets one.
+pub fn write(folder: &Path, table: &DiffTable, rows: &[Row]) {
+    let output = Output { folder: folder.to_owned(), ..Output::default() };
+    let mut file = Table::create(&output, table.table.file, table.table.schema()).unwrap();
+    let columns: Vec<ArrayRef> = table
+        .table
+        .all_columns()
+        .map(|column| -> ArrayRef {
+            let cells = rows.iter().map(|row| row.get(column.name));
+            let missing = !column.nullable;
+            let whole = |cell: Option<&Cell>| match cell {
+                Some(Cell::Whole(whole)) => Some(*whole),
+                _ => missing.then_some(1),
+            };
+            match column.data_type {
+                Type::Utf8 => Arc::new(StringArray::from_iter(cells.map(|cell| match cell {
+                    Some(Cell::Text(text)) => Some(*text),
+                    _ => missing.then_some("x"),
+                }))),
+                Type::Float64 => Arc::new(Float64Array::from_iter(cells.map(|cell| match cell {
+                    Some(Cell::Real(real)) => Some(*real),
+                    _ => None,
+                }))),
+                Type::Boolean => Arc::new(BooleanArray::from_iter(cells.map(|cell| match cell {
+                    Some(Cell::Truth(truth)) => Some(*truth),
+                    _ => None,
+                }))),
+                Type::UInt64 => Arc::new(UInt64Array::from_iter(cells.map(|cell| whole(cell).map(|id| id as u64)))),
+                _ => Arc::new(Int64Array::from_iter(cells.map(whole))),
+            }
+        })
+        .collect();
+    file.write(&columns).unwrap();
+    file.finish().unwrap();
+}
