@@ -98,7 +98,7 @@ macro_rules! series {
 }
 
 trend_table!(CLASSES: "trend_classes" follows "classes", keys ["class_key", "class"], texts [],
-    measures ["retained_bytes", "shallow_bytes", "count", "self_bytes", "native_bytes", "max_retained_bytes"], and []);
+    measures ["retained_bytes", "shallow_bytes", "count", "self_bytes", "native_bytes"], and []);
 trend_table!(CHAINS: "trend_chains" follows "chains", keys ["kind", "class", "text"], texts [],
     measures ["retained_bytes", "shallow_bytes", "count"],
     and [required("class_fingerprint", Type::UInt64, "`fingerprint` of the class at the end, as in `trend_classes`")]);
