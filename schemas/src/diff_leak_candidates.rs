@@ -24,10 +24,15 @@ pub const TABLE: TableSchema = TableSchema {
         required("kind", Type::Utf8, "Type of the node, as the format names it"),
         required("shallow_bytes", Type::Int64, "Shallow size there"),
         required("retained_bytes", Type::Int64, "Retained size there"),
+        required(
+            "head",
+            Type::Boolean,
+            "Whether its immediate dominator there is no candidate; a candidate that is no head is held by another one",
+        ),
         optional(
             "chain",
             Type::Utf8,
-            "The chain from a root by which most instances of the class are held there, as in `chains`; null if none is known",
+            "The chain from a root that holds most bytes of the class there, as in `chains`; null if none is known",
         ),
         optional("chain_fingerprint", Type::UInt64, "XXH3-64 of its signature; null likewise"),
     ],

@@ -1,5 +1,6 @@
 //! What a user can choose about a run.
 
+use crate::names::NameRules;
 use crate::owners::OwnerRules;
 pub use crate::table_names::{TableName, TraceTable};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,15 @@ impl Options {
         }
     }
 
+    /// Rules of the user for names.
+    #[must_use]
+    pub fn names(&self) -> Option<&NameRules> {
+        match self {
+            Self::Analysis(options) => options.names.as_ref(),
+            Self::Replay(options) => options.names.as_ref(),
+        }
+    }
+
     /// The user's labels.
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
@@ -61,6 +71,9 @@ pub struct ReplayOptions {
     /// How it is replayed.
     #[serde(rename = "replay")]
     pub recording: Recording,
+    /// Rules of the user for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<NameRules>,
 }
 
 /// What shapes the analysis of a snapshot.
@@ -99,7 +112,46 @@ pub struct AnalysisOptions {
     /// Who owns objects, where the user says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owners: Option<OwnerRules>,
+    /// Rules of the user for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<NameRules>,
+    /// Source maps of the scripts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_maps: Option<SourceMaps>,
 }
+
+/// Source maps. Two of these are equal if the maps are, wherever they are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SourceMaps {
+    /// The maps, in order of their paths.
+    pub maps: Vec<SourceMap>,
+    /// XXH3-128 of their contents and of the names of their scripts, hexadecimal.
+    pub hash: String,
+}
+
+/// A source map.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SourceMap {
+    /// The file.
+    pub path: String,
+    /// Its size, bytes.
+    pub bytes: u64,
+    /// XXH3-128 of the map, hexadecimal.
+    pub hash: String,
+    /// Whether the file is a script that contains the map.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
+    /// Paths of the scripts that it belongs to.
+    pub scripts: Vec<String>,
+}
+
+impl PartialEq for SourceMaps {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Eq for SourceMaps {}
 
 impl AnalysisOptions {
     /// Whether duplicates are looked for.

@@ -4,11 +4,17 @@
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
 
+#[path = "../support/chain_paths.rs"]
+mod chain_paths;
 #[expect(dead_code, reason = "all programs are analysed with success")]
 #[path = "../support/lake.rs"]
 mod lake;
+mod leak_pairs;
 mod packages;
 mod programs;
+#[expect(dead_code, reason = "pairs of leaks need few types of columns")]
+#[path = "../support/table.rs"]
+mod table;
 mod verdicts;
 
 use lake::Lake;
@@ -18,7 +24,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use verdicts::{Verdict, judge, table};
+use verdicts::{Verdict, judge, table as verdict_table};
 
 /// Runs a program to its end: it writes its snapshot.
 fn run(mut command: Command, program: &Program, snapshot: &Path) {
@@ -65,7 +71,7 @@ fn check<'a>(programs: impl IntoIterator<Item = &'a Program>) {
         }
         verdicts.push(judge(program, &findings(program)));
     }
-    eprintln!("{}", table(&verdicts));
+    eprintln!("{}", verdict_table(&verdicts));
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.wrong.is_some()).collect();
     assert!(wrong.is_empty(), "{} of {} programs are judged wrong, see the table", wrong.len(), verdicts.len());
 }

@@ -23,6 +23,7 @@ mod table;
 mod answer;
 mod background;
 mod check;
+mod diff_objects;
 mod dumps;
 mod findings;
 mod golden;

@@ -2,13 +2,14 @@
 
 use super::batch::Batch;
 use super::choices::{Big, Chosen, DuplicateOptions, Placement, Resources, Telling};
-use crate::complaint::Done;
+use crate::complaint::{Complaint, Done};
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
-use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
+use heaplake_names::source_maps;
+use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule, SourceMaps};
 use std::path::PathBuf;
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -68,6 +69,12 @@ pub struct Arguments {
     /// A TOML file with rules by class, script, package and class loader; see the example below.
     #[arg(long, value_name = "FILE", help_heading = "Owners")]
     pub owners: Option<PathBuf>,
+    /// JavaScript: source maps of minified scripts; may be given again
+    ///
+    /// A file, or a folder with `.map` files or with scripts that link to their maps. Signatures then have the names
+    /// and files that classes had before they were minified.
+    #[arg(long, value_name = "PATH", help_heading = "Names")]
+    pub source_maps: Vec<String>,
     /// Java: whether weak, soft and phantom references hold
     ///
     /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
@@ -109,6 +116,7 @@ pub fn run(arguments: &Arguments) -> Done {
         walk: arguments.walk.0,
         big: arguments.big.options(),
         owners,
+        source_maps: source_maps(arguments)?,
         ..arguments.duplicates.options()
     };
     let Arguments { placement, resources, telling, .. } = arguments;
@@ -118,6 +126,16 @@ pub fn run(arguments: &Arguments) -> Done {
         Options::Analysis(AnalysisOptions { tables, ..options.clone() })
     };
     Batch { inputs, placement, resources, telling }.run(of)
+}
+
+/// The maps that are given.
+fn source_maps(arguments: &Arguments) -> Result<Option<SourceMaps>, Complaint> {
+    if arguments.source_maps.is_empty() {
+        return Ok(None);
+    }
+    let advice = "name a source map of version 3, a script that contains or links to one, or a folder with such";
+    let found = source_maps::find(&arguments.source_maps, arguments.resources.memory());
+    found.map(Some).map_err(|error| Complaint::usage(error.to_string(), advice))
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
-    let options = Options::Replay(ReplayOptions { labels: placement.labels(), recording });
+    let options = Options::Replay(ReplayOptions { labels: placement.labels(), recording, names: None });
     Batch { inputs, placement, resources, telling }.run(|_| options.clone())
 }
 

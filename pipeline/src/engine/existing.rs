@@ -106,7 +106,8 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
         }
         _ => Some("the options of replay".to_owned()),
     };
-    differs.or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
+    let names = || (run.options.names() != options.names()).then(|| "--names".to_owned());
+    differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
 }
 
 /// The first option in which two analyses differ. Salvage matters only where the input is damaged.
@@ -133,6 +134,8 @@ fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) 
         Some(format!("big classes ({})", old.big))
     } else if old.owners != new.owners {
         Some("--owners".to_owned())
+    } else if old.source_maps != new.source_maps {
+        Some("--source-maps".to_owned())
     } else {
         None
     }

@@ -16,6 +16,7 @@ mod paths;
 mod rules;
 mod scan;
 mod scripts;
+pub mod source_maps;
 mod steps;
 mod user;
 mod v8;

@@ -3,7 +3,7 @@
 use crate::steps::variable;
 use crate::{Runtime, jvm, v8};
 
-/// What leads to objects of running code: which of them is chance.
+/// What else than the stack leads to variables of running code.
 const RUNNING: [&str; 2] = ["handles of running code", "pending microtasks"];
 
 /// The steps of a path, each normalised by `normal`, without what is chance in the whole of them.
@@ -40,7 +40,6 @@ fn v8_step(step: &str, is_last: bool, next: &str, normal: impl Fn(&str) -> Strin
         return format!("{}{}", normal(&step[..dot]), normal(&step[dot..]));
     }
     let Some((holder, name)) = scope_and_variable(step) else { return normal(step) };
-    let holder = if RUNNING.contains(&holder) { "stack" } else { holder };
     let next_class = next.split(['.', '[']).next().unwrap_or(next);
     if !next_class.is_empty() && v8::is_named(next_class) {
         return normal(holder);

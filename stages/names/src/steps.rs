@@ -46,6 +46,17 @@ pub fn join<'a>(steps: impl Iterator<Item = (&'a str, &'a str)>, between: &str) 
 /// Rules of labels of edges, and of what leads on from steps.
 pub const LABELS: &[Rule] = &[
     Rule {
+        name: "roots of running code",
+        matches: "handles and pending microtasks, which hold what the stack holds a moment before or after",
+        becomes: "`stack`",
+        examples: &[("handles of running code.server", "stack.server"), ("pending microtasks[]", "stack[]")],
+        apply: |text| {
+            let rest =
+                ["handles of running code", "pending microtasks"].iter().find_map(|root| text.strip_prefix(root))?;
+            (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("stack{rest}"))
+        },
+    },
+    Rule {
         name: "lists both ways",
         matches: "the way back in lists of timers: `_idlePrev`, which is as short as the way forth",
         becomes: "`_idleNext`",

@@ -52,7 +52,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, chains.remaining());
     let _rows = context.budget.reserve("chains table: paths", 32 << 20)?;
     let paths = Chains::open(scratch)?;
-    let signer = Signer { names: names(&job.facts()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
+    let signer =
+        Signer { names: names(job, &job.facts()?.format), classes: StringTable::open(scratch, CLASS_SIGNATURES)? };
     let mut table = writer::create(job, (FILE, schema()))?;
     let mut rows = Rows::default();
     let mut number = 0;

@@ -55,7 +55,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     context.progress.begin(STAGE.name, reader.remaining());
     let words = Words::open(scratch)?;
-    let (rules, signatures) = (names(&job.facts()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
+    let (rules, signatures) = (names(job, &job.facts()?.format), StringTable::open(scratch, CLASS_SIGNATURES)?);
     let names = words.need_names().then(|| lookup(columns::NODE_NAME));
     let (mut classes, mut names) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_CLASS), names))?;
     let mut table = writer::create(job, (FILE, schema()))?;

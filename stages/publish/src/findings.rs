@@ -63,7 +63,7 @@ fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageE
             (facts.format, subjects_of_trace(job.scratch, findings)?)
         }
     };
-    let names = names(&format);
+    let names = names(job, &format);
     let signature = |(finding, subject): (&Finding, Option<String>)| {
         let subject = subject.as_deref().unwrap_or(&finding.subject);
         names.finding(&finding.rule, subject, finding.stable_path.iter().map(String::as_str))

@@ -32,6 +32,7 @@ pub mod moved_ranges;
 pub mod nodes;
 pub mod object_lifetimes;
 pub mod object_tracks;
+mod originals;
 pub mod owners;
 pub mod pprof;
 pub mod replay_summary;

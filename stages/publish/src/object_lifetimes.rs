@@ -30,7 +30,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let types = StringTable::open(job.scratch, TYPE_NAMES)?;
-    let rules = names(&job.scratch.read_document::<Facts>(FACTS)?.format);
+    let rules = names(job, &job.scratch.read_document::<Facts>(FACTS)?.format);
     let mut lifetimes = ColumnReader::open(job.scratch, LIFETIMES)?;
     let count = write_signatures(job, LIFETIME_SIGNATURES, lifetimes.remaining(), |_| {
         let row = lifetimes.next()?;

@@ -35,7 +35,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let owners = StringTable::open(job.scratch, OWNER_NAMES)?;
     let rows = Rows::of(job.scratch, OWNER_ROW);
     let count = rows.count()?;
-    let names = names(&job.facts()?.format);
+    let names = names(job, &job.facts()?.format);
     write_signatures(job, OWNER_SIGNATURES, count, |row| Ok(names.owner(&owners.text(row))))?;
     let signatures = StringTable::open(job.scratch, OWNER_SIGNATURES)?;
     let mut sources = vec![

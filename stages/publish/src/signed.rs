@@ -10,8 +10,12 @@ use heaplake_schemas::scratch::StringColumns;
 use std::sync::Arc;
 
 /// The rules by which a run normalises names.
-pub(crate) fn names(format: &str) -> Names {
-    Names::of(Runtime::of_format(format))
+pub(crate) fn names(job: &Job<'_>, format: &str) -> Names {
+    let names = Names::of(Runtime::of_format(format));
+    match job.setting.options.names() {
+        Some(rules) => names.with_rules(rules),
+        None => names,
+    }
 }
 
 /// Writes `count` signatures; `of` makes that at a position.

@@ -38,7 +38,7 @@ pub const STAGE: Stage = Stage {
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let names = names(&scratch.read_document::<Facts>(FACTS)?.format);
+    let names = names(job, &scratch.read_document::<Facts>(FACTS)?.format);
     let types = StringTable::open(scratch, TYPE_NAMES)?;
     let strings = StringTable::open(scratch, STRINGS)?;
     let mut functions = ColumnReader::open(scratch, FUNCTIONS)?;

@@ -112,7 +112,11 @@ public class Leaks {
             case "listening_lambdas" -> Followers.ALL.add(price -> session.user + price);
             case "proxies" -> Pages.OPEN.add(page(session));
             case "anonymous_classes" -> Forms.DRAFTS.add(form(session));
-            case "futures" -> Gate.WAITING.add(new CompletableFuture<Session>().whenComplete((value, error) -> session.visits[1]++));
+            case "futures" -> {
+                CompletableFuture<Session> future = new CompletableFuture<>();
+                future.whenComplete((value, error) -> session.visits[1]++);
+                Gate.WAITING.add(future);
+            }
             case "timers" -> Timers.POOL.schedule(() -> session.visits[0]++, 1, TimeUnit.DAYS);
             case "nested_maps" -> Tenants.BY_NAME.computeIfAbsent("tenant " + user % 50, name -> new HashMap<>()).put(user, session);
             case "thread_local" -> Scratch.OF_THREAD.get().add(session);

@@ -1,23 +1,26 @@
 //! Candidates of leaks: what the target has, the base does not, and a third snapshot still has.
 //!
 //! Reference: memlab, `HeapAnalyzer.diffSnapshots`: every node, by id alone.
+//!
+//! A candidate is a *head* if its immediate dominator is none: what a leaked object took with it is not counted again.
 
 use super::chains::Chains;
 use super::class_list::ClassList;
 use super::join::{Node, Nodes};
+use super::node_rows::Snapshot;
 use super::object_rows::{BATCH, take};
 use super::question::{CandidateGroup, Candidates, MOST_CLASSES};
-use super::slices::{amounts, numbers, optional_numbers, texts};
+use super::slices::{amounts, flags, numbers, optional_numbers, texts};
 use arrow::datatypes::{UInt32Type, UInt64Type};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, BudgetVec, ColumnReader, Context, Scratch, StageError};
+use heaplake_kit::{Bitset, Budget, BudgetVec, ColumnReader, Context, Scratch, StageError};
 use heaplake_lake::table::{Table, WRITER_BYTES};
 use heaplake_lake::text::NONE;
 use heaplake_schemas::diff_leak_candidates::TABLE;
-use heaplake_schemas::run;
 use heaplake_schemas::scratch::Column;
+use heaplake_schemas::{nodes, run};
 use std::cmp::{Ordering, Reverse};
 
 const COLUMNS: [Column<Row>; 2] = [Column::new("objects.candidates"), Column::new("objects.candidates_merged")];
@@ -53,7 +56,10 @@ impl PartialOrd for Row {
 struct Group {
     count: u64,
     shallow: u64,
+    /// Retained sizes of heads.
     retained: u64,
+    /// The largest retained size of one, and its node.
+    largest: u64,
     example: u32,
 }
 
@@ -62,7 +68,13 @@ pub struct Found<'a> {
     sorted: Sorted<'a, Row>,
     groups: BudgetVec<Group>,
     shallow: u64,
+    retained: u64,
+    /// Candidates by node, and heads once they are known.
+    nodes: Bitset,
+    heads: Bitset,
 }
+
+const TOO_LARGE: StageError = StageError::Overflow("the size of the candidates");
 
 /// Selects the nodes of the third snapshot whose ids are among the ascending `fresh` ones.
 ///
@@ -71,14 +83,16 @@ pub struct Found<'a> {
 pub fn find<'a>(
     mut fresh: ColumnReader<u64>,
     mut last: impl Nodes,
-    classes: &ClassList,
+    (classes, node_count): (&ClassList, u64),
     budget: &'a Budget,
     scratch: &'a Scratch,
 ) -> Result<Found<'a>, StageError> {
-    const TOO_LARGE: StageError = StageError::Overflow("the size of the candidates");
     let most = usize::try_from(fresh.remaining()).unwrap_or(usize::MAX);
     let mut sorter = Sorter::new("candidates of leaks", most, COLUMNS, budget, scratch)?;
     let mut groups = budget.filled("candidates by class", classes.len(), Group::default())?;
+    let count = usize::try_from(node_count).unwrap_or(usize::MAX);
+    let mut nodes = Bitset::new(budget, "nodes that are candidates", count)?;
+    let heads = Bitset::new(budget, "candidates that no other one dominates", count)?;
     let (mut shallow, mut id) = (0u64, None);
     while let Some(Node { id: wanted, class, node, kind, shallow: bytes, retained, .. }) = last.next()? {
         while id.is_none_or(|id| id < wanted) && fresh.remaining() > 0 {
@@ -89,20 +103,49 @@ pub fn find<'a>(
         }
         shallow = shallow.checked_add(bytes).ok_or(TOO_LARGE)?;
         let group = &mut groups[class as usize];
-        if group.count == 0 || retained > group.retained {
-            (group.retained, group.example) = (retained, node);
+        if group.count == 0 || retained > group.largest {
+            (group.largest, group.example) = (retained, node);
         }
         group.count += 1;
         group.shallow = group.shallow.checked_add(bytes).ok_or(TOO_LARGE)?;
+        nodes.insert(node as usize);
         sorter.push(Row { retained, id: wanted, shallow: bytes, node, class, kind, padding: 0 })?;
     }
-    Ok(Found { sorted: sorter.finish()?, groups, shallow })
+    Ok(Found { sorted: sorter.finish()?, groups, shallow, retained: 0, nodes, heads })
 }
 
 impl Found<'_> {
     /// Whether a class has candidates.
     pub fn has(&self, class: u32) -> bool {
         self.groups[class as usize].count > 0
+    }
+
+    /// Finds the heads, in the run of the third snapshot.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Overflow`], [`StageError::Cancelled`].
+    pub fn find_heads(&mut self, last: &Snapshot<'_>, context: &Context<'_>) -> Result<(), StageError> {
+        let columns = ["node", "class_id", "dominator", "retained_bytes"];
+        let reader = last.side.reader(nodes::FILE)?;
+        let count = reader.rows();
+        let mut batches = reader.columns(&columns)?;
+        while let Some(batch) = batches.batch()? {
+            let (ordinals, class_ids) = (batch.u32s("node")?, batch.u32s("class_id")?);
+            let (dominators, retained) = (batch.u32s("dominator")?, batch.sizes("retained_bytes")?);
+            for row in 0..batch.len() {
+                let (node, dominator) = (ordinals.value(row), dominators.value(row));
+                let has = |node: u32| u64::from(node) < count && self.nodes.contains(node as usize);
+                if !has(node) || node != dominator && has(dominator) {
+                    continue;
+                }
+                self.heads.insert(node as usize);
+                let group = &mut self.groups[last.classes.number(class_ids.value(row)) as usize];
+                group.retained = group.retained.checked_add(retained.value(row)).ok_or(TOO_LARGE)?;
+                self.retained = self.retained.checked_add(retained.value(row)).ok_or(TOO_LARGE)?;
+            }
+            context.check()?;
+        }
+        Ok(())
     }
 
     /// Writes the table.
@@ -135,6 +178,7 @@ impl Found<'_> {
                 texts(rows, kinds, |row| row.kind),
                 amounts(rows, |row| row.shallow),
                 amounts(rows, |row| row.retained),
+                flags(rows, |row| self.heads.contains(row.node as usize)),
                 texts(rows, &chains.texts, |row| chains.of(row.class).unwrap_or(NONE)),
                 optional_numbers::<UInt64Type, _>(rows, |row| {
                     chains.of(row.class).map(|chain| chains.fingerprints[chain as usize])
@@ -147,7 +191,7 @@ impl Found<'_> {
     fn brief(&self, chains: &Chains, classes: &ClassList) -> Candidates {
         let mut groups: Vec<(u32, &Group)> = Vec::with_capacity(MOST_CLASSES + 1);
         let rank = |&(class, group): &(u32, &Group)| {
-            (Reverse(group.retained), Reverse(group.shallow), &classes.keys[class as usize])
+            (Reverse(group.retained), Reverse(group.shallow), Reverse(group.count), &classes.keys[class as usize])
         };
         for group in (0u32..).zip(self.groups.iter()).filter(|(_, group)| group.count > 0) {
             let place = groups.partition_point(|other| rank(other) <= rank(&group));
@@ -160,9 +204,15 @@ impl Found<'_> {
             chain: chains.of(class).map(|chain| chains.texts[chain as usize].clone()),
             count: group.count,
             shallow_bytes: group.shallow,
-            max_retained_bytes: group.retained,
+            retained_bytes: group.retained,
+            max_retained_bytes: group.largest,
             example_node: group.example,
         });
-        Candidates { count: self.sorted.count(), shallow_bytes: self.shallow, groups: groups.collect() }
+        Candidates {
+            count: self.sorted.count(),
+            shallow_bytes: self.shallow,
+            retained_bytes: self.retained,
+            groups: groups.collect(),
+        }
     }
 }

@@ -16,6 +16,7 @@ use heaplake_kit::stage::Output;
 use heaplake_kit::text::count;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::diff_objects::Status;
+use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use std::path::Path;
 
@@ -136,11 +137,6 @@ impl<'a> Comparison<'a> {
 
     /// A run with its classes, which are listed here.
     fn snapshot(&mut self, side: &'a Side) -> Result<Snapshot<'a>, StageError> {
-        if let Some(partial) = &side.run.summary.partial {
-            self.answer
-                .remarks
-                .push(format!("{}: only a part of the input could be read: {partial}", side.folder.display()));
-        }
         let classes = self.classes.add(side, &self.context.budget)?;
         Ok(Snapshot { side, classes, interfaces: None })
     }
@@ -158,7 +154,7 @@ impl<'a> Comparison<'a> {
         }
         self.answer.remarks.push(
             "plain objects of the base have the base's own interfaces: those of the target can be given to them only if \
-             both runs have the table edges"
+             both runs have the table edges."
                 .to_owned(),
         );
         Ok(None)
@@ -173,7 +169,7 @@ impl<'a> Comparison<'a> {
         let (nodes, unknown) = identify(nodes, tracks, gc, columns[1], context, scratch)?;
         if unknown > 0 {
             self.answer.remarks.push(format!(
-                "{}: {} objects are left out: the trace has no allocation of them, so they have no identity",
+                "{}: {} objects are left out: the trace has no allocation of them, so they have no identity.",
                 snapshot.side.folder.display(),
                 count(unknown)
             ));
@@ -208,7 +204,7 @@ impl<'a> Comparison<'a> {
         (self.answer.total, self.answer.grown) = (sums.total, grown);
         if sums.reclassified > sums.total.kept_count / 4 {
             self.answer.remarks.push(format!(
-                "{} objects have an id that an object of another class has in the base: these may be snapshots of two processes",
+                "{} objects have an id that an object of another class has in the base: these may be snapshots of two processes.",
                 count(sums.reclassified)
             ));
         }
@@ -219,7 +215,9 @@ impl<'a> Comparison<'a> {
     fn candidates(&mut self, last: &Snapshot<'_>, nodes: Sorted<'_, Node>) -> Result<(), StageError> {
         let (context, scratch) = (self.context, self.scratch);
         let fresh = ColumnReader::open(scratch, FRESH)?;
-        let found = candidates::find(fresh, nodes, &self.classes, &context.budget, scratch)?;
+        let node_count = last.side.reader(nodes::FILE)?.rows();
+        let mut found = candidates::find(fresh, nodes, (&self.classes, node_count), &context.budget, scratch)?;
+        found.find_heads(last, context)?;
         let has = |class| found.has(class);
         let chains = Chains::of_run(last.side, &last.classes, has, &context.budget)?;
         let (table, brief) = found.write(&chains, (&self.classes, &self.kinds.names), self.output, context)?;

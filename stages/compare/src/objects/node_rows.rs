@@ -95,45 +95,52 @@ pub fn read<'a>(
     wanted.extend(again.iter().flat_map(|_| ["script_id", "line", "column"]));
     let mut batches = reader.columns(&wanted)?;
     while let Some(batch) = batches.batch()? {
-        let (ordinals, ids, kinds) = (batch.u32s("node")?, batch.u64s("id")?, batch.texts("kind")?);
-        let (class_ids, reachable) = (batch.u32s("class_id")?, batch.flags("reachable")?);
-        let (shallow, retained) = (batch.sizes("shallow_bytes")?, batch.sizes("retained_bytes")?);
-        for row in 0..batch.len() {
-            let (class_id, kind) = (class_ids.value(row), kinds.value(row));
-            let mut class = snapshot.classes.number(class_id);
-            if let Some(again) = &mut again
-                && again.plain.has(kind, class_id)
-            {
-                class = again.class(snapshot, &batch, row, ordinals.value(row), reading)?;
-            }
-            let node = Node {
-                id: ids.value(row),
-                class,
-                hidden: u32::from(if v8 { shallow.value(row) == 0 } else { !reachable.value(row) }),
-                node: ordinals.value(row),
-                kind: number(reading, snapshot.side, kind)?,
-                shallow: shallow.value(row),
-                retained: retained.value(row),
-            };
-            if class == UNLISTED && node.hidden == 0 {
-                return Err(damaged(
-                    &snapshot.side.folder.join(nodes::FILE),
-                    format!("node {} has class_id {class_id}, which the table classes does not have", node.node),
-                ));
-            }
-            sorter.push(node)?;
-        }
+        read_batch(&batch, v8, snapshot, &mut again, reading, &mut sorter)?;
         reading.context.step(batch.len() as u64)?;
     }
     drop((again, readers));
     sorter.finish()
 }
 
-/// Number of a kind.
-fn number(reading: &mut Reading<'_, '_>, side: &Side, kind: &str) -> Result<u32, StageError> {
-    reading.kinds.number(kind).ok_or_else(|| {
-        damaged(&side.folder.join(nodes::FILE), format!("expected at most {MOST_KINDS} kinds of nodes, found more"))
-    })
+fn read_batch(
+    batch: &Batch,
+    v8: bool,
+    snapshot: &mut Snapshot<'_>,
+    again: &mut Option<Again>,
+    reading: &mut Reading<'_, '_>,
+    sorter: &mut Sorter<'_, Node>,
+) -> Result<(), StageError> {
+    let (ordinals, ids, kinds) = (batch.u32s("node")?, batch.u64s("id")?, batch.texts("kind")?);
+    let (class_ids, reachable) = (batch.u32s("class_id")?, batch.flags("reachable")?);
+    let (shallow, retained) = (batch.sizes("shallow_bytes")?, batch.sizes("retained_bytes")?);
+    for row in 0..batch.len() {
+        let (node, class_id, kind) = (ordinals.value(row), class_ids.value(row), kinds.value(row));
+        let expected = batch.first_row() + row as u64;
+        if u64::from(node) != expected {
+            return Err(of_nodes(snapshot.side, format!("expected node {expected}, found {node}")));
+        }
+        let mut class = snapshot.classes.number(class_id);
+        if let Some(again) = again
+            && again.plain.has(kind, class_id)
+        {
+            class = again.class(snapshot, batch, row, node, reading)?;
+        }
+        let hidden = if v8 { shallow.value(row) == 0 } else { !reachable.value(row) };
+        if class == UNLISTED && !hidden {
+            let problem = format!("node {node} has class_id {class_id}, which the table classes does not have");
+            return Err(of_nodes(snapshot.side, problem));
+        }
+        let kind = reading.kinds.number(kind);
+        let kind = kind.ok_or_else(|| of_nodes(snapshot.side, format!("more than {MOST_KINDS} kinds")))?;
+        let (shallow, retained) = (shallow.value(row), retained.value(row));
+        sorter.push(Node { id: ids.value(row), class, hidden: u32::from(hidden), node, kind, shallow, retained })?;
+    }
+    Ok(())
+}
+
+/// The error for a damaged table of nodes.
+fn of_nodes(side: &Side, problem: String) -> StageError {
+    damaged(&side.folder.join(nodes::FILE), problem)
 }
 
 /// Classifies plain objects again, with the interfaces of another snapshot.

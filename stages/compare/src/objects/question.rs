@@ -109,7 +109,10 @@ pub struct Candidates {
     pub count: u64,
     /// Their shallow sizes.
     pub shallow_bytes: u64,
-    /// By class and chain, the largest first, at most [`MOST_CLASSES`].
+    /// Retained sizes of those whose immediate dominator is none.
+    #[serde(default)]
+    pub retained_bytes: u64,
+    /// By class and chain, those that retain most first, at most [`MOST_CLASSES`].
     pub groups: Vec<CandidateGroup>,
 }
 
@@ -120,12 +123,15 @@ pub struct CandidateGroup {
     pub class: String,
     /// Its key.
     pub class_key: String,
-    /// The chain from a root by which most instances of the class are held, where it is known.
+    /// The chain from a root that holds most bytes of the class, where it is known.
     pub chain: Option<String>,
     /// Candidates.
     pub count: u64,
     /// Their shallow sizes.
     pub shallow_bytes: u64,
+    /// Retained sizes of those whose immediate dominator is no candidate.
+    #[serde(default)]
+    pub retained_bytes: u64,
     /// The largest retained size of one of them.
     pub max_retained_bytes: u64,
     /// The one that has it, in the `nodes` of the third snapshot.

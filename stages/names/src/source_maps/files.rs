@@ -1,0 +1,208 @@
+//! The files of source maps, and which script each belongs to.
+
+use super::mappings::Map;
+use super::{BYTES_PER_BYTE, MapError};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use heaplake_schemas::options::{SourceMap, SourceMaps};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Endings of scripts, in which links to maps are looked for.
+const SCRIPTS: [&str; 3] = ["js", "mjs", "cjs"];
+
+/// What begins the link to a map, near the end of a script.
+const LINK: &str = "sourceMappingURL=";
+
+/// Looks for maps in files and folders: a folder stands for all files in it that end in `.map`, and for scripts that
+/// link to a map or contain one. A map belongs to the script that is called like it without `.map`, to the one that it
+/// names, and to those that link to it. Each map is read in `memory` bytes.
+///
+/// # Errors
+/// The first file that cannot be read, is no source map or is too large, or a folder without maps.
+pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
+    let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
+    for path in paths {
+        let mut files = Vec::new();
+        walk(Path::new(path), true, &mut files).map_err(|error| MapError::unreadable(path, &error))?;
+        let is_folder = files != [Path::new(path)];
+        let before = found.maps.len();
+        files.iter().try_for_each(|file| found.add(file, is_folder))?;
+        if found.maps.len() == before {
+            return Err(MapError::of(path, "no source map is there".to_owned()));
+        }
+    }
+    let maps: Vec<SourceMap> = found.maps.into_values().collect();
+    let name = |script: &String| parts(script).pop();
+    let of_map = |map: &SourceMap| {
+        let names: BTreeSet<String> = map.scripts.iter().filter_map(name).collect();
+        format!("{} {names:?}", map.hash)
+    };
+    let mut hashes: Vec<String> = maps.iter().map(of_map).collect();
+    hashes.sort_unstable();
+    Ok(SourceMaps { maps, hash: hash(hashes.join("\n").as_bytes()) })
+}
+
+/// The map of a script: the one whose path has most parts at its end in common with the URL of the script, at least
+/// the name of the file. None if several have as many.
+#[must_use]
+pub fn of_script<'a>(maps: &'a SourceMaps, url: &str) -> Option<&'a SourceMap> {
+    let parts_of_url = parts(url);
+    let common = |script: &String| {
+        let parts = parts(script);
+        parts.iter().rev().zip(parts_of_url.iter().rev()).take_while(|(one, other)| one == other).count()
+    };
+    let weighed = || maps.maps.iter().map(|map| (map.scripts.iter().map(common).max().unwrap_or(0), map));
+    let most = weighed().map(|(common, _)| common).max().filter(|&common| common > 0)?;
+    let mut best = weighed().filter(|(common, _)| *common == most);
+    let (_, map) = best.next()?;
+    best.next().is_none().then_some(map)
+}
+
+/// The content of a map.
+///
+/// # Errors
+/// The file cannot be read, or is not what it was when it was found.
+pub fn read(map: &SourceMap) -> Result<Vec<u8>, MapError> {
+    let content = fs::read(&map.path).map_err(|error| MapError::unreadable(&map.path, &error))?;
+    let content =
+        if map.inside { inside(&content).map_err(|problem| MapError::of(&map.path, problem))? } else { content };
+    match hash(&content) == map.hash {
+        true => Ok(content),
+        false => Err(MapError::of(&map.path, "the source map has changed since the analysis began".to_owned())),
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
+/// The map that a script contains.
+fn inside(script: &[u8]) -> Result<Vec<u8>, String> {
+    let link = link(script).and_then(|link| link.strip_prefix("data:"));
+    match link.and_then(|link| link.split_once(',')) {
+        Some((kind, data)) if kind.ends_with(";base64") => {
+            STANDARD.decode(data).map_err(|error| format!("expected a source map in Base64, found {error}"))
+        }
+        Some((kind, _)) => Err(format!("expected a source map in Base64, found {kind:?}")),
+        None => Err("expected a script with a source map, found none".to_owned()),
+    }
+}
+
+/// Maps, by their files.
+struct Found {
+    maps: BTreeMap<PathBuf, SourceMap>,
+    /// Bytes of the largest file that may be read.
+    most: u64,
+}
+
+impl Found {
+    /// Adds the map that a file is, contains or links to. In a folder, other files do not matter.
+    fn add(&mut self, file: &Path, in_folder: bool) -> Result<(), MapError> {
+        let ending = file.extension().unwrap_or_default().to_string_lossy();
+        if !SCRIPTS.contains(&&*ending) {
+            return if !in_folder || ending == "map" { self.add_map(file, &file.with_extension("")) } else { Ok(()) };
+        }
+        let content = self.content(file)?;
+        match link(&content) {
+            Some(url) if url.starts_with("data:") => {
+                let map = inside(&content).map_err(|problem| MapError::of(file, problem))?;
+                self.add_content(file, &map, content.len()).map(|map| map.inside = true)?;
+                self.belongs(file, file);
+                Ok(())
+            }
+            Some(url) => {
+                let map = plain(&file.parent().unwrap_or(Path::new("")).join(url));
+                if map.is_file() { self.add_map(&map, file) } else { Ok(()) }
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a file that is a map, and the script to which it belongs.
+    fn add_map(&mut self, file: &Path, script: &Path) -> Result<(), MapError> {
+        let file = plain(file);
+        if !self.maps.contains_key(&file) {
+            let content = self.content(&file)?;
+            self.add_content(&file, &content, content.len())?;
+        }
+        self.belongs(&file, script);
+        Ok(())
+    }
+
+    fn add_content(&mut self, file: &Path, map: &[u8], bytes: usize) -> Result<&mut SourceMap, MapError> {
+        let parsed = Map::parse(map).map_err(|problem| MapError::of(file, problem))?;
+        let names = parsed.file.as_deref().filter(|named| !named.is_empty());
+        let scripts = names.map(|named| plain(&file.with_file_name(named)).display().to_string());
+        let (path, scripts) = (file.display().to_string(), scripts.into_iter().collect());
+        let map = SourceMap { path, bytes: bytes as u64, hash: hash(map), inside: false, scripts };
+        Ok(self.maps.entry(file.to_owned()).insert_entry(map).into_mut())
+    }
+
+    /// A map belongs to a script.
+    fn belongs(&mut self, map: &Path, script: &Path) {
+        let script = script.display().to_string();
+        if let Some(map) = self.maps.get_mut(map).filter(|map| !map.scripts.contains(&script)) {
+            map.scripts.push(script);
+        }
+    }
+
+    fn content(&self, file: &Path) -> Result<Vec<u8>, MapError> {
+        let bytes = fs::metadata(file).map_err(|error| MapError::unreadable(file, &error))?.len();
+        if bytes > self.most {
+            let needed = bytes.saturating_mul(BYTES_PER_BYTE);
+            return Err(MapError::of(
+                file,
+                format!("reading it takes {needed} bytes of memory, more than --memory allows"),
+            ));
+        }
+        fs::read(file).map_err(|error| MapError::unreadable(file, &error))
+    }
+}
+
+/// The files of a folder and of those in it, in order of their names; a file itself. Links to folders are not followed.
+fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
+    if !kind.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    inside.sort_unstable();
+    inside.iter().try_for_each(|path| walk(path, false, files))
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The parts of a path or URL, without a query.
+fn parts(url: &str) -> Vec<String> {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let parts = url[..end].split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
+    parts.map(str::to_owned).collect()
+}
+
+/// The URL in the last line of a script that links to a map.
+fn link(script: &[u8]) -> Option<&str> {
+    let at = memchr::memmem::rfind(script, LINK.as_bytes())?;
+    let is_comment =
+        script[..at].ends_with(b"//# ") || script[..at].ends_with(b"//@ ") || script[..at].ends_with(b"/*# ");
+    let url = &script[at + LINK.len()..];
+    let end = url.iter().position(|byte| byte.is_ascii_whitespace() || b"*'\"`".contains(byte)).unwrap_or(url.len());
+    std::str::from_utf8(&url[..end]).ok().filter(|url| is_comment && !url.is_empty())
+}
