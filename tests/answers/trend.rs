@@ -64,7 +64,8 @@ fn what_grew_and_is_flat_is_a_plateau() {
     let lake = Lake::new();
     ladder(&lake);
     let folder = followed(&lake, &["release=1"], "trend", &[]);
-    let expected = [("Leak", "growing"), ("Late", "growing"), ("Cache", "plateau"), ("Config", "none"), ("Young", "none")];
+    let expected =
+        [("Leak", "growing"), ("Late", "growing"), ("Cache", "plateau"), ("Config", "none"), ("Young", "none")];
     let mut found = shapes(&folder);
     found[2..].sort();
     assert_eq!(found, expected.map(|(class, shape)| (class.to_owned(), shape.to_owned())));
@@ -74,9 +75,15 @@ fn what_grew_and_is_flat_is_a_plateau() {
     assert_eq!(table.lists("medians_native_bytes")[0], [None; 6], "no run tells it");
     assert_eq!(table.f64s("slope_native_bytes")[0], None);
     assert_eq!(table.i64s("first_growth")[..2], [Some(1), Some(3)]);
-    assert_eq!((table.f64s("slope")[0], table.i64s("steps_with")[..2].to_vec()), (Some(5150.0), vec![Some(6), Some(3)]));
+    assert_eq!(
+        (table.f64s("slope")[0], table.i64s("steps_with")[..2].to_vec()),
+        (Some(5150.0), vec![Some(6), Some(3)])
+    );
     let chains = Table::read(&folder, "trend_chains.parquet");
-    assert_eq!((texts(&chains, "shape"), texts(&chains, "class")), (vec!["growing".to_owned()], vec!["Leak".to_owned()]));
+    assert_eq!(
+        (texts(&chains, "shape"), texts(&chains, "class")),
+        (vec!["growing".to_owned()], vec!["Leak".to_owned()])
+    );
     assert_eq!(json(&folder)["by"], "captured");
 
     let output = heaplake().args(["trend", "release=1", "--lake"]).arg(lake.path()).output().unwrap();
@@ -94,7 +101,8 @@ fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
     for (release, sessions) in [("7.9", 1000), ("7.10", 1100), ("7.11", 1200)] {
         for host in 0..10 {
             let noise = (host * 7) % 10 - 5;
-            let mut classes: Vec<Class> = (0..300).map(|class| Class::plain(format!("Class{class}"), 10, 1000 + noise)).collect();
+            let mut classes: Vec<Class> =
+                (0..300).map(|class| Class::plain(format!("Class{class}"), 10, 1000 + noise)).collect();
             classes.push(Class::plain("Session", sessions + noise, 100 * (sessions + noise)));
             write(&lake.path(), (release, &format!("web{host}"), Some(&format!("web{host}"))), &classes);
         }
@@ -108,7 +116,12 @@ fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
     let (low, slope, high) = (table.f64s("slope_low")[0], table.f64s("slope")[0], table.f64s("slope_high")[0]);
     assert!(low > Some(9500.0) && low < slope && slope < high && high < Some(10_500.0), "{low:?} {slope:?} {high:?}");
 
-    let by_name = followed(&lake, &["release=7.9", "release=7.10", "release=7.11"], "by-name", &["--threads", "1", "--memory", "64MiB"]);
+    let by_name = followed(
+        &lake,
+        &["release=7.9", "release=7.10", "release=7.11"],
+        "by-name",
+        &["--threads", "1", "--memory", "64MiB"],
+    );
     for file in ["trend_classes.parquet", "trend_chains.parquet"] {
         assert!(fs::read(folder.join(file)).unwrap() == fs::read(by_name.join(file)).unwrap(), "{file}");
     }
@@ -148,7 +161,8 @@ fn runs_are_in_the_order_of_their_capture() {
 fn what_is_no_series_is_refused() {
     let lake = Lake::new();
     ladder(&lake);
-    let refused = |arguments: &[&str]| complaint(heaplake().arg("trend").args(arguments).arg("--lake").arg(lake.path()), 2);
+    let refused =
+        |arguments: &[&str]| complaint(heaplake().arg("trend").args(arguments).arg("--lake").arg(lake.path()), 2);
     let (cause, advice) = refused(&["snapshot=hour0", "snapshot=hour1"]);
     assert!(cause.contains("2 steps") && advice.contains("heaplake diff"), "{cause} {advice}");
     assert!(refused(&["snapshot=hour0", "snapshot=hour1", "snapshot=hour2", "--by", "release"]).0.contains("--by"));
