@@ -83,6 +83,9 @@ pub struct Arguments {
     /// Conditions under which it fails
     #[command(flatten)]
     pub gates: GateArguments,
+    /// Make the HTML page of the comparison
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -151,6 +154,9 @@ fn work(
         answer.comparison.remarks.extend(objects.remarks.iter().cloned());
     }
     describe(&answer, folder)?;
+    if let Some(page) = &arguments.report {
+        heaplake_report::diff_page(folder, page, context)?;
+    }
     let gates = arguments.gates.wants_verdicts().then(|| arguments.gates.check(gates, folder, context)).transpose()?;
     Ok(Told { answer, objects, gates })
 }

@@ -46,8 +46,10 @@ fn brief(table: &InBrief, steps: &[Side], look: &Look, out: &mut String) -> std:
     let what = table.table.trim_start_matches("trend_").replace('_', " ");
     let shapes: Vec<String> = table.shapes.iter().map(|(shape, rows)| format!("{} {shape}", count(*rows))).collect();
     writeln!(out, "\n{} by {}: {}", look.painted(&what, "1"), table.measure, shapes.join(", "))?;
-    let shown = table.top.iter().filter(|row| row.shape != "none").take(ROWS);
-    shown.into_iter().try_for_each(|row| line(row, table.measure, steps, look, out))
+    for row in table.top.iter().filter(|row| row.shape != "none").take(ROWS) {
+        line(row, table.measure, steps, look, out)?;
+    }
+    Ok(())
 }
 
 fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut String) -> std::fmt::Result {

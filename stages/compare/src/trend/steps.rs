@@ -79,7 +79,9 @@ impl Steps {
             }
         };
         let mut sides = Sides::find(named, lake)?;
-        if let (true, Some(side)) = (by != By::Order, sides.sides.pop()) {
+        if by != By::Order
+            && let Some(side) = sides.sides.pop()
+        {
             divide(side, &by, &mut sides)?;
         }
         let count = sides.sides.len();

@@ -8,6 +8,7 @@ use crate::diff::untold;
 use crate::rows::texts::{self, Texts};
 use crate::rows::{self, Gathered, Group};
 use crate::sides::Sides;
+use crate::statistics::Slope;
 use arrow::array::ArrayRef;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, Reservation, StageError};
@@ -54,7 +55,7 @@ pub fn follow(
     }
     let mut count = 0;
     let mut classes = FxHashSet::default();
-    gathered.each(context, Group::class, |class| {
+    gathered.each(context, class_of, |class| {
         count += 1;
         classes.insert(class);
         Ok(())
@@ -67,6 +68,10 @@ pub fn follow(
     let _slopes = context.budget.reserve("trend: slopes", slopes)?;
     let room = context.budget.reserve("trend: ranks of rows", count * 40)?;
     ranked(&gathered, (table, sides.sides.len()), rules.scratch, room, context).map(Some)
+}
+
+fn class_of(group: &Group<'_>) -> u64 {
+    group.class()
 }
 
 /// Makes the rows and ranks them.
@@ -170,8 +175,8 @@ impl Followed {
 
 /// Shape, slope with its interval, first growth.
 fn of_series(trend: &Trend) -> [Cell; 5] {
+    let of = |part: fn(&Slope) -> f64| Cell::Statistic(trend.slope.as_ref().map(part));
     let first = trend.first_growth.map(|step| step as i64);
-    let [slope, low, high] = [|of: &crate::statistics::Slope| of.slope, |of| of.low, |of| of.high]
-        .map(|part: fn(&crate::statistics::Slope) -> f64| Cell::Statistic(trend.slope.as_ref().map(part)));
-    [Cell::Text(Some(trend.shape.name().to_owned())), slope, low, high, Cell::Number(first)]
+    let shape = Cell::Text(Some(trend.shape.name().to_owned()));
+    [shape, of(|of| of.slope), of(|of| of.low), of(|of| of.high), Cell::Number(first)]
 }

@@ -18,7 +18,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
         let (second, rest_right) = part(right);
         let order = match (number(first), number(second)) {
             (Some(first), Some(second)) => (first.len(), first).cmp(&(second.len(), second)),
-            _ => first.cmp(second),
+            // What begins with a dash comes before anything, even before nothing.
+            _ => (first != "-", first).cmp(&(second != "-", second)),
         };
         if order != Ordering::Equal {
             return order;
@@ -53,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_an_order(a in "[0-2a.-]{0,6}", b in "[0-2a.-]{0,6}", c in "[0-2a.-]{0,6}") {
+        fn it_is_an_order(a in "[0-2a.+-]{0,6}", b in "[0-2a.+-]{0,6}", c in "[0-2a.+-]{0,6}") {
             prop_assert_eq!(compare(&a, &b), compare(&b, &a).reverse());
             prop_assert_eq!(compare(&a, &b).is_eq(), a == b);
             prop_assert!(!(compare(&a, &b).is_lt() && compare(&b, &c).is_lt()) || compare(&a, &c).is_lt());
