@@ -69,7 +69,7 @@ pub enum Command {
     Trend(Box<trend::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
-    /// Make the HTML page of a run or a comparison: one file that opens offline
+    /// Make the HTML page of a run, a comparison or a trend: one file that opens offline
     Report(report::Arguments),
     /// Print what keeps an object alive: a shortest path from a root, and its dominators
     Why(why::Arguments),

@@ -1,4 +1,4 @@
-//! `heaplake report`: the HTML page of a run, or of a comparison.
+//! `heaplake report`: the HTML page of a run, of a comparison or of a trend.
 
 use super::choices::budget;
 use super::show;
@@ -10,7 +10,7 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
 use heaplake_report as reports;
-use heaplake_schemas::comparison;
+use heaplake_schemas::{comparison, series};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -18,13 +18,13 @@ use std::sync::atomic::AtomicBool;
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html",
-    after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n  heaplake report diff -o diff.html\n\nThe page of a run shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages. That of a comparison, a folder that heaplake diff wrote, shows what grew, by how much and through which holders."
+    after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n  heaplake report diff -o diff.html\n\nThe page of a run shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages. That of a comparison or a trend, a folder that heaplake diff or trend wrote, shows what grew, by how much, and through which holders."
 )]
 pub struct Arguments {
-    /// Folder of a run, or of a comparison
-    #[arg(value_name = "RUN|DIFF")]
+    /// Folder of a run, a comparison or a trend
+    #[arg(value_name = "FOLDER")]
     pub run: PathBuf,
-    /// The page [default: report.html or diff.html in the folder]
+    /// The page [default: report.html, diff.html or trend.html there]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Memory that it may allocate [default: as in analyze]
@@ -40,16 +40,23 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`](crate::complaint::Complaint) where there is no run, or the page cannot be made.
 pub fn run(arguments: &Arguments) -> Done {
-    let is_comparison = arguments.run.join(comparison::FILE).is_file();
-    let usual = if is_comparison { reports::comparison::FILE } else { reports::FILE };
-    let page = arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
+    let has = |file: &str| arguments.run.join(file).is_file();
     let (memory, cancel) = (budget(arguments.memory), AtomicBool::new(false));
-    if is_comparison {
-        let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
-        let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
+    let page = |usual: &str| arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
+    let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
+    let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
+    let page = if has(comparison::FILE) {
+        let page = page(reports::comparison::FILE);
         reports::diff_page(&arguments.run, &page, &context)?;
+        page
+    } else if has(series::FILE) {
+        let page = page(reports::trend::FILE);
+        reports::trend_page(&arguments.run, &page, &context)?;
+        page
     } else {
+        let page = page(reports::FILE);
         reports::make(&show::read(&arguments.run)?, &arguments.run, &page, memory, &cancel)?;
-    }
+        page
+    };
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })
 }

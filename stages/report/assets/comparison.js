@@ -1,21 +1,10 @@
 
   // The page of a comparison: what the base had, what the target has, and what became of each row.
   const { base, target } = data.comparison;
-  const isBytes = (table) => table.measures[0].endsWith("bytes");
-  const plain = (table, value) => (value === null ? "" : isBytes(table) ? (value < 0 ? "-" : "") + size(Math.abs(value)) : count(value));
-  const signed = (table, value) => (value === null ? "" : (value > 0 ? "+" : "") + plain(table, value));
   const percent = (value) => (value === null ? "" : (value > 0 ? "+" : "") + (Math.abs(value) >= 1e6 ? value.toExponential(1) : value.toFixed(1)) + " %");
-  const measureName = (measure) => measure.replaceAll("_", " ").replace(/ bytes$/, "");
-  const capital = (words) => words[0].toUpperCase() + words.slice(1);
   const statusOf = (row) => text(row.status);
-  // A key of a row by its name.
-  const keyOf = (table, row, key) => { const at = table.keys.indexOf(key); return at < 0 ? "" : text(row.texts[at]); };
-  const SUBJECTS = ["message", "text", "class", "owner", "function", "type"];
-  const subject = (table, row) => keyOf(table, row, SUBJECTS.find((key) => table.keys.includes(key)));
   const STATUS = { new_path: "new path", appeared: "new", grew: "grew", shrank: "shrank", vanished: "gone", within_noise: "within noise", same: "same" };
   const badge = (row) => el("span", { class: "badge " + statusOf(row) }, STATUS[statusOf(row)] || statusOf(row));
-  const tables = ["classes", "chains", "owners", "findings", "duplicates", "types", "functions", "lifetimes"];
-  for (const table of tables) if (data[table]) data[table].rows.forEach((row, at) => { row.rank = at; });
 
   // ---- head, tiles, sides ----
   const compareHead = () => {
@@ -106,7 +95,7 @@
   const changes = (id, title, words, more = []) => {
     const table = data[id];
     if (!table) return;
-    const what = SUBJECTS.find((key) => table.keys.includes(key));
+    const what = subjectKey(table);
     const most = Math.max(0, ...table.rows.map((row) => Math.abs(row.delta || 0)));
     const number = (title, key, show) => ({ title, value: (row) => row[key], cell: (row) => (row[key] === null ? "" : show(row[key])) });
     const detail = (row) => {

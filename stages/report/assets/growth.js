@@ -51,13 +51,6 @@
   };
 
   // ---- slopes: the rows that changed most, from base to target ----
-  const drawing = (tag, properties, ...children) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
-    element.append(...flat(children));
-    return element;
-  };
-
   const slopes = () => {
     const table = mapped();
     if (!table) return;

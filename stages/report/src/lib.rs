@@ -1,4 +1,4 @@
-//! A run, or a comparison, as one HTML page: what an engineer looks at first, in a file that opens offline.
+//! A run, a comparison or a trend as one HTML page: what an engineer looks at first, in a file that opens offline.
 //!
 //! This is a command on a finished run, not a stage: [`make`] reads the Parquet tables of a run only, so the page can
 //! be made at any time and anywhere. If the run lacks data (a table that was not chosen, duplicates that were not
@@ -6,8 +6,8 @@
 //!
 //! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`tables`] and
 //! [`allocations`] read the first rows of the other tables, and the document puts all of it together. [`texts`] makes
-//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`] does the same
-//! with the tables of a comparison.
+//! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`] and
+//! [`trend`] do the same with the tables of comparisons and trends.
 
 pub mod allocations;
 pub mod calls;
@@ -16,9 +16,12 @@ mod document;
 mod findings;
 pub mod page;
 mod report;
+mod sides;
 pub mod tables;
 pub mod texts;
 pub mod tree;
+pub mod trend;
 
 pub use comparison::write as diff_page;
 pub use report::{FILE, LEAST_MEMORY, make};
+pub use trend::write as trend_page;

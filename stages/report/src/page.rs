@@ -26,8 +26,17 @@ const SCRIPT: &str = concat!(
 const COMPARISON: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
+    include_str!("../assets/rows.js"),
     include_str!("../assets/comparison.js"),
     include_str!("../assets/growth.js"),
+    "})();\n"
+);
+/// The same of the page of a trend.
+const TREND: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("../assets/common.js"),
+    include_str!("../assets/rows.js"),
+    include_str!("../assets/series.js"),
     "})();\n"
 );
 /// Apache ECharts, with a treemap only.
@@ -43,6 +52,12 @@ pub fn html(title: &str, json: &str, charts: bool) -> String {
 #[must_use]
 pub fn of_comparison(title: &str, json: &str, charts: bool) -> String {
     filled(title, json, charts, COMPARISON)
+}
+
+/// The page of a trend, likewise.
+#[must_use]
+pub fn of_trend(title: &str, json: &str) -> String {
+    filled(title, json, false, TREND)
 }
 
 fn filled(title: &str, json: &str, charts: bool, script: &str) -> String {
@@ -112,7 +127,7 @@ mod tests {
 
     #[test]
     fn nothing_in_it_ends_it() {
-        for part in [CHARTS, SCRIPT, COMPARISON, STYLE] {
+        for part in [CHARTS, SCRIPT, COMPARISON, TREND, STYLE] {
             // The first two end an element, the other two change what ends it.
             for end in ["</script", "</style", "<script", "<!--"] {
                 assert!(!part.to_lowercase().contains(end), "{end}");
@@ -125,7 +140,7 @@ mod tests {
         let page = html("a", "{}", true);
         assert!(page.contains("default-src 'none'"));
         for ask in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
-            for part in [SCRIPT, COMPARISON, STYLE, TEMPLATE] {
+            for part in [SCRIPT, COMPARISON, TREND, STYLE, TEMPLATE] {
                 assert!(!part.contains(ask), "{ask}");
             }
         }

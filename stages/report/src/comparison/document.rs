@@ -1,15 +1,14 @@
 //! The data of the page of a comparison, as its script reads it.
 
 use super::table::{self, Table};
+use crate::sides::{Side, side};
 use crate::texts::Texts;
 use heaplake_kit::{Context, StageError};
-use heaplake_schemas::comparison::{self, ComparedRun, Comparison};
+use heaplake_schemas::comparison::Comparison;
 use heaplake_schemas::diff;
 use serde::Serialize;
 use std::path::Path;
 
-/// Runs of a side that are shown.
-const RUNS: usize = 60;
 /// Remarks that are shown.
 const REMARKS: usize = 50;
 
@@ -38,29 +37,6 @@ struct Brief {
     remarks: Vec<u32>,
     tables: Vec<(u32, u64, u64)>,
     place: u32,
-}
-
-/// A side.
-#[derive(Serialize)]
-struct Side {
-    selection: u32,
-    /// Number of its runs; the first are in `runs`.
-    of: usize,
-    runs: Vec<Run>,
-    /// Medians over all its runs.
-    bytes: u64,
-    objects: u64,
-}
-
-/// A run of a side.
-#[derive(Serialize)]
-struct Run {
-    release: u32,
-    snapshot: u32,
-    host: Option<u32>,
-    path: u32,
-    bytes: u64,
-    objects: u64,
 }
 
 impl Document {
@@ -100,51 +76,12 @@ impl Document {
 
 fn brief(of: &Comparison, folder: &Path, texts: &mut Texts) -> Brief {
     Brief {
-        base: side(&of.base, texts),
-        target: side(&of.target, texts),
+        base: side(&of.base, 1000, texts),
+        target: side(&of.target, 1000, texts),
         format: texts.add(&of.format),
         version: texts.add(&of.heaplake_version),
         remarks: of.remarks.iter().take(REMARKS).map(|remark| texts.add_within(remark, 1000)).collect(),
         tables: of.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
         place: texts.add_within(&folder.display().to_string(), 1000),
-    }
-}
-
-fn side(side: &comparison::Side, texts: &mut Texts) -> Side {
-    let mut run = |run: &ComparedRun| Run {
-        release: texts.add(&run.release),
-        snapshot: texts.add(&run.snapshot),
-        host: run.host.as_ref().map(|host| texts.add(host)),
-        path: texts.add_within(&run.path.display().to_string(), 1000),
-        bytes: run.bytes,
-        objects: run.objects,
-    };
-    let runs = side.runs.iter().take(RUNS).map(&mut run).collect();
-    let selection = texts.add_within(&side.selection, 1000);
-    let (bytes, objects) = (side.runs.iter().map(|run| run.bytes), side.runs.iter().map(|run| run.objects));
-    Side { selection, of: side.runs.len(), runs, bytes: median(bytes), objects: median(objects) }
-}
-
-/// The median; of an even number, the mean of the two in the middle. 0 of none.
-fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    match values.len() {
-        0 => 0,
-        odd if odd % 2 == 1 => values[odd / 2],
-        even => values[even / 2 - 1].midpoint(values[even / 2]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn medians() {
-        assert_eq!(median([].into_iter()), 0);
-        assert_eq!(median([5, 1, 3].into_iter()), 3);
-        assert_eq!(median([4, 1, 3, 9].into_iter()), 3);
-        assert_eq!(median([u64::MAX, u64::MAX].into_iter()), u64::MAX);
     }
 }

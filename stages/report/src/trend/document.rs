@@ -1,0 +1,82 @@
+//! The data of the page of a trend, as its script reads it.
+
+use super::table::{self, Table};
+use crate::sides::{Side, side};
+use crate::texts::Texts;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::series::Series;
+use heaplake_schemas::trend;
+use serde::Serialize;
+use std::path::Path;
+
+/// Steps that are shown, the last ones.
+const STEPS: usize = 200;
+/// Remarks that are shown.
+const REMARKS: usize = 50;
+
+/// All that the page shows.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    trend: Brief,
+    texts: Vec<String>,
+    classes: Option<Table>,
+    chains: Option<Table>,
+    owners: Option<Table>,
+    findings: Option<Table>,
+    duplicates: Option<Table>,
+    types: Option<Table>,
+    functions: Option<Table>,
+    lifetimes: Option<Table>,
+}
+
+/// What `trend.json` says.
+#[derive(Serialize)]
+struct Brief {
+    by: u32,
+    /// Number of the first step that is shown.
+    first: usize,
+    steps: Vec<Side>,
+    format: u32,
+    version: u32,
+    remarks: Vec<u32>,
+    tables: Vec<(u32, u64, u64)>,
+    place: u32,
+}
+
+impl Document {
+    /// Reads it from the tables of the trend in `folder`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`], [`StageError::Cancelled`].
+    pub(crate) fn read(of: &Series, folder: &Path, context: &Context<'_>) -> Result<Self, StageError> {
+        let mut texts = Texts::default();
+        let first = of.steps.len().saturating_sub(STEPS);
+        let trend = Brief {
+            by: texts.add(&of.by),
+            first,
+            steps: of.steps[first..].iter().map(|step| side(step, 200, &mut texts)).collect(),
+            format: texts.add(&of.format),
+            version: texts.add(&of.heaplake_version),
+            remarks: of.remarks.iter().take(REMARKS).map(|remark| texts.add_within(remark, 1000)).collect(),
+            tables: of.tables.iter().map(|table| (texts.add(&table.file), table.rows, table.bytes)).collect(),
+            place: texts.add_within(&folder.display().to_string(), 1000),
+        };
+        let mut read = |table, most| table::read(folder, table, (first, most), &mut texts, context);
+        let findings = read(&trend::FINDINGS, 100)?;
+        let classes = read(&trend::CLASSES, 400)?;
+        let chains = read(&trend::CHAINS, 400)?;
+        let owners = read(&trend::OWNERS, 100)?;
+        let duplicates = read(&trend::DUPLICATE_SETS, 150)?;
+        let types = read(&trend::ALLOCATION_TYPES, 200)?;
+        let functions = read(&trend::ALLOCATION_FUNCTIONS, 200)?;
+        let lifetimes = read(&trend::LIFETIMES, 100)?;
+        let texts = texts.into_list();
+        Ok(Self { trend, texts, classes, chains, owners, findings, duplicates, types, functions, lifetimes })
+    }
+
+    /// What was followed.
+    pub(crate) fn title(&self) -> String {
+        let by = self.texts.get(self.trend.by as usize).map_or("", String::as_str);
+        format!("Trend over {} steps by {by}", self.trend.first + self.trend.steps.len())
+    }
+}

@@ -1,0 +1,41 @@
+//! A trend as one HTML page.
+//!
+//! * Computes: nothing; all is in the tables.
+//! * Resident memory: the rows that are shown, a few megabytes.
+//! * Passes over disk: the first rows of each table of the trend.
+//! * Worst case: linear in the rows that are shown, times the steps that are shown.
+//! * Fails when: a table is damaged, the disk is full.
+//! * Determinism: same trend in the same place, same bytes.
+//! * Reference: none needed.
+
+mod document;
+mod table;
+
+use crate::{page, report};
+use document::Document;
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::damaged;
+use heaplake_schemas::series::{self, Series};
+use std::fs;
+use std::path::Path;
+
+/// File name of the page inside a trend, unless the user gives another.
+pub const FILE: &str = "trend.html";
+
+/// Bytes that the page of any trend may take while it is made: its texts, its rows and its steps are bounded.
+const BYTES: u64 = 24 << 20;
+
+/// Makes the page of the trend in `folder`, in the file `to`. What it needs is `trend.json` and the tables that the
+/// trend has.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`], [`StageError::Cancelled`]; then there is no page.
+pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
+    let _bytes = context.budget.reserve("the page of a trend", BYTES)?;
+    let path = folder.join(series::FILE);
+    let bytes = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
+    let series: Series = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+    let document = Document::read(&series, folder, context)?;
+    let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
+    report::write(to, page::of_trend(&document.title(), &json).as_bytes())
+}
