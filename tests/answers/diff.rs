@@ -3,7 +3,7 @@
 use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
-use crate::written::{Class, write};
+use crate::written::{self, Class};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,10 @@ fn diff(lake: &Lake, sides: [&str; 2], out: &str, options: &[&str]) -> Output {
     let mut command = heaplake();
     command.arg("diff").args(sides).arg("--lake").arg(lake.path()).arg("--out").arg(lake.folder().join(out));
     command.args(options).output().unwrap()
+}
+
+fn write(lake: &Path, run: (&str, &str, Option<&str>), classes: &[Class]) {
+    written::write(lake, run, classes).unwrap();
 }
 
 /// The folder of a comparison that must succeed.
@@ -167,7 +171,7 @@ fn growth_in_many_runs_is_told_from_noise() {
     assert_eq!(rows[0], ("Class42".to_owned(), "grew".to_owned()));
     assert!(rows[1..].iter().all(|(_, status)| status == "within_noise"), "{rows:?}");
     let (low, high) = (classes.f64s("shift_low")[0].unwrap(), classes.f64s("shift_high")[0].unwrap());
-    let planted = 0.1 * 20_000.0 * (1 + 42 % 17) as f64;
+    let planted = 0.1 * 20_000.0 * f64::from(1 + 42 % 17);
     assert!(low < planted && planted < high, "{low} {high}");
     assert_eq!(classes.i64s("target_hosts_with")[0], Some(10));
     assert_eq!((classes.i64s("base_runs")[0], classes.i64s("target_runs_with")[0]), (Some(60), Some(60)));

@@ -55,7 +55,7 @@ fn ladder(lake: &Lake) {
         // Three of the steps lack this one: a run without a row has 0 of it.
         let late = [Class::plain("Late", 50 * (step as i64 - 2), 5000 * (step as i64 - 2))];
         let classes: Vec<Class> = classes.into_iter().chain(late.into_iter().filter(|_| step > 2)).collect();
-        write(&lake.path(), ("1", &format!("hour{step}"), None), &classes);
+        write(&lake.path(), ("1", &format!("hour{step}"), None), &classes).unwrap();
     }
 }
 
@@ -104,7 +104,7 @@ fn releases_are_in_the_order_of_versions_and_bytes_depend_on_nothing_else() {
             let mut classes: Vec<Class> =
                 (0..300).map(|class| Class::plain(format!("Class{class}"), 10, 1000 + noise)).collect();
             classes.push(Class::plain("Session", sessions + noise, 100 * (sessions + noise)));
-            write(&lake.path(), (release, &format!("web{host}"), Some(&format!("web{host}"))), &classes);
+            write(&lake.path(), (release, &format!("web{host}"), Some(&format!("web{host}"))), &classes).unwrap();
         }
     }
     let folder = followed(&lake, &["release=*"], "trend", &["--by", "release"]);

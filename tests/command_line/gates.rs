@@ -15,7 +15,7 @@ fn lake() -> Lake {
                 Class::plain("Order", 500, 64_000 + 10 * run),
                 Class::plain("Pool", 10, 4096),
             ];
-            write(&lake.path(), (release, &format!("run{run}"), None), &classes);
+            write(&lake.path(), (release, &format!("run{run}"), None), &classes).unwrap();
         }
     }
     lake

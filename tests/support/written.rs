@@ -6,15 +6,19 @@ use arrow::array::{
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::DataType;
+use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
 use heaplake_lake::commit::NewRun;
-use heaplake_lake::table::Table;
+use heaplake_lake::table::Table as Writer;
 use heaplake_names::{Names, Runtime, fingerprint};
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::run::{Run, Summary};
+use heaplake_schemas::run::{Run, Summary, Table};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, chains, classes};
 use std::path::Path;
 use std::sync::Arc;
+
+/// A reference chain: edge and class of each element, instances, bytes.
+pub type Chain = (Vec<(&'static str, &'static str)>, i64, i64);
 
 /// A class of a written run.
 pub struct Class {
@@ -22,8 +26,8 @@ pub struct Class {
     pub count: i64,
     pub shallow: i64,
     pub retained: i64,
-    /// Its reference chains: edge and class of each element, count, bytes. A class without chains is not big.
-    pub chains: Vec<(Vec<(&'static str, &'static str)>, i64, i64)>,
+    /// A class without chains is not big.
+    pub chains: Vec<Chain>,
 }
 
 impl Class {
@@ -34,15 +38,19 @@ impl Class {
 }
 
 /// Writes a run into a lake: the tables `classes` and `chains` of a V8 snapshot.
-pub fn write(lake: &Path, (release, snapshot, host): (&str, &str, Option<&str>), classes: &[Class]) {
-    let new = NewRun::create(lake, release, snapshot).unwrap();
+pub fn write(
+    lake: &Path,
+    (release, snapshot, host): (&str, &str, Option<&str>),
+    classes: &[Class],
+) -> Result<(), StageError> {
+    let new = NewRun::create(lake, release, snapshot)?;
     let output = Output {
         folder: new.folder().to_owned(),
         input_hash: String::new(),
         release: release.to_owned(),
         snapshot: snapshot.to_owned(),
     };
-    let tables = vec![write_classes(&output, classes), write_chains(&output, classes)];
+    let tables = vec![write_classes(&output, classes)?, write_chains(&output, classes)?];
     let labels = host.map(|host| ("host".to_owned(), host.to_owned())).into_iter().collect();
     let total = |of: fn(&Class) -> i64| classes.iter().map(of).sum::<i64>() as u64;
     let summary = Summary {
@@ -64,7 +72,7 @@ pub fn write(lake: &Path, (release, snapshot, host): (&str, &str, Option<&str>),
         summary,
         replay: None,
     };
-    new.commit(&run).unwrap();
+    new.commit(&run)
 }
 
 fn numbers(of: impl Iterator<Item = i64>) -> ArrayRef {
@@ -80,7 +88,7 @@ fn signed(signatures: &[String]) -> [ArrayRef; 2] {
     [Arc::new(StringArray::from_iter_values(signatures)), Arc::new(prints.collect::<UInt64Array>())]
 }
 
-fn write_classes(output: &Output, classes: &[Class]) -> heaplake_schemas::run::Table {
+fn write_classes(output: &Output, classes: &[Class]) -> Result<Table, StageError> {
     let rows = classes.len();
     let keys = classes.iter().map(|class| format!(",{}", class.name));
     let signatures: Vec<String> = classes.iter().map(|class| signature(&class.name)).collect();
@@ -103,7 +111,7 @@ fn write_classes(output: &Output, classes: &[Class]) -> heaplake_schemas::run::T
     write_table(output, classes::FILE, classes::schema(), &columns)
 }
 
-fn write_chains(output: &Output, classes: &[Class]) -> heaplake_schemas::run::Table {
+fn write_chains(output: &Output, classes: &[Class]) -> Result<Table, StageError> {
     let rows: Vec<_> = (0_u32..)
         .zip(classes)
         .flat_map(|(id, class)| class.chains.iter().map(move |chain| (id, class, chain)))
@@ -151,8 +159,8 @@ fn write_table(
     file: &'static str,
     schema: arrow::datatypes::SchemaRef,
     columns: &[ArrayRef],
-) -> heaplake_schemas::run::Table {
-    let mut table = Table::create(output, file, schema).unwrap();
-    table.write(columns).unwrap();
-    table.finish().unwrap()
+) -> Result<Table, StageError> {
+    let mut table = Writer::create(output, file, schema)?;
+    table.write(columns)?;
+    table.finish()
 }

@@ -122,7 +122,7 @@ fn fleet(runs: usize) -> Result<PathBuf> {
                 )
             };
             let rows: Vec<Class> = (0..CLASSES).map(class).collect();
-            write(&part, (release, &format!("run{run:04}"), Some(&format!("host{}", run % 50))), &rows);
+            write(&part, (release, &format!("run{run:04}"), Some(&format!("host{}", run % 50))), &rows)?;
         }
     }
     fs::rename(&part, &lake).with_context(|| format!("cannot rename {}", part.display()))?;

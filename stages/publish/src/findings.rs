@@ -28,8 +28,8 @@ pub const STAGE: Stage = Stage {
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
     reads: &[
         document(documents::FINDINGS),
-        document(documents::FACTS).when(|setting| setting.findings()),
-        texts(CLASS_SIGNATURES).when(|setting| setting.findings()),
+        document(documents::FACTS).when(is_of_snapshot),
+        texts(CLASS_SIGNATURES).when(is_of_snapshot),
         document(replay::FACTS).when(is_of_trace),
         texts(TYPE_SIGNATURES).when(is_of_trace),
         texts(FUNCTION_SIGNATURES).when(is_of_trace),
@@ -40,6 +40,11 @@ pub const STAGE: Stage = Stage {
     run,
     ..Stage::NEW
 };
+
+/// Whether the findings are about a snapshot.
+fn is_of_snapshot(setting: &Setting<'_>) -> bool {
+    setting.findings()
+}
 
 fn is_of_trace(setting: &Setting<'_>) -> bool {
     setting.traces(TraceTable::Findings)

@@ -84,10 +84,10 @@ fn located(keys: &StringTable, job: &Job<'_>) -> Result<(BudgetVec<Located>, Res
 fn add(map: &SourceMap, classes: &[Located], written: &mut Vec<Written>, job: &Job<'_>) -> Result<(), StageError> {
     let bytes = map.bytes.saturating_mul(BYTES_PER_BYTE);
     let _reserved = job.context.budget.reserve("a source map", bytes)?;
-    let content = read(map).map_err(refused)?;
+    let content = read(map).map_err(|error| refused(&error))?;
     let places: Vec<Place> = classes.iter().map(|class| class.place.clone()).collect();
     let originals =
-        originals(&content, &places).map_err(|problem| refused(MapError { file: map.path.clone(), problem }))?;
+        originals(&content, &places).map_err(|problem| refused(&MapError { file: map.path.clone(), problem }))?;
     for (class, original) in classes.iter().zip(originals) {
         if original.source.is_none() && original.name.is_none() {
             continue;
@@ -109,7 +109,7 @@ fn end_of(path: String) -> String {
     }
 }
 
-fn refused(error: MapError) -> StageError {
+fn refused(error: &MapError) -> StageError {
     let advice = "name source maps of the scripts of this snapshot with --source-maps, or leave the option out";
     StageError::Refused { problem: error.to_string(), advice: advice.to_owned() }
 }
