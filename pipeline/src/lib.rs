@@ -8,5 +8,6 @@ pub mod complaint;
 pub mod engine;
 pub mod inputs;
 pub mod memory;
+pub mod name_rules;
 pub mod owner_rules;
 pub mod print;

@@ -44,4 +44,5 @@ mod pairs;
 mod planted_answers;
 mod properties;
 mod schemas;
+mod signatures;
 mod trend;

@@ -1,7 +1,7 @@
 //! `heaplake analyze`: snapshots into the lake.
 
 use super::batch::Batch;
-use super::choices::{Big, Chosen, DuplicateOptions, Placement, Resources, Telling};
+use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling};
 use crate::complaint::{Complaint, Done};
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
@@ -69,6 +69,9 @@ pub struct Arguments {
     /// A TOML file with rules by class, script, package and class loader; see the example below.
     #[arg(long, value_name = "FILE", help_heading = "Owners")]
     pub owners: Option<PathBuf>,
+    /// What names are in every run
+    #[command(flatten)]
+    pub naming: Naming,
     /// JavaScript: source maps of minified scripts; may be given again
     ///
     /// A file, or a folder with `.map` files or with scripts that link to their maps. Signatures then have the names
@@ -116,6 +119,7 @@ pub fn run(arguments: &Arguments) -> Done {
         walk: arguments.walk.0,
         big: arguments.big.options(),
         owners,
+        names: arguments.naming.rules()?,
         source_maps: source_maps(arguments)?,
         ..arguments.duplicates.options()
     };

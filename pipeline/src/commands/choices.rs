@@ -1,13 +1,37 @@
 //! Arguments that several verbs have.
 
+use crate::complaint::Complaint;
 use crate::memory::{Size, default_budget};
+use crate::name_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
+use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+
+/// What names are in every run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Names")]
+pub struct Naming {
+    /// Rules that say what names are in every run
+    ///
+    /// A TOML file with rules: [[rule]] with pattern, a regular expression, and replace. Signatures follow them.
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+}
+
+impl Naming {
+    /// The rules that are given.
+    ///
+    /// # Errors
+    /// A [`Complaint`] about the file.
+    pub fn rules(&self) -> Result<Option<NameRules>, Complaint> {
+        self.names.as_deref().map(name_rules::read).transpose()
+    }
+}
 
 /// Where runs go.
 #[derive(Args, Clone, Debug)]

@@ -4,7 +4,7 @@
 //! anew, and the run is replaced in one step.
 
 use super::batch::{Requested, prepare, work_through};
-use super::choices::{Resources, duplicate_mode, pattern};
+use super::choices::{Naming, Resources, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::Request;
@@ -13,6 +13,7 @@ use clap::Args;
 use heaplake_input::source::{self, Input};
 use heaplake_lake::commit;
 use heaplake_report as reports;
+use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,9 @@ pub struct Arguments {
     /// Pairs of references that may be compared [default: 4 per node]
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
+    /// What names are in every run
+    #[command(flatten)]
+    pub naming: Naming,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -72,10 +76,11 @@ pub fn run(arguments: &Arguments) -> Done {
         let cause = format!("--input names one snapshot, but {} runs are given", arguments.targets.len());
         return Err(Complaint::usage(cause, "leave --input out"));
     }
-    let requests = arguments
-        .targets
-        .iter()
-        .map(|target| Requested { name: target.display().to_string(), request: request(arguments, target) });
+    let names = arguments.naming.rules()?;
+    let requests = arguments.targets.iter().map(|target| Requested {
+        name: target.display().to_string(),
+        request: request(arguments, names.as_ref(), target),
+    });
     // A run is replaced as a whole, so those that have a page get a new one.
     let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
     let with_pages: Vec<PathBuf> =
@@ -92,9 +97,9 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// What to do with a run or a snapshot.
-fn request(arguments: &Arguments, target: &Path) -> Result<Request, Complaint> {
+fn request(arguments: &Arguments, names: Option<&NameRules>, target: &Path) -> Result<Request, Complaint> {
     if let Some(run) = commit::read(target)? {
-        return of_run(arguments, target, run);
+        return of_run(arguments, names, target, run);
     }
     let refused =
         |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
@@ -105,12 +110,12 @@ fn request(arguments: &Arguments, target: &Path) -> Result<Request, Complaint> {
         return refused("a snapshot needs a lake", "give --out LAKE");
     };
     prepare(lake)?;
-    let options = chosen(arguments, AnalysisOptions::default());
+    let options = chosen(arguments, names, AnalysisOptions::default());
     let input = Input::File(target.to_owned());
     Ok(filled(arguments, (input, lake.clone(), "none".to_owned(), None), options))
 }
 
-fn of_run(arguments: &Arguments, target: &Path, run: Run) -> Result<Request, Complaint> {
+fn of_run(arguments: &Arguments, names: Option<&NameRules>, target: &Path, run: Run) -> Result<Request, Complaint> {
     let refused =
         |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
     let Some(lake) = target.canonicalize().ok().and_then(|place| Some(place.parent()?.parent()?.to_owned())) else {
@@ -131,16 +136,17 @@ fn of_run(arguments: &Arguments, target: &Path, run: Run) -> Result<Request, Com
         let problem = format!("{shown} is not what it was made from: its hash is {hash}, not {}", run.input_hash);
         return refused(problem, "name the snapshot that the run was made from with --input");
     }
-    Ok(filled(arguments, (input, lake, run.release, Some(run.snapshot)), chosen(arguments, before)))
+    Ok(filled(arguments, (input, lake, run.release, Some(run.snapshot)), chosen(arguments, names, before)))
 }
 
 /// The options of the run, and those that are given.
-fn chosen(arguments: &Arguments, before: AnalysisOptions) -> AnalysisOptions {
+fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOptions) -> AnalysisOptions {
     let whole = if arguments.duplicates_of.is_empty() { Duplicates::All } else { before.duplicates };
     AnalysisOptions {
         duplicates: arguments.duplicates.unwrap_or(whole),
         duplicates_of: arguments.duplicates_of.clone(),
         duplicate_work: arguments.duplicate_work,
+        names: names.cloned().or(before.names),
         ..before
     }
 }

@@ -1,7 +1,7 @@
 //! `heaplake replay`: traces of allocations and collections into the lake.
 
 use super::batch::Batch;
-use super::choices::{Placement, Resources, Telling};
+use super::choices::{Naming, Placement, Resources, Telling};
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use clap::Args;
@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Write stacks for flame graphs too: allocations.collapsed
     #[arg(long)]
     pub collapsed: bool,
+    /// What names are in every run
+    #[command(flatten)]
+    pub naming: Naming,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -119,7 +122,8 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
-    let options = Options::Replay(ReplayOptions { labels: placement.labels(), recording, names: None });
+    let options =
+        Options::Replay(ReplayOptions { labels: placement.labels(), recording, names: arguments.naming.rules()? });
     Batch { inputs, placement, resources, telling }.run(|_| options.clone())
 }
 

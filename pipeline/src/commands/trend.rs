@@ -44,10 +44,10 @@ pub struct Arguments {
     /// The lake that selections choose from
     #[arg(long, value_name = "LAKE")]
     pub lake: Option<PathBuf>,
-    /// What the steps of a single selection are: captured, release or label.NAME [default: captured]
+    /// What divides a single selection: captured, release or label.NAME
     ///
-    /// With captured, each run is a step, by the time of its input; else a step has all runs of a release or of a value
-    /// of the label, in the order of versions: 7.9, 7.10.
+    /// With captured, the default, each run is a step, by the time of its input; else a step has all runs of a release or
+    /// of a value of the label, in the order of versions: 7.9, 7.10.
     #[arg(long, value_name = "WHAT")]
     pub by: Option<By>,
     /// Folder for the tables trend_*.parquet; made where there is none

@@ -1,8 +1,9 @@
 //! Signatures of chains of classes: what holds what, without indices, without what is inside of standard collections,
 //! and without how long a list is.
 
+use crate::runtime::Runtime;
 use crate::steps::{Step, variable};
-use crate::{Runtime, jvm, v8};
+use crate::{jvm, v8};
 
 /// What a class is in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]

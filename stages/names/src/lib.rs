@@ -14,6 +14,7 @@ mod dotnet;
 mod jvm;
 mod paths;
 mod rules;
+mod runtime;
 mod scan;
 mod scripts;
 pub mod source_maps;
@@ -22,6 +23,7 @@ mod user;
 mod v8;
 
 pub use rules::{Rule, RuleList};
+pub use runtime::Runtime;
 pub use user::check as check_pattern;
 
 use chains::Element;
@@ -31,48 +33,12 @@ use std::borrow::Cow;
 use user::UserRules;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The runtime whose names are normalised: each has its own generated names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runtime {
-    /// V8: Node, Electron, browsers, ArkTS.
-    V8,
-    /// Java virtual machines.
-    Jvm,
-    /// .NET.
-    DotNet,
-}
-
-impl Runtime {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::DotNet];
-
-    /// The runtime of a format, as run.json and the facts name it.
-    #[must_use]
-    pub fn of_format(format: &str) -> Self {
-        match format {
-            _ if format.contains("hprof") => Self::Jvm,
-            _ if format.contains("nettrace") || format.contains("gcdump") => Self::DotNet,
-            _ => Self::V8,
-        }
-    }
-
-    /// Its name in rules of the user.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V8 => "v8",
-            Self::Jvm => "jvm",
-            Self::DotNet => "dotnet",
-        }
-    }
-
-    /// The rules of its names, in order.
-    fn rules(self) -> &'static [&'static [Rule]] {
-        match self {
-            Self::V8 => &[v8::RULES, common::RULES],
-            Self::Jvm => &[jvm::RULES, common::RULES],
-            Self::DotNet => &[dotnet::RULES, common::RULES],
-        }
+/// The rules of a runtime's names, in order.
+fn rules_of(runtime: Runtime) -> &'static [&'static [Rule]] {
+    match runtime {
+        Runtime::V8 => &[v8::RULES, common::RULES],
+        Runtime::Jvm => &[jvm::RULES, common::RULES],
+        Runtime::DotNet => &[dotnet::RULES, common::RULES],
     }
 }
 
@@ -207,7 +173,7 @@ impl Names {
 
     /// A name after the rules of the runtime.
     fn built_in<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        rules::apply(self.runtime.rules(), name)
+        rules::apply(rules_of(self.runtime), name)
     }
 
     /// A script or a module by what it is called in every release.

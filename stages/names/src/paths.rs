@@ -1,7 +1,8 @@
 //! Steps of the `stable_path` of findings. They are texts: class or name, and what leads on from it.
 
+use crate::runtime::Runtime;
 use crate::steps::variable;
-use crate::{Runtime, jvm, v8};
+use crate::{jvm, v8};
 
 /// What else than the stack leads to variables of running code.
 const RUNNING: [&str; 2] = ["handles of running code", "pending microtasks"];

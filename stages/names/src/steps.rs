@@ -57,6 +57,13 @@ pub const LABELS: &[Rule] = &[
         },
     },
     Rule {
+        name: "functions of timers",
+        matches: "`setTimeout`, `setInterval`, `setImmediate` and those that clear, all of which hold the lists of timers",
+        becomes: "`timers`",
+        examples: &[("global.clearTimeout", "global.timers"), ("setInterval().timerListMap", "timers().timerListMap")],
+        apply: functions_of_timers,
+    },
+    Rule {
         name: "lists both ways",
         matches: "the way back in lists of timers: `_idlePrev`, which is as short as the way forth",
         becomes: "`_idleNext`",
@@ -81,6 +88,21 @@ pub const LABELS: &[Rule] = &[
         apply: |text| text.contains("[][]").then(|| text.replace("[][]", "[]")),
     },
 ];
+
+const TIMERS: [&str; 6] =
+    ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"];
+
+fn functions_of_timers(text: &str) -> Option<String> {
+    let timer = TIMERS.iter().find(|timer| text.contains(*timer))?;
+    if text == *timer {
+        return Some("timers".to_owned());
+    }
+    if text.strip_prefix("global.") == Some(timer) {
+        return Some("global.timers".to_owned());
+    }
+    let rest = text.strip_prefix(timer).filter(|rest| rest.starts_with("()"))?;
+    Some(format!("timers{rest}"))
+}
 
 fn is_letter(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'

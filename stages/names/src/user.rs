@@ -1,6 +1,6 @@
 //! Rules of the user.
 
-use crate::Runtime;
+use crate::runtime::Runtime;
 use heaplake_schemas::names::NameRules;
 use regex::Regex;
 use std::borrow::Cow;
@@ -21,10 +21,10 @@ impl UserRules {
     pub fn apply<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mut now = Cow::Borrowed(name);
         for (pattern, replace) in &self.0 {
-            if let Cow::Owned(next) = pattern.replace_all(&now, replace) {
-                if !next.is_empty() {
-                    now = Cow::Owned(next);
-                }
+            if let Cow::Owned(next) = pattern.replace_all(&now, replace)
+                && !next.is_empty()
+            {
+                now = Cow::Owned(next);
             }
         }
         now

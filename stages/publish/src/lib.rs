@@ -37,6 +37,7 @@ pub mod owners;
 pub mod pprof;
 pub mod replay_summary;
 mod rows;
+mod script_urls;
 pub mod scripts;
 mod sets;
 pub mod signatures;

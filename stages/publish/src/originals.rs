@@ -1,6 +1,6 @@
 //! What classes were called before their scripts were minified, by source maps.
 
-use crate::signatures::Scripts;
+use crate::script_urls::Scripts;
 use heaplake_kit::chains::cut;
 use heaplake_kit::{BudgetVec, Job, Reservation, StageError, StringTable};
 use heaplake_names::source_maps::{BYTES_PER_BYTE, MapError, Place, of_script, originals, read};

@@ -11,12 +11,11 @@
 //! * Reference: [`heaplake_names`].
 
 use crate::originals::Originals;
+use crate::script_urls::Scripts;
 use crate::signed::{names, write_signatures};
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::{ColumnMap, Job, Scratch, Stage, StageError, Stats, StringTable};
-use heaplake_schemas::ids::StringId;
+use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::scratch::{CLASS_KEYS, CLASS_SIGNATURES, SCRIPT_ID, SCRIPT_URL, STRINGS, documents};
-use std::borrow::Cow;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -57,37 +56,4 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     })?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
-}
-
-/// URLs of scripts by their numbers.
-pub(crate) struct Scripts {
-    numbers: ColumnMap<u32>,
-    urls: ColumnMap<StringId>,
-    strings: StringTable,
-}
-
-impl Scripts {
-    /// Opens the columns, where the input has scripts.
-    fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
-        if !scratch.has(SCRIPT_ID) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            numbers: ColumnMap::uncounted(scratch, SCRIPT_ID)?,
-            urls: ColumnMap::uncounted(scratch, SCRIPT_URL)?,
-            strings: StringTable::open(scratch, STRINGS)?,
-        }))
-    }
-
-    /// The URL of the script that a class key begins with, if it does and the script has one.
-    fn of_class(&self, key: &str) -> Option<Cow<'_, str>> {
-        let (number, _) = key.split_once(',')?;
-        self.url(number.parse().ok()?)
-    }
-
-    /// The URL of a script, if it has one.
-    pub(crate) fn url(&self, number: u32) -> Option<Cow<'_, str>> {
-        let row = self.numbers.binary_search(&number).ok()?;
-        Some(self.strings.text(self.urls[row].get()? as usize)).filter(|url| !url.is_empty())
-    }
 }

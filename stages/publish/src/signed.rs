@@ -56,7 +56,6 @@ where
 }
 
 /// Positions from 0 on, for rows in the order of their signatures.
-#[expect(clippy::unnecessary_wraps, reason = "the type that `signed` wants")]
 pub(crate) fn in_order() -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send, StageError> {
     let mut next = 0;
     Ok(move |rows| {

@@ -1,7 +1,5 @@
 //! Runs that tests make, and tables read back.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
-
 use super::{Answer, Question, compare};
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::datatypes::{Field, Schema};

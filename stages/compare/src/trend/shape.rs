@@ -143,7 +143,7 @@ impl Series {
             let part = (last - from) as f64 / last as f64;
             let rise = levels[last] - levels[from];
             // Where noise is more than a steady rise would be, the tail is too short to say that it is flat.
-            (rise <= 0.0 && part * whole > self.noise) || (from == longest && 2.0 * rise <= part * whole)
+            part * whole > self.noise && (rise <= 0.0 || (from == longest && 2.0 * rise <= part * whole))
         };
         let has_risen = |from: usize| {
             let least = levels[..from].iter().copied().fold(f64::INFINITY, f64::min);

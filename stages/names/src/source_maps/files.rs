@@ -1,7 +1,7 @@
 //! The files of source maps, and which script each belongs to.
 
+use super::error::MapError;
 use super::mappings::Map;
-use super::{BYTES_PER_BYTE, MapError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heaplake_schemas::options::{SourceMap, SourceMaps};
@@ -10,6 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
+
+/// Bytes of memory that reading a map takes, for each byte of the map.
+pub const BYTES_PER_BYTE: u64 = 8;
 
 /// Endings of scripts, in which links to maps are looked for.
 const SCRIPTS: [&str; 3] = ["js", "mjs", "cjs"];

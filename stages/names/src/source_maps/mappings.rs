@@ -1,6 +1,6 @@
 //! A source map as its file has it, and the tokens of its lines.
 
-use super::Place;
+use super::place::Place;
 use serde::Deserialize;
 
 /// A source map.

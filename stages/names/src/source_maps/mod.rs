@@ -6,71 +6,24 @@
 //!
 //! Reference: ECMA-426, Source map format specification.
 
+mod error;
 mod files;
 mod lexer;
 mod mappings;
+mod place;
 mod scopes;
 
-pub use files::{find, of_script, read};
+pub use error::MapError;
+pub use files::{BYTES_PER_BYTE, find, of_script, read};
+pub use place::{Original, Place};
 
 use mappings::{Map, Token};
 use scopes::{CONSTRUCTOR, Scopes};
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Formatter};
-use std::io;
-use std::path::Path;
-
-/// Bytes of memory that reading a map takes, for each byte of the map.
-pub const BYTES_PER_BYTE: u64 = 8;
 
 /// Characters of the generated script that can lie between a token of the map and the place of a class, besides its
 /// name: `function `, `constructor` and the like.
 const MOST_BETWEEN: usize = 24;
-
-/// A map that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapError {
-    /// The file or folder.
-    pub file: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-impl MapError {
-    fn of(file: impl AsRef<Path>, problem: String) -> Self {
-        Self { file: file.as_ref().display().to_string(), problem }
-    }
-
-    fn unreadable(file: impl AsRef<Path>, error: &io::Error) -> Self {
-        Self::of(file, format!("cannot read: {error}"))
-    }
-}
-
-impl Display for MapError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.problem)
-    }
-}
-
-/// The place of a class in a generated script.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// Line from 0.
-    pub line: u32,
-    /// Column from 0, in UTF-16 units.
-    pub column: u32,
-    /// What the class is called in the script.
-    pub name: String,
-}
-
-/// Where and as what a class was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Original {
-    /// The file.
-    pub source: Option<String>,
-    /// The name.
-    pub name: Option<String>,
-}
 
 /// Where the classes at these places of a script were written. `map` is the content of its map, the places are
 /// ascending.

@@ -1,0 +1,37 @@
+//! The runtimes whose names are normalised.
+
+/// The runtime whose names are normalised: each has its own generated names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// V8: Node, Electron, browsers, ArkTS.
+    V8,
+    /// Java virtual machines.
+    Jvm,
+    /// .NET.
+    DotNet,
+}
+
+impl Runtime {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::V8, Self::Jvm, Self::DotNet];
+
+    /// The runtime of a format, as run.json and the facts name it.
+    #[must_use]
+    pub fn of_format(format: &str) -> Self {
+        match format {
+            _ if format.contains("hprof") => Self::Jvm,
+            _ if format.contains("nettrace") || format.contains("gcdump") => Self::DotNet,
+            _ => Self::V8,
+        }
+    }
+
+    /// Its name in rules of the user.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V8 => "v8",
+            Self::Jvm => "jvm",
+            Self::DotNet => "dotnet",
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Classes in scripts, and where they were written.
+
+/// The place of a class in a generated script.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line from 0.
+    pub line: u32,
+    /// Column from 0, in UTF-16 units.
+    pub column: u32,
+    /// What the class is called in the script.
+    pub name: String,
+}
+
+/// Where and as what a class was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Original {
+    /// The file.
+    pub source: Option<String>,
+    /// The name.
+    pub name: Option<String>,
+}
