@@ -1,11 +1,11 @@
-// Opens pages of comparisons in a real browser: node comparison.mjs CHROMIUM FOLDER PAGE HOSTILE_PAGE EMPTY_PAGE.
+// Opens pages of comparisons and of a trend in a real browser: node comparison.mjs CHROMIUM FOLDER PAGE HOSTILE_PAGE EMPTY_PAGE TREND_PAGE.
 // Screenshots go to FOLDER.
 // Says what failed and exits with 1, or prints "all well".
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { bytes, columnOf, isSorted, opener } from "./pages.mjs";
 
-const [executablePath, folder, page, hostile, empty] = process.argv.slice(2);
+const [executablePath, folder, page, hostile, empty, trend] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 const open = opener(browser);
 
@@ -110,6 +110,24 @@ const isHonest = async () => {
   await opened.close();
 };
 
+// Lines, sparklines and slopes of what grows.
+const trends = async () => {
+  const opened = await open(trend, {}, "#series svg");
+  await opened.screenshot({ path: `${folder}/trend-page.png`, fullPage: true });
+  assert.deepEqual(opened.trouble, []);
+  assert.equal(await opened.textContent("h1"), "release=one → release=four");
+  const [name] = await columnOf(opened, 2, "classes");
+  assert.match(name, /^Session/);
+  const [first, last, slope, shape] = await Promise.all([4, 5, 6, 7].map(async (at) => (await columnOf(opened, at, "classes"))[0]));
+  assert.deepEqual([first, last, slope, shape], ["62.5 KiB", "156.3 KiB", "+31.3 KiB", "growing"]);
+  const path = await opened.locator("#classes .spark path").first().getAttribute("d");
+  const heights = path.match(/,[\d.]+/g).map((point) => Number(point.slice(1)));
+  assert.ok(heights.length === 4 && isSorted(heights), path);
+  assert.equal((await columnOf(opened, 1, "steps")).length, 4);
+  assert.equal(await opened.locator("#classes b").count(), 0);
+  await opened.close();
+};
+
 try {
   await looks();
   const opened = await open(page, {});
@@ -120,6 +138,7 @@ try {
   await opened.close();
   await isUnharmed();
   await isHonest();
+  await trends();
   console.log("all well");
 } finally {
   await browser.close();

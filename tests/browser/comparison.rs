@@ -1,7 +1,9 @@
-//! Pages of comparisons whose rows are written down here.
+//! Pages of comparisons whose rows are written down here, and of a trend.
 
 use crate::diff_tables::Cell::{Real, Text, Truth, Whole};
 use crate::diff_tables::{Row, comparison, row, write};
+use crate::lake::{Lake, heaplake};
+use crate::written::{self, Class};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
 use heaplake_schemas::diff::{CHAINS, CLASSES, FINDINGS, OWNERS};
@@ -148,4 +150,22 @@ pub fn hostile() -> TempDir {
 /// A comparison whose sides have no table in common.
 pub fn empty() -> TempDir {
     comparison(1)
+}
+
+/// The page of a trend over four releases, in which sessions grow.
+pub fn trend(lake: &Lake) -> PathBuf {
+    for (at, release) in (0..4).zip(["one", "two", "three", "four"]) {
+        let classes = [
+            Class::plain("Session", 1000 + 500 * at, (1000 + 500 * at) * 64),
+            Class::plain("Pool", 10, 4096),
+            Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
+        ];
+        written::write(&lake.path(), (release, "run", None), &classes);
+    }
+    let folder = lake.folder().join("trend");
+    let releases = ["release=one", "release=two", "release=three", "release=four"];
+    let mut command = heaplake();
+    command.arg("trend").args(releases).arg("--lake").arg(lake.path()).arg("--out").arg(&folder).assert().success();
+    heaplake().arg("report").arg(&folder).assert().success();
+    folder.join("trend.html")
 }

@@ -12,6 +12,8 @@ mod fixtures;
 mod lake;
 #[path = "../support/replay.rs"]
 mod replay;
+#[path = "../support/written.rs"]
+mod written;
 
 mod comparison;
 
@@ -117,7 +119,12 @@ fn the_page_works_in_a_browser() {
 }
 
 #[test]
-fn the_page_of_a_comparison_works_in_a_browser() {
+fn the_pages_of_comparisons_and_trends_work_in_a_browser() {
     let (usual, hostile, empty) = (comparison::usual(), comparison::hostile(), comparison::empty());
-    open("comparison.mjs", || [&usual, &hostile, &empty].map(comparison::page).to_vec());
+    let lake = Lake::new();
+    open("comparison.mjs", || {
+        let mut pages = [&usual, &hostile, &empty].map(comparison::page).to_vec();
+        pages.push(comparison::trend(&lake));
+        pages
+    });
 }
