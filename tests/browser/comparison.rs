@@ -160,7 +160,7 @@ pub fn trend(lake: &Lake) -> PathBuf {
             Class::plain("Pool", 10, 4096),
             Class::plain("<b>markup</b>", 10, 100 * (at % 2)),
         ];
-        written::write(&lake.path(), (release, "run", None), &classes);
+        written::write(&lake.path(), (release, "run", None), &classes).unwrap();
     }
     let folder = lake.folder().join("trend");
     let releases = ["release=one", "release=two", "release=three", "release=four"];
