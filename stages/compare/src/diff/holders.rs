@@ -3,6 +3,7 @@
 //! The chains of a kind partition the instances of a class, so their differences add up to that of the class: a chain
 //! that grew is where the new instances hang, however many old ones hang elsewhere.
 
+use super::class::{OfClass, Through};
 use super::row::{BASE, TARGET};
 use super::status;
 use super::table::Compared;
@@ -17,28 +18,6 @@ pub struct Holders {
     most: FxHashMap<u64, Through>,
     /// By fingerprint of the class and kind: what its chains that grew grew together.
     grown: FxHashMap<(u64, String), i64>,
-}
-
-/// The chain through which a class grew most.
-#[derive(Clone, Debug)]
-pub struct Through {
-    /// Its signature.
-    pub signature: String,
-    /// Its text.
-    pub text: String,
-    /// What it grew, bytes.
-    pub bytes: i64,
-    /// Whether the base does not have it.
-    pub new: bool,
-}
-
-/// What the base says of a class.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OfClass {
-    /// Its retained bytes.
-    pub retained: i64,
-    /// Whether a run of the base has it.
-    pub in_base: bool,
 }
 
 /// Reads which chains grew. `classes` tells of classes by fingerprint.

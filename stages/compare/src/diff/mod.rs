@@ -10,6 +10,7 @@
 
 mod answer;
 pub(crate) mod cells;
+mod class;
 mod holders;
 mod row;
 mod status;

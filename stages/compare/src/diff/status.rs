@@ -1,6 +1,6 @@
 //! What became of a row.
 
-use super::holders::{OfClass, Through};
+use super::class::{OfClass, Through};
 use super::row::{BASE, Row, TARGET};
 use super::table::{Compared, SIGNIFICANT};
 use heaplake_schemas::diff::Status;

@@ -1,7 +1,8 @@
 //! Writes a compared table.
 
 use super::cells::{Cell, column};
-use super::holders::{Holders, OfClass};
+use super::class::OfClass;
+use super::holders::Holders;
 use super::row::{BASE, Measure, Row, TARGET};
 use super::status;
 use super::table::Compared;
