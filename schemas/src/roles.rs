@@ -103,6 +103,8 @@ pub struct Roles {
     pub native_memory: Names,
     /// Kinds of nodes that are classes, which retain the targets of their static fields.
     pub class_objects: Names,
+    /// Classes of such nodes.
+    pub class_of_classes: Names,
     /// Classes that every program has plenty of.
     pub common_classes: Names,
     /// Classes that are made anew at will.

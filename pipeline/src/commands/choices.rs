@@ -6,6 +6,7 @@ use crate::name_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
+use heaplake_names::{Names, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
@@ -30,6 +31,18 @@ impl Naming {
     /// A [`Complaint`] about the file.
     pub fn rules(&self) -> Result<Option<NameRules>, Complaint> {
         self.names.as_deref().map(name_rules::read).transpose()
+    }
+
+    /// The rules of names for runs of a format, and whether they have rules of the user.
+    ///
+    /// # Errors
+    /// As [`Self::rules`].
+    pub fn names(&self, format: &str) -> Result<(Names, bool), Complaint> {
+        let names = Names::of(Runtime::of_format(format));
+        Ok(match self.rules()? {
+            Some(rules) => (names.with_rules(&rules), true),
+            None => (names, false),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `heaplake diff`: what grew between two sides.
 
 use super::batch::{log, stopped_by_signals};
-use super::choices::Resources;
+use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
 use crate::complaint::{Complaint, Done, Exit};
 use crate::print::progress::{Display, Mode};
@@ -9,7 +9,6 @@ use crate::print::terminal::Look;
 use crate::print::{self, comparison as text};
 use clap::Args;
 use heaplake_compare::diff::{self, Answer, Rules};
-use heaplake_compare::error::CompareError;
 use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
 use heaplake_compare::sides::Sides;
@@ -17,7 +16,6 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_lake::files::NewFiles;
-use heaplake_names::{Names, Runtime};
 use heaplake_schemas::comparison;
 use serde::Serialize;
 use std::fs;
@@ -60,24 +58,24 @@ pub struct Arguments {
     /// Folder for the tables diff_*.parquet; made where there is none
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Compare two snapshots of one process object by object, too: tables diff_object_classes and diff_objects
+    /// Compare two snapshots of one process by object, too
     ///
-    /// Objects are the same where their ids are: those of V8; of walks of .NET with --tracks; of Java where the virtual
+    /// Writes the tables diff_object_classes and diff_objects. Objects are the same where their ids are: those of V8; of walks of .NET with --tracks; of Java where the virtual
     /// machine numbers objects (--stable-ids).
     #[arg(long, requires = "out", help_heading = "Objects")]
     pub objects: bool,
-    /// Write objects that are in both snapshots into diff_objects, too
+    /// Write objects that are in both snapshots, too
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub kept: bool,
-    /// A third snapshot of the process: what is new in TARGET and still here is a candidate of a leak
+    /// A third snapshot of the process, for leak candidates
     ///
-    /// Written to the table diff_leak_candidates.
+    /// What is new in TARGET and still in this one is written to the table diff_leak_candidates.
     #[arg(long = "final", value_name = "RUN", requires = "objects", help_heading = "Objects")]
     pub last: Option<PathBuf>,
-    /// The replay, made with --tracks, of the trace that both walks of .NET come from
+    /// Replay with --tracks of the trace of both walks of .NET
     #[arg(long, value_name = "RUN", requires = "objects", help_heading = "Objects")]
     pub tracks: Option<PathBuf>,
-    /// Ids of objects in these dumps of Java are no addresses
+    /// Ids in these dumps of Java are no addresses
     #[arg(long, requires = "objects", help_heading = "Objects")]
     pub stable_ids: bool,
     /// Conditions under which it fails
@@ -86,6 +84,9 @@ pub struct Arguments {
     /// Make the HTML page of the comparison
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// What names are in every run
+    #[command(flatten)]
+    pub naming: Naming,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -147,7 +148,7 @@ fn work(
     (folder, scratch): (&Path, &Path),
     context: &Context<'_>,
 ) -> Result<Told, Complaint> {
-    let mut answer = compare(sides, folder, scratch, context)?;
+    let mut answer = compare(&arguments.naming, sides, folder, scratch, context)?;
     let objects = arguments.objects.then(|| objects_of(arguments, sides, folder, context)).transpose()?;
     if let Some(objects) = &objects {
         answer.comparison.tables.extend(objects.tables.iter().cloned());
@@ -206,11 +207,17 @@ fn tell(arguments: &Arguments, told: &Told) -> Done {
     Ok(code)
 }
 
-fn compare(sides: &Sides, folder: &Path, scratch: &Path, context: &Context<'_>) -> Result<Answer, CompareError> {
-    let names = Names::of(Runtime::of_format(&sides.format));
-    let rules = Rules { names: &names, own_names: false, scratch };
+fn compare(
+    naming: &Naming,
+    sides: &Sides,
+    folder: &Path,
+    scratch: &Path,
+    context: &Context<'_>,
+) -> Result<Answer, Complaint> {
+    let (names, own_names) = naming.names(&sides.format)?;
+    let rules = Rules { names: &names, own_names, scratch };
     let output = Output { folder: folder.to_owned(), ..Output::default() };
-    diff::compare(sides, rules, &output, context)
+    Ok(diff::compare(sides, rules, &output, context)?)
 }
 
 /// A folder for files that go when the command ends.

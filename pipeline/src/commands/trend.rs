@@ -1,7 +1,7 @@
 //! `heaplake trend`: what grows along a series of runs.
 
 use super::batch::{log, stopped_by_signals};
-use super::choices::Resources;
+use super::choices::{Naming, Resources};
 use crate::complaint::{Complaint, Done};
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, trend as text};
@@ -13,7 +13,6 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_lake::files::NewFiles;
-use heaplake_names::{Names, Runtime};
 use heaplake_schemas::series;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,6 +52,9 @@ pub struct Arguments {
     /// Folder for the tables trend_*.parquet; made where there is none
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// What names are in every run
+    #[command(flatten)]
+    pub naming: Naming,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -87,11 +89,11 @@ pub fn run(arguments: &Arguments) -> Done {
     let answer = match &arguments.out {
         Some(folder) => {
             let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;
-            let answer = follow(&steps, new.hidden(), scratch.path(), &context)?;
+            let answer = follow(&arguments.naming, &steps, new.hidden(), scratch.path(), &context)?;
             new.commit(series::FILE, "trend_")?;
             answer
         }
-        None => follow(&steps, scratch.path(), scratch.path(), &context)?,
+        None => follow(&arguments.naming, &steps, scratch.path(), scratch.path(), &context)?,
     };
     if arguments.json {
         return print::json(&answer);
@@ -106,9 +108,15 @@ pub fn run(arguments: &Arguments) -> Done {
 }
 
 /// Writes the tables, and what was followed, into `folder`.
-fn follow(steps: &Steps, folder: &Path, scratch: &Path, context: &Context<'_>) -> Result<Answer, Complaint> {
-    let names = Names::of(Runtime::of_format(&steps.sides.format));
-    let rules = Rules { names: &names, own_names: false, scratch };
+fn follow(
+    naming: &Naming,
+    steps: &Steps,
+    folder: &Path,
+    scratch: &Path,
+    context: &Context<'_>,
+) -> Result<Answer, Complaint> {
+    let (names, own_names) = naming.names(&steps.sides.format)?;
+    let rules = Rules { names: &names, own_names, scratch };
     let output = Output { folder: folder.to_owned(), ..Output::default() };
     let answer = trend::follow(steps, rules, &output, context)?;
     let path = folder.join(series::FILE);

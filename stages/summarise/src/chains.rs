@@ -16,20 +16,21 @@
 use crate::class_rows::counts;
 use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
-use heaplake_kit::access::{column, document, per_node};
+use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
     ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stack, Stage, StageError, Stats,
-    WriteAt, on_resident,
+    StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents};
 use std::cmp::Reverse;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "chains",
+    version: 2,
     when: |setting| setting.chains(),
     reads: &[
         document(documents::FACTS),
@@ -43,6 +44,8 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_PREORDER),
         column(columns::PATH_PARENT),
         column(columns::PATH_LABEL),
+        column(columns::CLASS_NAME),
+        texts(STRINGS),
     ],
     writes: &[column(columns::CHAIN_ROW), column(columns::CHAIN_ELEMENT)],
     arrays: &[&[per_node::<u32>(), per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u32>()]],
@@ -142,7 +145,7 @@ fn row(kind: usize, element: u32, of: &Element, tally: &Tally) -> ChainRow {
 fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, BudgetVec<Tally>, u64), StageError> {
     let budget = &job.context.budget;
     let stack = Stack::new(budget, job.scratch, "chains.stack")?;
-    let mut paths = Paths { root: facts.root, stack, trie: Trie::new(budget)? };
+    let mut paths = Paths { root: facts.root, stack, trie: Trie::new(common(facts, job)?, budget)? };
     // Elements come as the nodes are looked at; what they need at most is kept free of the arrays.
     let kept = budget.reserve("chains: elements", 32 << 20)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
@@ -164,6 +167,18 @@ fn walk(facts: &Facts, parents: Column<NodeId>, job: &Job<'_>) -> Result<(Trie, 
         })?,
     };
     Ok((paths.trie, tallies, plan.spilled_bytes()))
+}
+
+/// For each class 1 if every program has plenty of it. That of class objects is none: they hold static fields.
+fn common(facts: &Facts, job: &Job<'_>) -> Result<BudgetVec<u8>, StageError> {
+    let names = ColumnMap::uncounted(job.scratch, columns::CLASS_NAME)?;
+    let strings = StringTable::open(job.scratch, STRINGS)?;
+    let mut common = job.context.budget.zeroed("chains: common classes", names.len())?;
+    for (common, name) in common.iter_mut().zip(names.iter()) {
+        let name = name.get().map(|at| strings.text(at as usize)).unwrap_or_default();
+        *common = u8::from(facts.roles.common_classes.fit(&name) && !facts.roles.class_of_classes.fit(&name));
+    }
+    Ok(common)
 }
 
 /// A tree of nodes, and the element of each that has one.

@@ -3,7 +3,9 @@
 //! Patterns that would make as many paths as there are objects are folded, so that the trie stays small for any heap:
 //!
 //! - Recursion. An element that is the same (label and class) as one of the last [`NEAR`] elements is that element,
-//!   which then repeats. So a linked list is one element, and a tree a few.
+//!   which then repeats. So a linked list is one element, and a tree a few. One of a common class is not, if one of the
+//!   program's classes is in between: the array of a list that a static field holds, inside the array of the list of all
+//!   classes, is no recursion, and the field is what people look for.
 //! - Depth. Behind [`DEEPEST`] elements the last one is replaced, with a mark that some are left out.
 //! - Labels. When there are [`LABELLED`] elements, new ones no longer have labels.
 //! - Number. When there are [`MOST`], what would be a new element begins a path that says that it is cut.
@@ -33,16 +35,19 @@ pub struct Trie {
     depths: BudgetVec<u16>,
     /// Positions of elements by hash; a power of two, at most half full.
     table: BudgetVec<u32>,
+    /// For each class 1 if every program has plenty of it.
+    common: BudgetVec<u8>,
     budget: Budget,
 }
 
 impl Trie {
-    /// An empty trie.
+    /// An empty trie. `common` says for each class 1 if every program has plenty of it, and 0 if it is the program's own.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub fn new(common: BudgetVec<u8>, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
+            common,
             elements: budget.growing("chains: elements"),
             depths: budget.growing("chains: depths"),
             table: budget.filled("chains: table", 1 << 10, NONE)?,
@@ -60,14 +65,9 @@ impl Trie {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
-        let mut at = parent;
-        for _ in 0..NEAR {
-            let Some(element) = self.elements.get_mut(at as usize) else { break };
-            if (element.label, element.class) == (label, class) {
-                element.repeats = 1;
-                return Ok(at);
-            }
-            at = element.parent;
+        if let Some(repeated) = self.repeated(parent, label, class) {
+            self.elements[repeated as usize].repeats = 1;
+            return Ok(repeated);
         }
         let (parent, label) = match self.depths.get(parent as usize) {
             Some(&depth) if depth >= DEEPEST => (self.elements[parent as usize].parent, label::CUT),
@@ -80,6 +80,21 @@ impl Trie {
             return self.add(parent, label, class);
         }
         self.place_late(parent, label, class)
+    }
+
+    /// The element that one behind `parent` repeats.
+    fn repeated(&self, parent: u32, label: u32, class: u32) -> Option<u32> {
+        let is_common = |class: u32| self.common[class as usize] != 0;
+        let (mut at, mut crosses) = (parent, false);
+        for _ in 0..NEAR {
+            let element = self.elements.get(at as usize)?;
+            if (element.label, element.class) == (label, class) {
+                return (!crosses || !is_common(class)).then_some(at);
+            }
+            crosses |= !is_common(element.class);
+            at = element.parent;
+        }
+        None
     }
 
     /// A new element where there are many already.
@@ -142,8 +157,10 @@ impl Trie {
 mod tests {
     use super::*;
 
+    /// One for classes of a program.
     fn trie() -> Trie {
-        Trie::new(&Budget::new(64 << 20)).unwrap()
+        let budget = Budget::new(64 << 20);
+        Trie::new(budget.zeroed("common", 2 * MOST + 2).unwrap(), &budget).unwrap()
     }
 
     /// Labels, classes and repetitions of the path to an element.
@@ -189,6 +206,22 @@ mod tests {
         let mut trie = self::trie();
         let end = walk(&mut trie, [(2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (2, 2)]);
         assert_eq!(path(&trie, end).len(), 6);
+    }
+
+    #[test]
+    fn common_classes_are_no_recursion_across_classes_of_the_program() {
+        let budget = Budget::new(64 << 20);
+        let mut common = budget.filled("common", 10, 1).unwrap();
+        common[9] = 0;
+        let mut trie = Trie::new(common, &budget).unwrap();
+        // list, array, class of the program, list, array, session
+        let end = walk(&mut trie, [(1, 1), (2, 2), (0, 9), (3, 1), (2, 2), (0, 5)]);
+        assert_eq!(path(&trie, end).len(), 6);
+        let end = walk(&mut trie, [(1, 1), (2, 2), (0, 3), (3, 1), (2, 2), (0, 5)]);
+        assert_eq!(path(&trie, end), [(1, 1, 0), (2, 2, 1), (0, 5, 0)]);
+        // Recursion of the program's class itself stays short.
+        let end = walk(&mut trie, [(0, 9), (1, 1), (2, 2)].repeat(1000));
+        assert_eq!(path(&trie, end).len(), 3);
     }
 
     #[test]

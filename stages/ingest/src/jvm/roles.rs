@@ -15,6 +15,7 @@ pub fn roles() -> Roles {
                 .to_owned(),
         reference_arrays: Names::of(&["object array"]),
         class_objects: Names::of(&["class"]),
+        class_of_classes: Names::of(&["java.lang.Class"]),
         common_classes: Names::of(&["(*", "*[]", "java.*", "javax.*", "jdk.*", "sun.*", "kotlin.*"]),
         generated_classes: Names::of(&[
             "*$Proxy*",

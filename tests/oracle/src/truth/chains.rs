@@ -121,7 +121,10 @@ fn folded(elements: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<El
     let mut path: Vec<Element> = Vec::new();
     for element in elements {
         let near = path.len().saturating_sub(NEAR)..path.len();
-        match near.rev().find(|&at| path[at] == *element) {
+        let same = near.rev().find(|&at| path[at] == *element);
+        // What every program has plenty of is no recursion across classes of the program.
+        let crosses = |at: usize| path[at + 1..].iter().any(|between| !is_common(&between.class));
+        match same.filter(|&at| !is_common(&element.class) || !crosses(at)) {
             Some(at) => {
                 path.truncate(at + 1);
                 repeated.insert(path.clone());
@@ -130,6 +133,19 @@ fn folded(elements: &[Element], repeated: &mut BTreeSet<Vec<Element>>) -> Vec<El
         }
     }
     path
+}
+
+/// Whether every program has plenty of a class.
+fn is_common(class_key: &OracleString) -> bool {
+    let key = class_key.to_string();
+    // `,name`, or `script,line,column,name`.
+    let name = match key.strip_prefix(',') {
+        Some(name) => name,
+        None => key.splitn(4, ',').nth(3).unwrap_or_default(),
+    };
+    let whole = ["Object", "Array", "Function", "Map", "Set", "Promise", "global"];
+    let beginnings = ["(", "{", "system / ", "Node / "];
+    whole.contains(&name) || beginnings.iter().any(|begin| name.starts_with(begin)) || name.ends_with("[]")
 }
 
 /// Of equally heavy names the one that comes first in the file; what is no name comes last.
