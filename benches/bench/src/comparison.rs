@@ -9,6 +9,7 @@ use crate::written::{Class, write};
 use anyhow::{Context, Result};
 use clap::Args;
 use heaplake_generator::rng::Rng;
+use heaplake_lake::selection;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ pub fn run(options: &Options) -> Result<()> {
     let outcomes = contest::hold(&of_fleet(options, &fleet)?, options.runs.into(), None)?;
     let name = format!("2 x {} runs of {CLASSES} classes", options.fleet);
     tell(&mut section, &name, &outcomes);
-    let mut results = vec![(name, 0, outcomes)];
+    let mut results = vec![(name, table_bytes(&fleet)?, outcomes)];
     if let [base, target] = options.snapshots.as_slice() {
         let snapshot = Snapshot::given(target)?;
         let outcomes = contest::hold(&of_objects(options, base, target)?, options.runs.into(), None)?;
@@ -127,6 +128,15 @@ fn fleet(runs: usize) -> Result<PathBuf> {
     }
     fs::rename(&part, &lake).with_context(|| format!("cannot rename {}", part.display()))?;
     Ok(lake)
+}
+
+/// Bytes of the tables of all runs of a lake.
+fn table_bytes(lake: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for found in selection::runs(lake)?.found {
+        bytes += found.run.tables.iter().map(|table| table.bytes).sum::<u64>();
+    }
+    Ok(bytes)
 }
 
 /// A number from 0 to 1.

@@ -18,9 +18,9 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArguments {
-    /// End with 4 if this is true of a row, such as 'q < 0.05 and retained_bytes.delta > 1MiB'; repeatable
+    /// End with 4 if this is true of a row; may be given again
     ///
-    /// The expression is a condition over the rows of one table of the comparison: classes, or the one that is named
+    /// Such as 'q < 0.05 and retained_bytes.delta > 1MiB'. The expression is a condition over the rows of one table of the comparison: classes, or the one that is named
     /// before a colon, as in 'chains: share > 0.5'. docs/gates.md has the syntax.
     #[arg(long, value_name = "[TABLE:]EXPRESSION")]
     pub fail_if: Vec<String>,
@@ -30,7 +30,9 @@ pub struct GateArguments {
     /// Write the verdicts as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write the verdicts and what grew most as Markdown; appends to $GITHUB_STEP_SUMMARY, replaces other files
+    /// Write the verdicts and what grew most as Markdown
+    ///
+    /// Appends to $GITHUB_STEP_SUMMARY, replaces other files.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 }

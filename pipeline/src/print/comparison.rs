@@ -89,7 +89,10 @@ fn line(row: &TopRow, measure: &str, look: &Look, out: &mut String) -> std::fmt:
         _ => "32",
     };
     let change = look.painted(&format!("{:>11}", format!("{sign}{}", amount(delta))), code);
-    let percent = row.delta_percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
+    let percent = row.delta_percent.map_or_else(String::new, |percent| match percent {
+        1000.0.. => format!(" ({:.0} times)", percent / 100.0 + 1.0),
+        _ => format!(" ({percent:+.1} %)"),
+    });
     let real = row.q.map_or_else(String::new, |q| format!(", q {q:.2e}"));
     let hosts = row.target_hosts_with.filter(|_| row.q.is_some());
     let hosts =

@@ -13,7 +13,10 @@ use heaplake_schemas::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Options, Recording, ReplayOptions, TableName, Tables, TraceTable};
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, StringColumns, documents, limits};
+use heaplake_schemas::scratch::{
+    self as columns, CLASS_SIGNATURES, Column, Facts, STRINGS, StringColumns, documents, limits,
+};
+use heaplake_schemas::table::{Runs, TableSchema};
 use heaplake_schemas::{snapshot, tables};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -74,6 +77,7 @@ fn heap() -> (tempfile::TempDir, Scratch) {
     scratch.write_document::<Vec<LargeObject>>(documents::LARGEST, &Vec::new()).unwrap();
     write_texts(&scratch, STRINGS, &["(root)", "String", "a text"]);
     write(&scratch, columns::CLASS_NAME, [0, 1].map(StringId));
+    write_texts(&scratch, CLASS_SIGNATURES, &["(root)", "String"]);
     write(
         &scratch,
         columns::CLASS_ROW,
@@ -108,7 +112,8 @@ fn heap() -> (tempfile::TempDir, Scratch) {
 fn each_table_has_one_line() {
     let files: BTreeSet<&str> = TABLES.iter().map(|table| table.file).collect();
     assert_eq!(files.len(), TABLES.len());
-    let tables = tables::ALL.iter().map(|table| table.file).filter(|&file| file != snapshot::FILE);
+    let of_runs = |table: &&TableSchema| matches!(table.runs, Runs::Analyze | Runs::Replay | Runs::Both);
+    let tables = tables::ALL.iter().filter(of_runs).map(|table| table.file).filter(|&file| file != snapshot::FILE);
     assert_eq!(files, tables.chain([pprof::FILE, collapsed::FILE]).collect());
     let stages: BTreeSet<&str> = TABLES.iter().map(|table| table.stage.name).collect();
     assert_eq!(stages.len(), TABLES.len());
