@@ -20,8 +20,9 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 pub struct GateArguments {
     /// End with 4 if this is true of a row; may be given again
     ///
-    /// Such as 'q < 0.05 and retained_bytes.delta > 1MiB'. The expression is a condition over the rows of one table of the comparison: classes, or the one that is named
-    /// before a colon, as in 'chains: share > 0.5'. docs/gates.md has the syntax.
+    /// Such as 'q < 0.05 and retained_bytes.delta > 1MiB'. The expression is a condition over the rows of one table of
+    /// the comparison: classes, or the one that is named before a colon, as in 'chains: share > 0.5'. docs/gates.md has
+    /// the syntax.
     #[arg(long, value_name = "[TABLE:]EXPRESSION")]
     pub fail_if: Vec<String>,
     /// File with gates, in TOML

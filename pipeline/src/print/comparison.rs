@@ -59,7 +59,8 @@ fn brief(table: &InBrief, look: &Look, out: &mut String) -> std::fmt::Result {
     let what = table.table.trim_start_matches("diff_").replace('_', " ");
     let statuses: Vec<String> =
         table.statuses.iter().map(|(status, rows)| format!("{} {status}", count(*rows))).collect();
-    writeln!(out, "\n{} by {}: {}", look.painted(&what, "1"), table.measure, statuses.join(", "))?;
+    let statuses = if statuses.is_empty() { "no rows".to_owned() } else { statuses.join(", ") };
+    writeln!(out, "\n{} by {}: {statuses}", look.painted(&what, "1"), table.measure)?;
     match (table.significant, table.smallest_effect) {
         (Some(_), None) => {
             writeln!(out, "  So few runs cannot show a difference of any size; take more of each side")?;

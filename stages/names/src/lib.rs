@@ -161,7 +161,10 @@ impl Names {
     ) -> String {
         let overload = method_signature.map(|signature| self.built_in(signature)).unwrap_or_default();
         let place = module.or(file).map(|place| self.script(place)).filter(|place| !place.is_empty());
-        let name = format!("{}{overload}", self.name(name));
+        let name = match overload.is_empty() {
+            true => self.name(name),
+            false => format!("{} {}", self.name(name), overload.trim()),
+        };
         place.map_or_else(|| name.clone(), |place| format!("{name} ({place})"))
     }
 
