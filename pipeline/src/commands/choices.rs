@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub struct Naming {
     /// Rules that say what names are in every run
     ///
-    /// A TOML file with rules: [[rule]] with pattern, a regular expression, and replace. Signatures follow them.
+    /// A TOML file with tables `rule`, each with pattern, a regular expression, and replace. Signatures follow them.
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
 }

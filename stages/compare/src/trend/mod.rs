@@ -1,7 +1,7 @@
 //! `heaplake trend`: a series of steps, each with its runs, table by table: what grows, and since when.
 //!
 //! * Computes: for each fingerprint of a table the medians of its measures along the series, their slope with its
-//!   interval, and the [shape](shape) of the series.
+//!   interval, and the [`shape`] of the series.
 //! * Resident memory: see [`crate::rows`]; about 40 bytes per row of the result.
 //! * Passes over disk: see [`crate::rows`]; rows of the result are written once and read once, in the order of ranks.
 //! * Fails when: runs have different formats, there are too few steps or no table, memory or disk do not suffice.
