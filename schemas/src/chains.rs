@@ -20,7 +20,8 @@ pub const TABLE: TableSchema = TableSchema {
         "The chains of one kind and class partition the instances of the class: `count`, `shallow_bytes` and \
          `retained_bytes` each sum to the row in `classes`.",
         "`[]` stands for any index and `(any)` for any of several names that lead to little. A star in `text` marks an \
-         element that repeats: a linked list of any length is `List.head → Node.next*`.",
+         element that repeats: a linked list of any length is `List.head → Node.next*`. Classes that every program has plenty \
+         of do not repeat across classes of the program.",
     ],
     names_run: true,
     columns: COLUMNS,
