@@ -61,6 +61,27 @@ fn duplicates_can_be_looked_for_later() {
 
 /// The input changed, is gone, or lies elsewhere.
 #[test]
+fn a_foreign_run_json_moves_no_folder() {
+    let lake = Lake::new();
+    lake.analyze(fixtures::path("v8/small.heapsnapshot.zst")).assert().success();
+    let (run, home) = (lake.run(), lake.folder().join("home/docs"));
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join("thesis.txt"), "mine").unwrap();
+    let json = run.join("run.json");
+    let whole = fs::read_to_string(&json).unwrap();
+    let name = run.file_name().unwrap().to_string_lossy().replace("snapshot=", "");
+    for (release, snapshot) in [("x/../../home", "y/../docs"), ("none", "../../../home/docs"), ("other", name.as_str())]
+    {
+        let mut foreign: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        (foreign["release"], foreign["snapshot"]) = (release.into(), snapshot.into());
+        fs::write(&json, foreign.to_string()).unwrap();
+        let (cause, _) = complaint(heaplake().arg("duplicates").arg(&run).arg("--quiet"), 1);
+        assert!(cause.contains(release), "{cause}");
+        assert_eq!(fs::read_to_string(home.join("thesis.txt")).unwrap(), "mine");
+    }
+}
+
+#[test]
 fn duplicates_need_the_input_of_the_run() {
     let lake = Lake::new();
     let (input, run, later) = looked_for_later(&lake);

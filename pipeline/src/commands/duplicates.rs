@@ -118,9 +118,15 @@ fn request(arguments: &Arguments, names: Option<&NameRules>, target: &Path) -> R
 fn of_run(arguments: &Arguments, names: Option<&NameRules>, target: &Path, run: Run) -> Result<Request, Complaint> {
     let refused =
         |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
-    let Some(lake) = target.canonicalize().ok().and_then(|place| Some(place.parent()?.parent()?.to_owned())) else {
+    let place = target.canonicalize().ok();
+    let Some(lake) = place.as_ref().and_then(|place| Some(place.parent()?.parent()?.to_owned())) else {
         return refused("not inside a lake".to_owned(), "name a folder LAKE/release=…/snapshot=…");
     };
+    // The place of a run is where it was found: what a file says is no path.
+    if !place.is_some_and(|place| is_place_of(&place, &run)) {
+        let problem = format!("its run.json is that of release {:?}, snapshot {:?}", run.release, run.snapshot);
+        return refused(problem, "give the folders their names back, or analyse the snapshot again");
+    }
     let Options::Analysis(before) = run.options else {
         return refused("the replay of a trace".to_owned(), "name the analysis of a snapshot");
     };
@@ -137,6 +143,13 @@ fn of_run(arguments: &Arguments, names: Option<&NameRules>, target: &Path, run: 
         return refused(problem, "name the snapshot that the run was made from with --input");
     }
     Ok(filled(arguments, (input, lake, run.release, Some(run.snapshot)), chosen(arguments, names, before)))
+}
+
+/// Whether the folders of a run are called as it is.
+fn is_place_of(place: &Path, run: &Run) -> bool {
+    let name = |folder: Option<&Path>| folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    name(Some(place)) == Some(format!("snapshot={}", run.snapshot))
+        && name(place.parent()) == Some(format!("release={}", run.release))
 }
 
 /// The options of the run, and those that are given.

@@ -45,6 +45,7 @@ impl Sides {
             Some(format!("{} covers a part of its input only: {leaves_out}.", found.place.display()))
         };
         remarks.extend(sides.iter().flat_map(|side| side.runs.iter().filter_map(partial)));
+        remarks.extend(other_names(&sides));
         remarks.sort();
         remarks.dedup();
         Ok(Self { sides, format, remarks })
@@ -96,6 +97,15 @@ fn find(named: &str, lake: Option<&Path>, remarks: &mut Vec<String>) -> Result<S
         ));
     }
     Ok(side(taken))
+}
+
+/// What to say where runs have signatures by different rules of names.
+fn other_names(sides: &[Side]) -> Option<String> {
+    let mut runs = sides.iter().flat_map(|side| &side.runs);
+    let first = runs.next()?;
+    let other = runs.find(|other| other.run.options.names() != first.run.options.names())?;
+    let (one, two) = (first.place.display(), other.place.display());
+    Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
 }
 
 /// Forgets the tables of a run whose files are gone.
