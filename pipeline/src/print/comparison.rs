@@ -131,9 +131,9 @@ fn of_objects(answer: &objects::Answer, look: &Look, out: &mut String) -> std::f
     }
     let Some(candidates) = &answer.candidates else { return Ok(()) };
     let title = look.painted("candidates of leaks", "1");
-    writeln!(out, "\n{title}: {} objects of {}", count(candidates.count), size(candidates.shallow_bytes))?;
+    writeln!(out, "\n{title}: {} objects, which retain {}", count(candidates.count), size(candidates.retained_bytes))?;
     for group in candidates.groups.iter().take(ROWS) {
-        let head = format!("  {:>11}  {} x {}", size(group.shallow_bytes), count(group.count), group.class);
+        let head = format!("  {:>11}  {} x {}", size(group.retained_bytes), count(group.count), group.class);
         writeln!(out, "{head}")?;
         if let Some(chain) = &group.chain {
             writeln!(out, "    {}", look.fit(chain, 4, 4 * NAME))?;
