@@ -11,3 +11,4 @@ pub mod memory;
 pub mod name_rules;
 pub mod owner_rules;
 pub mod print;
+mod rule_file;

@@ -16,17 +16,12 @@
 //! it to the whole name. A name that would become empty stays as it is.
 
 use crate::complaint::Complaint;
+use crate::rule_file::{self, Wrong, expected};
 use heaplake_names::{Runtime, check_pattern};
 use heaplake_schemas::names::{NameRule, NameRules};
-use std::fs::File;
-use std::io::Read;
-use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Most bytes of a file of rules.
-const MOST: u64 = 4 << 20;
 
 /// Keys of a rule.
 const KEYS: &str = "pattern, replace or runtime";
@@ -39,38 +34,12 @@ const ADVICE: &str = "a rule is [[rule]] with pattern, a regular expression, rep
 /// # Errors
 /// A [`Complaint`] with file, line, what was expected and what was found.
 pub fn read(path: &Path) -> Result<NameRules, Complaint> {
-    let file = path.display();
-    let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), ADVICE);
-    let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| whole(format!("cannot read: {error}")))?;
-    if bytes.len() as u64 > MOST {
-        return Err(whole(format!("expected at most {MOST} bytes of rules, found more")));
-    }
-    let line = |bytes: &[u8], at: usize| bytes[..at.min(bytes.len())].iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line = line(error.as_bytes(), error.utf8_error().valid_up_to());
-        at_line(line, "expected UTF-8, found other bytes")
-    })?;
-    parse(&text).map_err(|(at, problem)| at_line(line(text.as_bytes(), at), &problem))
+    rule_file::read(path, ADVICE, rules)
 }
 
-/// Where in the text something is wrong, and what.
-type Wrong = (usize, String);
-
-fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
-    Err((span.start, format!("expected {what}, found {found}")))
-}
-
-fn parse(text: &str) -> Result<NameRules, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        (at, format!("expected TOML: {}", error.message().replace('\n', " ")))
-    })?;
+fn rules(table: &DeTable<'_>) -> Result<NameRules, Wrong> {
     let mut rules = NameRules::default();
-    for (key, value) in table.get_ref() {
+    for (key, value) in table {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("rule", DeValue::Array(items)) => {
                 for item in items {
@@ -131,6 +100,10 @@ fn known_runtime(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<NameRules, Wrong> {
+        rule_file::tables(text, rules)
+    }
 
     #[test]
     fn rules_in_their_order() {

@@ -18,18 +18,13 @@
 //! characters, dots and slashes too, `?` for one, `[ab]` for one of these.
 
 use crate::complaint::Complaint;
+use crate::rule_file::{self, Wrong, expected, kind};
 use glob::Pattern;
 use heaplake_schemas::owners::{NONE, UNREACHABLE};
 use heaplake_schemas::owners::{OwnerRule, OwnerRules};
-use std::fs::File;
-use std::io::Read;
-use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Most bytes of a file of rules.
-const MOST: u64 = 4 << 20;
 
 /// Keys of a rule.
 const KEYS: &str = "name, class, script, package or loader";
@@ -42,38 +37,12 @@ const ADVICE: &str = "a rule is [[owner]] with name and class, script, package o
 /// # Errors
 /// A [`Complaint`] with file, line, what was expected and what was found.
 pub fn read(path: &Path) -> Result<OwnerRules, Complaint> {
-    let file = path.display();
-    let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), ADVICE);
-    let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
-        .map_err(|error| whole(format!("cannot read: {error}")))?;
-    if bytes.len() as u64 > MOST {
-        return Err(whole(format!("expected at most {MOST} bytes of rules, found more")));
-    }
-    let line = |bytes: &[u8], at: usize| bytes[..at.min(bytes.len())].iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line = line(error.as_bytes(), error.utf8_error().valid_up_to());
-        at_line(line, "expected UTF-8, found other bytes")
-    })?;
-    parse(&text).map_err(|(at, problem)| at_line(line(text.as_bytes(), at), &problem))
+    rule_file::read(path, ADVICE, rules)
 }
 
-/// Where in the text something is wrong, and what.
-type Wrong = (usize, String);
-
-fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
-    Err((span.start, format!("expected {what}, found {found}")))
-}
-
-fn parse(text: &str) -> Result<OwnerRules, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        (at, format!("expected TOML: {}", error.message().replace('\n', " ")))
-    })?;
+fn rules(table: &DeTable<'_>) -> Result<OwnerRules, Wrong> {
     let mut rules = OwnerRules { packages: true, rules: Vec::new() };
-    for (key, value) in table.get_ref() {
+    for (key, value) in table {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("packages", DeValue::Boolean(packages)) => rules.packages = *packages,
             ("packages", other) => return expected(&value.span(), "true or false", kind(other)),
@@ -147,21 +116,13 @@ fn pattern(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     }
 }
 
-/// What a value is, with its article.
-fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<OwnerRules, Wrong> {
+        rule_file::tables(text, rules)
+    }
 
     #[test]
     fn rules_in_their_order() {

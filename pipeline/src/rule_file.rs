@@ -1,0 +1,70 @@
+//! Files of rules: TOML of the user, whose errors name file and line.
+
+use crate::complaint::Complaint;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// Most bytes of a file of rules.
+const MOST: u64 = 4 << 20;
+
+/// Where in the text something is wrong, and what.
+pub type Wrong = (usize, String);
+
+/// Reads a file with `parse`, which gets its tables.
+///
+/// # Errors
+/// A [`Complaint`] with file, line, what was expected and what was found, and this advice.
+pub fn read<T>(path: &Path, advice: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Complaint> {
+    let file = path.display();
+    let whole = |problem: String| Complaint::usage(format!("{file}: {problem}"), advice);
+    let at_line = |line: usize, problem: &str| whole(format!("line {line}: {problem}"));
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
+        .map_err(|error| whole(format!("cannot read: {error}")))?;
+    if bytes.len() as u64 > MOST {
+        return Err(whole(format!("expected at most {MOST} bytes of rules, found more")));
+    }
+    let line = |bytes: &[u8], at: usize| bytes[..at.min(bytes.len())].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = line(error.as_bytes(), error.utf8_error().valid_up_to());
+        at_line(line, "expected UTF-8, found other bytes")
+    })?;
+    tables(&text, parse).map_err(|(at, problem)| at_line(line(text.as_bytes(), at), &problem))
+}
+
+/// What `parse` makes of the tables of a text.
+///
+/// # Errors
+/// [`Wrong`].
+pub fn tables<T>(text: &str, parse: impl Fn(&DeTable<'_>) -> Result<T, Wrong>) -> Result<T, Wrong> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (at, format!("expected TOML: {}", error.message().replace('\n', " ")))
+    })?;
+    parse(table.get_ref())
+}
+
+/// The error for a value that is not what it should be.
+///
+/// # Errors
+/// Always.
+pub fn expected<T>(span: &Range<usize>, what: &str, found: impl std::fmt::Display) -> Result<T, Wrong> {
+    Err((span.start, format!("expected {what}, found {found}")))
+}
+
+/// What a value is, with its article.
+#[must_use]
+pub fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
