@@ -2,6 +2,7 @@
 
 use heaplake_compare::error::CompareError;
 use heaplake_kit::StageError;
+use heaplake_kit::text::{visible, visible_lines};
 use heaplake_query::QueryError;
 use std::fmt;
 use std::io::Write;
@@ -60,7 +61,8 @@ impl Complaint {
     /// The same, with a cause of one line that names the input.
     #[must_use]
     pub fn about(self, input: &str) -> Self {
-        let cause = if self.cause.contains(input) { self.cause } else { format!("{input}: {}", self.cause) };
+        let input = visible(input);
+        let cause = if self.cause.contains(&input) { self.cause } else { format!("{input}: {}", self.cause) };
         Self { cause: cause.replace(['\n', '\r'], " "), ..self }
     }
 
@@ -68,7 +70,8 @@ impl Complaint {
     #[must_use]
     pub fn tell(&self) -> u8 {
         // Standard error is closed: there is nowhere to report that.
-        let _ = writeln!(std::io::stderr(), "heaplake: {}\n  -> {}", self.cause, self.advice);
+        let [cause, advice] = [&self.cause, &self.advice].map(|text| visible_lines(text));
+        let _ = writeln!(std::io::stderr(), "heaplake: {cause}\n  -> {advice}");
         self.exit as u8
     }
 }
@@ -86,13 +89,18 @@ impl From<StageError> for Complaint {
             error if error.is_resource() => Exit::Resources,
             _ => Exit::Failed,
         };
-        Self { cause: error.to_string(), advice: error.advice(), exit, error: Some(Box::new(error)) }
+        Self {
+            cause: visible(&error.to_string()),
+            advice: visible(&error.advice()),
+            exit,
+            error: Some(Box::new(error)),
+        }
     }
 }
 
 impl From<QueryError> for Complaint {
     fn from(QueryError { cause, advice, usage }: QueryError) -> Self {
-        Self { cause, advice, exit: if usage { Exit::Usage } else { Exit::Failed }, error: None }
+        Self { cause: visible(&cause), advice, exit: if usage { Exit::Usage } else { Exit::Failed }, error: None }
     }
 }
 

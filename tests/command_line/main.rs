@@ -4,7 +4,6 @@
 
 #[path = "../support/compress.rs"]
 mod compress;
-#[expect(dead_code, reason = "files are analysed as they are")]
 #[path = "../support/fixtures.rs"]
 mod fixtures;
 #[path = "../support/generated.rs"]
@@ -24,4 +23,5 @@ mod output;
 mod questions;
 mod report;
 mod runs;
+mod shown;
 mod terminal;

@@ -21,6 +21,7 @@ pub mod why;
 
 use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
+use heaplake_kit::text::visible;
 use std::process::ExitCode;
 
 const ABOUT: &str =
@@ -81,6 +82,19 @@ pub enum Command {
     Completions(completions::Arguments),
     /// Print the manual page of heaplake, or of one of its commands
     Man(man::Arguments),
+}
+
+/// Reads the command line of the process and does what it asks for; the exit code.
+#[must_use]
+pub fn start() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(error) => {
+            // Arguments are texts from anybody too: a shell puts names of files in the place of a pattern.
+            let words = std::env::args_os().map(|word| visible(&word.to_string_lossy()));
+            Cli::try_parse_from(words).err().unwrap_or(error).exit()
+        }
+    }
 }
 
 /// Does what the command line asks for; the exit code of the process.

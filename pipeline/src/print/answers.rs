@@ -1,7 +1,7 @@
 //! Answers to questions about a run, for people.
 
 use super::terminal::{Look, shown_id};
-use heaplake_kit::text::{count, shorten, size};
+use heaplake_kit::text::{count, shorten, size, visible};
 use heaplake_query::rows::NodeRow;
 use heaplake_query::top::Top;
 use heaplake_query::track::Found;
@@ -127,8 +127,9 @@ pub fn track(found: &Found, _look: &Look) -> String {
         _ => "was lost: see the anomalies of the run".to_owned(),
     };
     format!(
-        "object {object}: {type_name}, {}\n  allocated after collection {allocated_at_gc} at {first_address:x}\n  \
+        "object {object}: {}, {}\n  allocated after collection {allocated_at_gc} at {first_address:x}\n  \
          then at {address:x}, moved {moves} times in all\n  {fate}\n",
+        visible(type_name),
         size(*bytes)
     )
 }

@@ -3,7 +3,7 @@
 use super::terminal::Look;
 use heaplake_compare::diff::{Answer, InBrief, TopRow};
 use heaplake_compare::objects;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ fn sides(answer: &Answer, out: &mut String) -> std::fmt::Result {
         let hosts = if hosts > 0 { format!(" on {hosts} hosts") } else { String::new() };
         let runs = if runs == 1 { String::new() } else { format!(": {runs} runs{hosts}, medians") };
         let (bytes, objects) = (median(side, |run| run.bytes), median(side, |run| run.objects));
-        writeln!(out, "{name:<8}{}{runs}  {} in {} objects", side.selection, size(bytes), count(objects))?;
+        writeln!(out, "{name:<8}{}{runs}  {} in {} objects", visible(&side.selection), size(bytes), count(objects))?;
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ fn of_objects(answer: &objects::Answer, look: &Look, out: &mut String) -> std::f
     let title = look.painted("candidates of leaks", "1");
     writeln!(out, "\n{title}: {} objects, which retain {}", count(candidates.count), size(candidates.retained_bytes))?;
     for group in candidates.groups.iter().take(ROWS) {
-        let head = format!("  {:>11}  {} x {}", size(group.retained_bytes), count(group.count), group.class);
+        let head = format!("  {:>11}  {} x {}", size(group.retained_bytes), count(group.count), visible(&group.class));
         writeln!(out, "{head}")?;
         if let Some(chain) = &group.chain {
             writeln!(out, "    {}", look.fit(chain, 4, 4 * NAME))?;

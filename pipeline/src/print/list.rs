@@ -1,7 +1,7 @@
 //! The runs of a lake, for people.
 
 use super::terminal::Look;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{count, size, visible};
 use heaplake_query::list::{Findings, Listed, Listing};
 use heaplake_schemas::findings::Severity;
 use std::fmt::Write;
@@ -12,13 +12,12 @@ use std::path::Path;
 pub fn text(listing: &Listing, lake: &Path, look: &Look) -> String {
     let mut out = String::new();
     if listing.runs.is_empty() && listing.damaged.is_empty() {
-        return format!("{}: no runs\n", lake.display());
+        return format!("{}: no runs\n", visible(&lake.display().to_string()));
     }
     // Writing into a string cannot fail.
     let _ = table(&listing.runs, look, &mut out);
     for damaged in &listing.damaged {
-        let cause = format!("{}: {}", damaged.path.display(), damaged.problem);
-        let cause = cause.replace(['\n', '\r'], " ");
+        let cause = visible(&format!("{}: {}", damaged.path.display(), damaged.problem));
         let _ = writeln!(out, "  {}  {cause}", look.painted("damaged", "1;31"));
     }
     out
@@ -71,11 +70,11 @@ const SHORTEST: usize = 12;
 fn cells(run: &Listed) -> [String; 7] {
     // To the minute: seconds are in the JSON.
     let captured =
-        run.captured_at.as_ref().map_or("-".to_owned(), |at| at.replace('T', " ").chars().take(16).collect());
+        run.captured_at.as_ref().map_or("-".to_owned(), |at| visible(at).replace('T', " ").chars().take(16).collect());
     [
-        run.release.clone(),
-        run.snapshot.clone(),
-        run.format.clone(),
+        visible(&run.release),
+        visible(&run.snapshot),
+        visible(&run.format),
         captured,
         run.nodes.or(run.allocations).map_or("-".to_owned(), count),
         run.heap_bytes.or(run.allocated_bytes).map_or("-".to_owned(), size),

@@ -12,6 +12,7 @@ pub mod terminal;
 pub mod trend;
 
 use crate::complaint::Complaint;
+use heaplake_kit::text::is_unseen;
 use serde::Serialize;
 use std::io::Write;
 use terminal::Look;
@@ -23,9 +24,9 @@ pub fn bytes(bytes: &[u8]) -> u8 {
     0
 }
 
-/// The same with a text.
+/// Prints a text for people, of which a terminal obeys [nothing but its colours](terminal::shown); the exit code.
 pub fn text(text: &str) -> u8 {
-    bytes(text.as_bytes())
+    bytes(terminal::shown(text).as_bytes())
 }
 
 /// Prints a value as JSON; the exit code.
@@ -33,10 +34,25 @@ pub fn text(text: &str) -> u8 {
 /// # Errors
 /// A [`Complaint`] where it is nothing that JSON can say.
 pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
-    let mut text = serde_json::to_vec_pretty(value)
+    let text = serde_json::to_string_pretty(value)
         .map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
-    text.push(b'\n');
-    Ok(bytes(&text))
+    Ok(bytes(inert(&text).as_bytes()))
+}
+
+/// JSON of the same meaning in which every character is seen, with a line end. Other characters than those of ASCII
+/// stand in strings only, where an escape means the same.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        if c != '\n' && is_unseen(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('\n');
+    out
 }
 
 /// Prints an answer, as JSON or as text; the exit code.
@@ -45,4 +61,17 @@ pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
 /// As [`json`].
 pub fn answer<T: Serialize>(answer: &T, as_json: bool, as_text: impl Fn(&T, &Look) -> String) -> Result<u8, Complaint> {
     if as_json { json(answer) } else { Ok(text(&as_text(answer, &Look::stdout()))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_the_same_without_unseen_characters() {
+        let value = ["a\u{1b}[2J\n", "\u{202e}\u{9b}\u{e0041}", "größer 👍"];
+        let text = inert(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(text.chars().all(|c| c == '\n' || !is_unseen(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), value);
+    }
 }

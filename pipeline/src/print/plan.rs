@@ -2,7 +2,7 @@
 
 use super::terminal::Look;
 use crate::engine::forecast::Forecast;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{count, size, visible};
 use std::fmt::Write;
 
 /// The forecast for an input of this name, as text.
@@ -16,6 +16,7 @@ pub fn text(forecast: &Forecast, input: &str, look: &Look) -> String {
 
 fn write(forecast: &Forecast, input: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     let about = if forecast.estimated { "about " } else { "" };
+    let input = visible(input);
     writeln!(out, "{input}: {about}{} nodes, {} edges\n", count(forecast.nodes), count(forecast.edges))?;
     let width = forecast.stages.iter().map(|stage| stage.stage.len()).max().unwrap_or(0);
     writeln!(out, "  {:<width$} {:>12} {:>12} {:>12}  passes", "stage", "wants", "gets", "scratch")?;

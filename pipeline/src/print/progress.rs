@@ -1,5 +1,6 @@
 //! What people see while a run goes on: bars on a terminal, one line per stage elsewhere, nothing when quiet.
 
+use heaplake_kit::text::visible;
 use heaplake_kit::{Progress, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -40,7 +41,7 @@ impl Display {
     /// For the input of this name.
     #[must_use]
     pub fn new(mode: Mode, input: &str) -> Self {
-        Self { mode, input: input.to_owned(), bar: Mutex::new(None) }
+        Self { mode, input: visible(input), bar: Mutex::new(None) }
     }
 
     /// Tells that an earlier run left so many finished stages.

@@ -1,7 +1,7 @@
 //! A replayed trace in brief, for people.
 
 use super::terminal::Look;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::replay::{Coverage, Facts};
 use heaplake_schemas::run::{NamedAmount, Replay, Run};
 use std::fmt::{Result, Write};
@@ -9,7 +9,8 @@ use std::fmt::{Result, Write};
 /// Writes what the trace contains, what it can tell, and what was allocated.
 pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -> Result {
     let facts = &replay.facts;
-    writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, facts.format, size(run.input_bytes))?;
+    let [snapshot, release, format] = [&run.snapshot, &run.release, &facts.format].map(|text| visible(text));
+    writeln!(out, "{snapshot}  (release {release}, {format}, {})", size(run.input_bytes))?;
     writeln!(out)?;
     writeln!(out, "  {:>14}  {}", count(facts.allocated_count), coverage(facts))?;
     writeln!(out, "  {:>14}  allocated", size(facts.allocated_bytes))?;

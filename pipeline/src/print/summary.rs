@@ -2,7 +2,7 @@
 
 use super::replay_summary;
 use super::terminal::{Look, shown_id};
-use heaplake_kit::text::{count, middle, quoted, shorten, size};
+use heaplake_kit::text::{count, middle, quoted, shorten, size, visible};
 use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
@@ -60,7 +60,8 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
 /// What the heap is, in numbers.
 fn about(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
     let summary = &run.summary;
-    writeln!(out, "{}  (release {}, {}, {})", run.snapshot, run.release, summary.format, size(run.input_bytes))?;
+    let [snapshot, release, format] = [&run.snapshot, &run.release, &summary.format].map(|text| visible(text));
+    writeln!(out, "{snapshot}  (release {release}, {format}, {})", size(run.input_bytes))?;
     writeln!(out)?;
     for (value, what) in [
         (count(summary.node_count), "nodes".to_owned()),
@@ -101,10 +102,10 @@ fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::R
         duplicates(found, &named, look, out)?;
     }
     findings(&summary.findings, &named, look, out)?;
-    writeln!(out, "\nTables in {}\n", place.display())?;
+    writeln!(out, "\nTables in {}\n", visible(&place.display().to_string()))?;
     for Table { file, rows, bytes } in &run.tables {
         let unit = if *rows == 1 { "row" } else { "rows" };
-        writeln!(out, "  {:>12} {:>12} {unit:<4}  {file}", size(*bytes), count(*rows))?;
+        writeln!(out, "  {:>12} {:>12} {unit:<4}  {}", size(*bytes), count(*rows), visible(file))?;
     }
     if let Some(table) = first_table(run) {
         let lake = place.parent().and_then(Path::parent).unwrap_or(place);
@@ -195,7 +196,7 @@ fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut Stri
         let (bytes, members) = (size(set.additional_bytes), count(set.members));
         let preview = set.preview.as_ref().map_or_else(String::new, |text| format!("  {}", shorten(text, 60)));
         let text = look.fit(&format!("{}{preview}", shorten(&set.class, 40)), NUMBERS, 102);
-        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {text}", set.status)?;
+        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {text}", visible(&set.status))?;
     }
     Ok(())
 }

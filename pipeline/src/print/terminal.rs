@@ -1,9 +1,10 @@
 //! What standard output can show: how wide it is, and whether colours are welcome.
 
 use clap::ValueEnum;
-use heaplake_kit::text::{middle, shorten};
+use heaplake_kit::text::{middle, shorten, visible, visible_lines};
 use heaplake_schemas::findings::Severity;
 use std::env;
+use std::hash::{BuildHasher, RandomState};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 
@@ -70,7 +71,8 @@ impl Look {
     /// A paragraph whose lines after the first begin with `indent` spaces. `used` characters stand before the first.
     #[must_use]
     pub fn wrap(&self, text: &str, used: usize, indent: usize) -> String {
-        let Some(width) = self.width else { return text.to_owned() };
+        let text = visible(text);
+        let Some(width) = self.width else { return text };
         let (mut out, mut at) = (String::new(), used);
         for word in text.split(' ') {
             let length = word.chars().count();
@@ -107,11 +109,32 @@ impl Look {
         self.painted(&format!("{:<width$}", severity.name().to_uppercase()), code)
     }
 
-    /// A text in a colour of the terminal, given by its code.
+    /// A text in a colour of the terminal, given by its code. The [`shown`] text has it.
     #[must_use]
     pub fn painted(&self, text: &str, code: &str) -> String {
-        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        let mark = mark();
+        if self.colour { format!("{mark}{code}m{text}{mark}0m") } else { text.to_owned() }
     }
+}
+
+/// What stands for the beginning of an escape sequence until a text is shown. It is drawn by lot once for the process,
+/// so that no text of a snapshot can hold it.
+fn mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| format!("\u{1b}{:016x}[", RandomState::new().hash_one("mark")))
+}
+
+/// A text as the terminal gets it: colours that were [painted](Look::painted), and nothing else that a terminal would
+/// obey.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut pieces = text.split(mark());
+    let mut out = visible_lines(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let (code, rest) = piece.split_once('m').unwrap_or(("0", piece));
+        out += &format!("\u{1b}[{code}m{}", visible_lines(rest));
+    }
+    out
 }
 
 /// An object's id behind its class: nothing for one that is made up, as that of the root of some formats.
@@ -178,9 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn only_what_was_painted_is_obeyed() {
+        let colours = Look { width: None, colour: true };
+        let text = format!("a\u{1b}[31mb\n{}\u{9b}2J\u{202e}", colours.painted("c\u{1b}]0;x\u{7}", "33"));
+        assert_eq!(shown(&text), "a\\u{1b}[31mb\n\u{1b}[33mc\\u{1b}]0;x\\u{7}\u{1b}[0m\\u{9b}2J\\u{202e}");
+    }
+
+    #[test]
     fn severities_are_painted_only_with_colours() {
         let colours = Look { width: None, colour: true };
-        assert_eq!(colours.severity(Severity::High, 6), "\u{1b}[1;31mHIGH  \u{1b}[0m");
+        assert_eq!(shown(&colours.severity(Severity::High, 6)), "\u{1b}[1;31mHIGH  \u{1b}[0m");
         assert_eq!(Look::PLAIN.severity(Severity::Medium, 6), "MEDIUM");
     }
 }

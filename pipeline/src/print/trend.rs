@@ -2,7 +2,7 @@
 
 use super::terminal::Look;
 use heaplake_compare::trend::{Answer, InBrief, TopRow};
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{count, size, visible};
 use heaplake_schemas::comparison::Side;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn text(answer: &Answer, look: &Look) -> String {
     let steps = &answer.series.steps;
     let runs: usize = steps.iter().map(|step| step.runs.len()).sum();
     let (first, last) = (steps.first().map(name), steps.last().map(name));
-    let ends = format!("{} to {}", first.unwrap_or_default(), last.unwrap_or_default());
+    let ends = visible(&format!("{} to {}", first.unwrap_or_default(), last.unwrap_or_default()));
     // Writing into a string cannot fail.
     let _ = writeln!(out, "{} steps by {}, {runs} runs: {ends}", steps.len(), answer.series.by);
     for table in &answer.followed {
@@ -61,7 +61,7 @@ fn line(row: &TopRow, measure: &str, steps: &[Side], look: &Look, out: &mut Stri
     let growing = row.shape == "growing";
     let slope = look.painted(&format!("{:>11}", signed(row.slope)), if growing { "31" } else { "2" });
     let since = row.first_growth.and_then(|step| steps.get(step)).filter(|_| growing);
-    let since = since.map_or_else(String::new, |step| format!(" since {}", name(step)));
+    let since = since.map_or_else(String::new, |step| format!(" since {}", visible(&name(step))));
     let interval =
         row.slope_interval.map_or_else(String::new, |[low, high]| format!(", {} to {}", signed(low), signed(high)));
     let ending = format!("  {}{since}{interval}", row.shape);

@@ -27,25 +27,63 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// At most `most` characters, on one line.
+/// Whether a character is not seen itself, or changes how others are shown: controls, marks of writing direction, spaces
+/// without width, separators of lines.
 #[must_use]
-pub fn shorten(text: &str, most: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    if text.chars().count() <= most { clean.collect() } else { clean.take(most - 1).chain(['…']).collect() }
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// At most `most` characters, on one line; what is left out is left out of the middle, so both ends stay whole.
+/// A text from anybody, on one line of a terminal: what [is not seen](is_unseen) is written as an escape.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    escaped(text, |_| false)
+}
+
+/// The same with the line ends of the text.
+#[must_use]
+pub fn visible_lines(text: &str) -> String {
+    escaped(text, |c| c == '\n')
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if stays(c) || !is_unseen(c) => out.push(c),
+            '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    out
+}
+
+/// A text on one line, all of it seen; line ends and tabs become spaces.
+fn flat(text: &str) -> String {
+    visible(&text.replace(['\n', '\r', '\t'], " "))
+}
+
+/// At most `most` characters, on one line, [all of them seen](visible).
+#[must_use]
+pub fn shorten(text: &str, most: usize) -> String {
+    let text = flat(text);
+    if text.chars().count() <= most { text } else { text.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// The same; what is left out is left out of the middle, so both ends stay whole.
 #[must_use]
 pub fn middle(text: &str, most: usize) -> String {
+    let text = flat(text);
     let length = text.chars().count();
     if length <= most {
-        return shorten(text, most);
+        return text;
     }
     let kept = most.max(1) - 1;
     let (head, tail) = (kept.div_ceil(2), kept / 2);
-    let clean = |c: char| if c.is_control() { ' ' } else { c };
-    let (first, last) = (text.chars().take(head), text.chars().skip(length - tail));
-    first.map(clean).chain(['…']).chain(last.map(clean)).collect()
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(length - tail)).collect()
 }
 
 /// A word of a command line as a shell takes it: in single quotes, unless it needs none.
@@ -74,6 +112,14 @@ mod tests {
         assert_eq!([shorten("ab\ncd", 9), shorten("abcdef", 4)], ["ab cd", "abc…"]);
         assert_eq!([middle("abcdef", 6), middle("abcdefg", 6), middle("a\nbcdefg", 4)], ["abcdef", "abc…fg", "a …g"]);
         assert_eq!([middle("abc", 1), middle("abc", 0)], ["…", "…"]);
+    }
+
+    #[test]
+    fn what_is_unseen_is_shown() {
+        assert_eq!(visible("a\u{1b}[2Jb\nc\u{202e}"), r"a\u{1b}[2Jb\nc\u{202e}");
+        assert_eq!(visible_lines("a\r\nb\u{200b}"), "a\\r\nb\\u{200b}");
+        assert_eq!(shorten("a\u{1b}", 9), r"a\u{1b}");
+        assert_eq!(visible("größer → 日本 👍 \\n"), "größer → 日本 👍 \\n");
     }
 
     #[test]

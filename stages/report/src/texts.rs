@@ -4,6 +4,7 @@
 //! (controls, marks of writing direction, line separators) are written as escapes; what is too long is cut, and says
 //! so.
 
+use heaplake_kit::text::is_unseen;
 use rustc_hash::FxHashMap;
 
 /// Maximum number of bytes of a text while [`ROOM`] is not used up.
@@ -72,14 +73,6 @@ pub fn readable(text: &str, most: usize) -> String {
         }
     }
     out
-}
-
-/// Whether a character is not seen itself, or changes how others are shown.
-fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

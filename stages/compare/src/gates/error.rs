@@ -1,5 +1,6 @@
 //! Why a gate cannot be used: what is wrong, and where in its text.
 
+use heaplake_kit::text::is_unseen;
 use std::fmt;
 
 /// Most characters of a line that are shown around what is wrong.
@@ -47,12 +48,11 @@ impl fmt::Display for GateError {
 
 impl std::error::Error for GateError {}
 
-/// A character that is seen, and takes one place of a line: control characters and marks of direction do not.
+/// A character that is seen, and takes one place of a line.
 fn visible(c: char) -> char {
     match c {
         '\t' => ' ',
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
+        c if is_unseen(c) => '\u{fffd}',
         c => c,
     }
 }

@@ -1,7 +1,7 @@
 //! Verdicts as Markdown of GitHub, for the summary of a job or a comment.
 
 use super::verdict::{Found, Outcome, Side, Verdict, Verdicts, change, quantity};
-use heaplake_kit::text::count;
+use heaplake_kit::text::{count, is_unseen};
 
 /// The whole text: the verdicts as a table, the rows of gates that fail, and what grew most.
 #[must_use]
@@ -79,6 +79,7 @@ fn text(text: &str) -> String {
             ':' => out += "&#58;",
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '|' | '!' | '~' | '$' => out.extend(['\\', c]),
             c if c.is_control() => out.push(' '),
+            c if is_unseen(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
