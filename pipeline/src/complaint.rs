@@ -1,9 +1,11 @@
 //! Failures as people see them: one line of cause, one line of advice, and the exit code.
 
+use crate::print::log;
 use heaplake_compare::error::CompareError;
 use heaplake_kit::StageError;
 use heaplake_kit::text::{visible, visible_lines};
 use heaplake_query::QueryError;
+use serde::Serialize;
 use std::fmt;
 use std::io::Write;
 
@@ -20,6 +22,56 @@ pub enum Exit {
     Gate = 4,
     /// The user stopped it.
     Interrupted = 130,
+}
+
+/// What kind of failure it is, for counts and logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The input is damaged, or nothing that heaplake reads.
+    Damaged,
+    /// The memory budget did not suffice.
+    Memory,
+    /// The disk did not suffice.
+    Disk,
+    /// A file could not be read or written.
+    File,
+    /// Something of heaplake's own, a table or a scratch column, is damaged.
+    Stored,
+    /// It was asked for something that it does not do.
+    Refused,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Kind {
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Memory => "memory",
+            Self::Disk => "disk",
+            Self::File => "file",
+            Self::Stored => "stored",
+            Self::Refused => "refused",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// What it says behind a number of inputs.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Memory => "too large for the memory budget",
+            Self::Disk => "too large for the disk",
+            Self::File => "unreadable or unwritable",
+            Self::Stored => "with damaged tables or scratch",
+            Self::Refused => "refused",
+            Self::Interrupted => "interrupted",
+        }
+    }
 }
 
 /// The exit code of a command, or why it was not carried out.
@@ -51,6 +103,20 @@ impl Complaint {
         Self { exit: Exit::Usage, ..Self::failed(cause, advice) }
     }
 
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.error.as_deref() {
+            Some(StageError::Input(_) | StageError::Overflow(_)) => Kind::Damaged,
+            Some(StageError::Budget { .. } | StageError::Plan { .. }) => Kind::Memory,
+            Some(error @ StageError::Io { .. }) if error.is_resource() => Kind::Disk,
+            Some(StageError::Io { .. }) => Kind::File,
+            Some(StageError::Scratch { .. } | StageError::Table { .. }) => Kind::Stored,
+            Some(StageError::Cancelled) => Kind::Interrupted,
+            Some(StageError::Refused { .. }) | None => Kind::Refused,
+        }
+    }
+
     /// The same, of a failure that is one of usage unless memory or disk did not suffice.
     #[must_use]
     pub fn of_usage(error: StageError) -> Self {
@@ -70,6 +136,12 @@ impl Complaint {
     #[must_use]
     pub fn tell(&self) -> u8 {
         // Standard error is closed: there is nowhere to report that.
+        if log::is_json() {
+            let Self { cause, advice, exit, .. } = self;
+            let (kind, exit_code) = (self.kind().name(), *exit as u8);
+            tracing::error!(event = "failed", kind, cause = visible(cause), advice, exit_code);
+            return exit_code;
+        }
         let [cause, advice] = [&self.cause, &self.advice].map(|text| visible_lines(text));
         let _ = writeln!(std::io::stderr(), "heaplake: {cause}\n  -> {advice}");
         self.exit as u8

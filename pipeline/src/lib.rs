@@ -8,6 +8,7 @@ pub mod complaint;
 pub mod engine;
 pub mod inputs;
 pub mod memory;
+pub mod metrics;
 pub mod name_rules;
 pub mod owner_rules;
 pub mod print;

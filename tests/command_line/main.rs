@@ -19,6 +19,7 @@ mod written;
 mod common;
 mod gates;
 mod inputs;
+mod operations;
 mod output;
 mod questions;
 mod report;

@@ -1,16 +1,19 @@
 //! Many inputs, one after the other: each becomes a run, and what fails does not stop the others.
 
-use super::choices::{Placement, Resources, Telling};
-use crate::complaint::{Complaint, Done, Exit};
+use super::choices::{Ending, Placement, Resources, Telling};
+use super::tally::{Tally, log_outcome};
+use crate::complaint::{Complaint, Done, Exit, Kind};
 use crate::engine::making;
 use crate::engine::request::{Outcome, Request};
 use crate::engine::workplace::SCRATCH;
 use crate::inputs::Unusable;
+use crate::metrics;
 use crate::print::progress::Mode;
 use crate::print::terminal::Look;
 use crate::print::{self, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::StageError;
+use heaplake_kit::text::visible;
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
@@ -54,7 +57,9 @@ impl Batch<'_> {
             if telling.report && !(outcome.unchanged && page.exists()) {
                 reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
             }
-            found.borrow_mut().push(Found::new(request.input.name(), &outcome));
+            if telling.findings_json.is_some() {
+                found.borrow_mut().push(Found::new(request.input.name(), &outcome));
+            }
             Ok(outcome)
         };
         let requests = inputs.into_iter().map(|input| match input {
@@ -67,7 +72,7 @@ impl Batch<'_> {
                 Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) }
             }
         });
-        let code = work_through(requests, make, telling.quiet, telling.json)?;
+        let code = work_through(requests, make, &telling.ending)?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
     }
 }
@@ -99,47 +104,54 @@ pub struct Requested {
 /// # Errors
 /// None: what fails is told, and the others go on.
 pub fn work_through(
-    requests: impl Iterator<Item = Requested>,
+    mut requests: impl ExactSizeIterator<Item = Requested>,
     make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint>,
-    quiet: bool,
-    json: bool,
+    ending: &Ending,
 ) -> Done {
+    let Ending { quiet, json, .. } = *ending;
     let mode = Mode::choose(quiet);
-    log();
     let cancel = stopped_by_signals();
     let mut code = 0;
     let mut reports = Vec::new();
-    for Requested { name, request } in requests {
+    let mut tally = Tally::begin();
+    for Requested { name, request } in requests.by_ref() {
         match request.and_then(|request| make(&request, mode, &cancel)) {
             Ok(outcome) => {
+                tally.add(&outcome);
+                if mode == Mode::Json {
+                    log_outcome(&visible(&name), &outcome);
+                }
                 if !quiet && !json {
                     present(&name, &outcome);
                 }
-                reports.push(Report::done(name, outcome));
+                if json {
+                    reports.push(Report::done(name, outcome));
+                }
             }
             Err(complaint) => {
                 let complaint = complaint.about(&name);
                 code = code.max(complaint.tell());
-                let exit = complaint.exit;
-                reports.push(Report::Failed { input: name, error: complaint.cause, advice: complaint.advice });
+                tally.fail(&complaint);
+                let (kind, exit) = (complaint.kind(), complaint.exit);
+                if json {
+                    let (error, advice) = (complaint.cause, complaint.advice);
+                    reports.push(Report::Failed { input: name, kind, error, advice });
+                }
                 if exit == Exit::Interrupted {
                     break;
                 }
             }
         }
     }
+    tally.not_started = requests.len() as u64;
     if json {
         print::json(&reports)?;
+    } else if !quiet && tally.inputs() > 1 {
+        print::text(&format!("\n{}\n", tally.line()));
     }
-    Ok(code)
-}
-
-/// Writes lines about stages to standard error.
-pub(super) fn log() {
-    let subscriber =
-        tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().with_target(false).with_level(false);
-    // A second subscriber in one process (tests) changes nothing.
-    let _ = subscriber.with_ansi(false).try_init();
+    tally.log();
+    let written = ending.metrics.as_deref().map_or(Ok(()), |path| metrics::write(&tally, path));
+    Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
 }
 
 /// Is set when the user wants to stop.
@@ -171,7 +183,7 @@ enum Report {
     /// The run was there already.
     Unchanged { input: String, path: PathBuf, run: Box<Run> },
     /// There is no run.
-    Failed { input: String, error: String, advice: String },
+    Failed { input: String, kind: Kind, error: String, advice: String },
 }
 
 impl Report {

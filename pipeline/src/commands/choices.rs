@@ -90,6 +90,21 @@ pub struct Telling {
     /// Write the findings of all inputs to one JSON file
     #[arg(long, value_name = "FILE")]
     pub findings_json: Option<PathBuf>,
+    /// What is told of all runs
+    #[command(flatten)]
+    pub ending: Ending,
+}
+
+/// What is told of a batch as a whole.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Ending {
+    /// Write what the batch did to a file of OpenMetrics
+    ///
+    /// Inputs by outcome, failures by kind, findings by severity, seconds by stage, memory, scratch: gauges for the
+    /// collector of a scheduler. The file is replaced in one step when the last input is done.
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,

@@ -1,6 +1,6 @@
 //! `heaplake diff`: what grew between two sides.
 
-use super::batch::{log, stopped_by_signals};
+use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
 use crate::complaint::{Complaint, Done, Exit};
@@ -116,7 +116,6 @@ struct Told {
 /// # Errors
 /// A [`Complaint`] where the sides cannot be compared.
 pub fn run(arguments: &Arguments) -> Done {
-    log();
     let gates = arguments.gates.parse()?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");

@@ -4,7 +4,7 @@
 //! anew, and the run is replaced in one step.
 
 use super::batch::{Requested, prepare, work_through};
-use super::choices::{Naming, Resources, duplicate_mode, pattern};
+use super::choices::{Ending, Naming, Resources, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::Request;
@@ -59,12 +59,9 @@ pub struct Arguments {
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
-    /// Print nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Print the outcome as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// What is told of all runs
+    #[command(flatten)]
+    pub ending: Ending,
 }
 
 /// Makes the runs again.
@@ -93,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Done {
         }
         Ok(outcome)
     };
-    work_through(requests, make, arguments.quiet, arguments.json)
+    work_through(requests, make, &arguments.ending)
 }
 
 /// What to do with a run or a snapshot.

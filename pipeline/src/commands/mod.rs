@@ -14,11 +14,13 @@ pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod show;
+pub mod tally;
 pub mod top;
 pub mod track;
 pub mod trend;
 pub mod why;
 
+use crate::print::log;
 use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
 use heaplake_kit::text::visible;
@@ -47,6 +49,11 @@ pub struct Cli {
     /// On terminals (auto), colours obey the variables NO_COLOR, CLICOLOR_FORCE and CLICOLOR.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub color: Colour,
+    /// Progress and errors on standard error: text or json
+    ///
+    /// With json, each stage, run and error is one JSON object on a line, with its time.
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
+    pub log_format: log::Format,
 }
 
 /// What heaplake can do.
@@ -101,6 +108,7 @@ pub fn start() -> ExitCode {
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
+    log::start(cli.log_format);
     let done = match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),

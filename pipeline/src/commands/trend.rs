@@ -1,6 +1,6 @@
 //! `heaplake trend`: what grows along a series of runs.
 
-use super::batch::{log, stopped_by_signals};
+use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use crate::complaint::{Complaint, Done};
 use crate::print::progress::{Display, Mode};
@@ -71,7 +71,6 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`] where the runs are no series.
 pub fn run(arguments: &Arguments) -> Done {
-    log();
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
     let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);

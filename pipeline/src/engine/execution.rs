@@ -5,12 +5,13 @@ use super::graph::{File, Graph, Step};
 use super::journal::{Done, Journal};
 use super::liveness::Liveness;
 use super::measure::Measured;
-use super::registry;
+use super::registry::{self, Product};
 use crate::print::progress::Display;
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
 use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -284,13 +285,23 @@ impl<'a> Queue<'a> {
             journal.add(scratch, step, done.clone())?;
         }
         // Only now: who sees the line may kill the run and count on the stage.
-        display.finished(&step.name, stats, seconds);
+        display.finished(&step.name, stats, self.bytes_of(step), seconds);
         for access in step.stage.rewrites {
             access.files(setting).for_each(|file| scratch.forget_aside(file.name));
         }
         self.settle(position);
         self.ran.push(Ran { position, done });
         Ok(())
+    }
+
+    /// Bytes of what a step wrote.
+    fn bytes_of(&self, step: &Step) -> u64 {
+        let table = match step.product {
+            Product::Table(file) => Some(self.work.output.folder.join(file)),
+            _ => None,
+        };
+        let columns = step.writes.iter().map(|file| self.work.scratch.file(&file.name));
+        columns.chain(table).filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum()
     }
 
     /// Keeps the error of the first step in order. Steps that were cancelled do not tell the cause.

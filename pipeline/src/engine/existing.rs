@@ -84,7 +84,7 @@ fn named_alike(request: &Request) -> Vec<PathBuf> {
 
 fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Complaint> {
     match difference(&run, &request.options) {
-        None => Ok(Outcome { place, run, unchanged: true }),
+        None => Ok(Outcome { place, run, unchanged: true, stages: Vec::new() }),
         Some(difference) => Err(taken(&place, &difference)),
     }
 }

@@ -116,7 +116,7 @@ impl Making<'_> {
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
         let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         new.commit(&run)?;
-        Ok(Outcome { place, run, unchanged: false })
+        Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
     }
 
     /// What the run is, with the table that says so.

@@ -1,6 +1,7 @@
 //! A request to the engine, and its outcome.
 
 use heaplake_input::source::Input;
+use heaplake_publish::snapshot::StageTime;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use std::path::PathBuf;
@@ -37,4 +38,6 @@ pub struct Outcome {
     pub run: Run,
     /// Whether it was there before, so that nothing was done.
     pub unchanged: bool,
+    /// What its stages cost, if it was made now.
+    pub stages: Vec<StageTime>,
 }

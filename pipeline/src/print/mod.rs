@@ -4,6 +4,7 @@ pub mod answers;
 pub mod comparison;
 pub mod gates;
 pub mod list;
+pub mod log;
 pub mod plan;
 pub mod progress;
 pub mod replay_summary;

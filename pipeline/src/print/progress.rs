@@ -1,5 +1,6 @@
 //! What people see while a run goes on: bars on a terminal, one line per stage elsewhere, nothing when quiet.
 
+use super::log;
 use heaplake_kit::text::visible;
 use heaplake_kit::{Progress, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,18 +15,21 @@ pub enum Mode {
     Bars,
     /// One line per finished stage on standard error.
     Lines,
+    /// One [JSON object](super::log) per finished stage on standard error.
+    Json,
     /// Not at all.
     Quiet,
 }
 
 impl Mode {
-    /// Bars on a terminal, else lines.
+    /// JSON where the user wants it; else bars on a terminal, and lines elsewhere.
     #[must_use]
     pub fn choose(quiet: bool) -> Self {
-        match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Self::Quiet,
-            (false, true) => Self::Bars,
-            (false, false) => Self::Lines,
+        match quiet {
+            true => Self::Quiet,
+            false if log::is_json() => Self::Json,
+            false if std::io::stderr().is_terminal() => Self::Bars,
+            false => Self::Lines,
         }
     }
 }
@@ -46,16 +50,23 @@ impl Display {
 
     /// Tells that an earlier run left so many finished stages.
     pub fn resuming(&self, stages: usize) {
-        if stages > 0 && self.mode != Mode::Quiet {
+        if stages > 0 && self.mode == Mode::Json {
+            tracing::info!(event = "resumed", input = self.input, stages);
+        } else if stages > 0 && self.mode != Mode::Quiet {
             let unit = if stages == 1 { "stage" } else { "stages" };
             tracing::info!("{}: going on after {stages} {unit} that an earlier run finished", self.input);
         }
     }
 
-    /// Tells that a stage is done.
-    pub fn finished(&self, stage: &str, stats: Stats, seconds: f64) {
-        if self.mode == Mode::Lines {
-            tracing::info!("{}: {stage}: {} rows in {seconds:.2} s", self.input, stats.rows);
+    /// Tells that a stage is done, and how many bytes it wrote.
+    pub fn finished(&self, stage: &str, stats: Stats, bytes: u64, seconds: f64) {
+        let Stats { rows, spilled_bytes } = stats;
+        match self.mode {
+            Mode::Lines => tracing::info!("{}: {stage}: {rows} rows in {seconds:.2} s", self.input),
+            Mode::Json => {
+                tracing::info!(event = "stage", input = self.input, stage, rows, bytes, seconds, spilled_bytes);
+            }
+            Mode::Bars | Mode::Quiet => {}
         }
     }
 
