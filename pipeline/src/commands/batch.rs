@@ -4,7 +4,7 @@ use super::choices::{Placement, Resources, Telling};
 use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::making;
 use crate::engine::request::{Outcome, Request};
-use crate::engine::workplace::SCRATCH;
+use crate::engine::workplace::sweep;
 use crate::inputs::Unusable;
 use crate::print::progress::Mode;
 use crate::print::terminal::Look;
@@ -46,6 +46,9 @@ impl Batch<'_> {
             return Err(Complaint::usage(cause, "leave --snapshot out"));
         }
         prepare(&placement.out).map_err(Complaint::of_usage)?;
+        sweep(&placement.out, resources.scratch.as_deref());
+        log();
+        let cancel = stopped_by_signals();
         let found = RefCell::new(Vec::new());
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
             let outcome = making::make(request, mode, cancel)?;
@@ -67,7 +70,7 @@ impl Batch<'_> {
                 Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) }
             }
         });
-        let code = work_through(requests, make, telling.quiet, telling.json)?;
+        let code = work_through(requests, make, &cancel, (telling.quiet, telling.json))?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
     }
 }
@@ -78,6 +81,7 @@ fn request(input: Input, placement: &Placement, resources: &Resources, options: 
         lake: placement.out.clone(),
         release: placement.release.clone(),
         snapshot: placement.snapshot.clone(),
+        hash: None,
         options,
         memory: resources.memory(),
         threads: resources.threads(),
@@ -101,16 +105,14 @@ pub struct Requested {
 pub fn work_through(
     requests: impl Iterator<Item = Requested>,
     make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint>,
-    quiet: bool,
-    json: bool,
+    cancel: &AtomicBool,
+    (quiet, json): (bool, bool),
 ) -> Done {
     let mode = Mode::choose(quiet);
-    log();
-    let cancel = stopped_by_signals();
     let mut code = 0;
     let mut reports = Vec::new();
     for Requested { name, request } in requests {
-        match request.and_then(|request| make(&request, mode, &cancel)) {
+        match request.and_then(|request| make(&request, mode, cancel)) {
             Ok(outcome) => {
                 if !quiet && !json {
                     present(&name, &outcome);
@@ -157,9 +159,8 @@ pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
 /// [`StageError::Io`].
 pub fn prepare(lake: &Path) -> Result<(), StageError> {
     fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
-    let probe = tempfile::Builder::new().prefix(&format!("{SCRATCH}-probe-")).tempfile_in(lake);
-    let probe = probe.map_err(|error| StageError::io(lake, "write into", error))?;
-    probe.close().map_err(|error| StageError::io(lake, "remove a file from", error))
+    // It has no name, so nothing is left of it.
+    tempfile::tempfile_in(lake).map(drop).map_err(|error| StageError::io(lake, "write into", error))
 }
 
 /// What became of one input, for machines.
