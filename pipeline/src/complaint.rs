@@ -34,6 +34,8 @@ pub enum Kind {
     Memory,
     /// The disk did not suffice.
     Disk,
+    /// The system gave no threads.
+    Threads,
     /// A file could not be read or written.
     File,
     /// Something of heaplake's own, a table or a scratch column, is damaged.
@@ -52,6 +54,7 @@ impl Kind {
             Self::Damaged => "damaged",
             Self::Memory => "memory",
             Self::Disk => "disk",
+            Self::Threads => "threads",
             Self::File => "file",
             Self::Stored => "stored",
             Self::Refused => "refused",
@@ -66,6 +69,7 @@ impl Kind {
             Self::Damaged => "damaged",
             Self::Memory => "too large for the memory budget",
             Self::Disk => "too large for the disk",
+            Self::Threads => "without threads",
             Self::File => "unreadable or unwritable",
             Self::Stored => "with damaged tables or scratch",
             Self::Refused => "refused",
@@ -111,6 +115,7 @@ impl Complaint {
             Some(StageError::Budget { .. } | StageError::Plan { .. }) => Kind::Memory,
             Some(error @ StageError::Io { .. }) if error.is_resource() => Kind::Disk,
             Some(StageError::Io { .. }) => Kind::File,
+            Some(StageError::Thread { .. }) => Kind::Threads,
             Some(StageError::Scratch { .. } | StageError::Table { .. }) => Kind::Stored,
             Some(StageError::Cancelled) => Kind::Interrupted,
             Some(StageError::Refused { .. }) | None => Kind::Refused,

@@ -168,9 +168,18 @@ fn search(folder: &Path, wanted: Wanted, found: &mut Vec<Result<Input, Unusable>
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             search(&entry.path(), wanted, found);
         } else if is_wanted(&name, wanted) {
-            found.push(Ok(Input::File(entry.path())));
+            found.push(if is_special(&entry.path()) {
+                Err((entry.path().display().to_string(), "this is a pipe, a socket or a device".to_owned()))
+            } else {
+                Ok(Input::File(entry.path()))
+            });
         }
     }
+}
+
+/// Whether it is there, and neither a file nor a folder: to open it may take for ever.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
 fn is_wanted(name: &str, wanted: Wanted) -> bool {

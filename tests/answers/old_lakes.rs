@@ -1,14 +1,17 @@
 //! Lakes of earlier versions: what heaplake itself reads of them.
 //!
 //! `tests/fixtures/version-1` was made by heaplake with schema version 1, in which sizes and counts have no sign,
-//! `version-2` with schema version 2, in which rows have no signatures.
+//! `version-2` with schema version 2, in which rows have no signatures, and `version-3` with schema version 3. There is
+//! one of every version that was published or used, that of today among them.
 
 use crate::lake::{Lake, complaint, heaplake};
+use heaplake_schemas::SCHEMA_VERSION;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-const VERSIONS: [u32; 2] = [1, 2];
+const VERSIONS: [u32; 3] = [1, 2, 3];
 
 /// A copy of the lake of a version.
 fn old(version: u32) -> Lake {
@@ -65,7 +68,7 @@ fn commands_read_old_lakes() {
 
 #[test]
 fn runs_of_old_versions_are_made_anew_and_never_mixed() {
-    for version in VERSIONS {
+    for version in VERSIONS.into_iter().filter(|&version| version != SCHEMA_VERSION) {
         let lake = old(version);
         let run = lake.path().join("release=1.4/snapshot=whole");
         let input = fixtures().join("version-1/whole.hprof");
@@ -74,8 +77,39 @@ fn runs_of_old_versions_are_made_anew_and_never_mixed() {
         let differs = format!("differs in its schema version ({version})");
         assert!(cause.contains(&differs) && advice.contains("--force"), "{cause}\n{advice}");
         heaplake().arg("duplicates").arg(&run).arg("--input").arg(&input).arg("--quiet").assert().success();
-        assert_eq!(schema_version(&run), heaplake_schemas::SCHEMA_VERSION);
+        assert_eq!(schema_version(&run), SCHEMA_VERSION);
         assert!(said("top", &run, &[]).contains("288 B         32 B           17  java.util.HashMap$Node @1048576"));
         assert_eq!(lake.runs().len(), 3);
     }
+}
+
+/// A lake of today is there for the versions to come, and what is made today says so in every file.
+#[test]
+fn the_version_is_in_every_file_and_that_of_today_is_committed() {
+    assert!(VERSIONS.contains(&SCHEMA_VERSION), "commit a lake of schema version {SCHEMA_VERSION} in tests/fixtures");
+    let files = |run: &Path| fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    for version in VERSIONS {
+        let lake = old(version);
+        for path in lake.runs().iter().flat_map(|run| files(run)) {
+            if path.extension().is_none_or(|ending| ending != "parquet") {
+                continue;
+            }
+            let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+            let said = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+            let said =
+                said.into_iter().find(|entry| entry.key == "heaplake.schema_version").and_then(|entry| entry.value);
+            assert_eq!(said, Some(version.to_string()), "{}", path.display());
+        }
+    }
+}
+
+/// Whoever has a lake of this version goes on with it.
+#[test]
+fn runs_of_this_version_stand() {
+    let lake = old(SCHEMA_VERSION);
+    let run = lake.path().join("release=1.4/snapshot=whole");
+    let before = fs::read(run.join("run.json")).unwrap();
+    let input = fixtures().join("version-1/whole.hprof");
+    lake.analyze(&input).args(["--release", "1.4", "--snapshot", "whole", "--edges"]).assert().success();
+    assert_eq!(fs::read(run.join("run.json")).unwrap(), before);
 }

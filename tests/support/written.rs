@@ -9,6 +9,7 @@ use arrow::datatypes::DataType;
 use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
 use heaplake_lake::commit::NewRun;
+use heaplake_lake::place::Place;
 use heaplake_lake::table::Table as Writer;
 use heaplake_names::{Names, Runtime, fingerprint};
 use heaplake_schemas::options::{AnalysisOptions, Options};
@@ -43,7 +44,7 @@ pub fn write(
     (release, snapshot, host): (&str, &str, Option<&str>),
     classes: &[Class],
 ) -> Result<(), StageError> {
-    let new = NewRun::create(lake, release, snapshot)?;
+    let new = NewRun::create(Place::take(lake, release, snapshot)?)?;
     let output = Output {
         folder: new.folder().to_owned(),
         input_hash: String::new(),

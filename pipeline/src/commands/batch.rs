@@ -5,7 +5,7 @@ use super::tally::{Tally, log_outcome};
 use crate::complaint::{Complaint, Done, Exit, Kind};
 use crate::engine::making;
 use crate::engine::request::{Outcome, Request};
-use crate::engine::workplace::SCRATCH;
+use crate::engine::workplace::sweep;
 use crate::inputs::Unusable;
 use crate::metrics;
 use crate::print::progress::Mode;
@@ -49,6 +49,8 @@ impl Batch<'_> {
             return Err(Complaint::usage(cause, "leave --snapshot out"));
         }
         prepare(&placement.out).map_err(Complaint::of_usage)?;
+        sweep(&placement.out, resources.scratch.as_deref());
+        let cancel = stopped_by_signals();
         let found = RefCell::new(Vec::new());
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
             let outcome = making::make(request, mode, cancel)?;
@@ -72,7 +74,7 @@ impl Batch<'_> {
                 Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) }
             }
         });
-        let code = work_through(requests, make, &telling.ending)?;
+        let code = work_through(requests, make, &cancel, &telling.ending)?;
         Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
     }
 }
@@ -83,6 +85,7 @@ fn request(input: Input, placement: &Placement, resources: &Resources, options: 
         lake: placement.out.clone(),
         release: placement.release.clone(),
         snapshot: placement.snapshot.clone(),
+        hash: None,
         options,
         memory: resources.memory(),
         threads: resources.threads(),
@@ -106,16 +109,16 @@ pub struct Requested {
 pub fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
     make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint>,
+    cancel: &AtomicBool,
     ending: &Ending,
 ) -> Done {
     let Ending { quiet, json, .. } = *ending;
     let mode = Mode::choose(quiet);
-    let cancel = stopped_by_signals();
     let mut code = 0;
     let mut reports = Vec::new();
     let mut tally = Tally::begin();
     for Requested { name, request } in requests.by_ref() {
-        match request.and_then(|request| make(&request, mode, &cancel)) {
+        match request.and_then(|request| make(&request, mode, cancel)) {
             Ok(outcome) => {
                 tally.add(&outcome);
                 if mode == Mode::Json {
@@ -169,9 +172,8 @@ pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
 /// [`StageError::Io`].
 pub fn prepare(lake: &Path) -> Result<(), StageError> {
     fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
-    let probe = tempfile::Builder::new().prefix(&format!("{SCRATCH}-probe-")).tempfile_in(lake);
-    let probe = probe.map_err(|error| StageError::io(lake, "write into", error))?;
-    probe.close().map_err(|error| StageError::io(lake, "remove a file from", error))
+    // It has no name, so nothing is left of it.
+    tempfile::tempfile_in(lake).map(drop).map_err(|error| StageError::io(lake, "write into", error))
 }
 
 /// What became of one input, for machines.

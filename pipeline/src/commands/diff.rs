@@ -4,6 +4,7 @@ use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use super::gates::GateArguments;
 use crate::complaint::{Complaint, Done, Exit};
+use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
 use crate::print::{self, comparison as text};
@@ -16,6 +17,7 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, StageError};
 use heaplake_lake::files::NewFiles;
+use heaplake_lake::hidden::Hidden;
 use heaplake_schemas::comparison;
 use serde::Serialize;
 use std::fs;
@@ -220,10 +222,8 @@ fn compare(
 }
 
 /// A folder for files that go when the command ends.
-fn scratch(arguments: &Arguments) -> Result<tempfile::TempDir, Complaint> {
-    let place = arguments.resources.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let folder = fs::create_dir_all(&place).and_then(|()| tempfile::tempdir_in(&place));
-    folder.map_err(|error| Complaint::of_usage(StageError::io(&place, "create a folder in", error)))
+fn scratch(arguments: &Arguments) -> Result<Hidden, Complaint> {
+    workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)
 }
 
 /// Writes what was compared.

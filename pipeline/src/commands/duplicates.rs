@@ -3,11 +3,12 @@
 //! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are written
 //! anew, and the run is replaced in one step.
 
-use super::batch::{Requested, prepare, work_through};
+use super::batch::{Requested, prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::Request;
+use crate::engine::workplace::sweep;
 use crate::print::progress::Mode;
 use clap::Args;
 use heaplake_input::source::{self, Input};
@@ -74,9 +75,10 @@ pub fn run(arguments: &Arguments) -> Done {
         return Err(Complaint::usage(cause, "leave --input out"));
     }
     let names = arguments.naming.rules()?;
+    let cancel = stopped_by_signals();
     let requests = arguments.targets.iter().map(|target| Requested {
         name: target.display().to_string(),
-        request: request(arguments, names.as_ref(), target),
+        request: request(arguments, names.as_ref(), target, &cancel),
     });
     // A run is replaced as a whole, so those that have a page get a new one.
     let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
@@ -90,13 +92,18 @@ pub fn run(arguments: &Arguments) -> Done {
         }
         Ok(outcome)
     };
-    work_through(requests, make, &arguments.ending)
+    work_through(requests, make, &cancel, &arguments.ending)
 }
 
 /// What to do with a run or a snapshot.
-fn request(arguments: &Arguments, names: Option<&NameRules>, target: &Path) -> Result<Request, Complaint> {
+fn request(
+    arguments: &Arguments,
+    names: Option<&NameRules>,
+    target: &Path,
+    cancel: &AtomicBool,
+) -> Result<Request, Complaint> {
     if let Some(run) = commit::read(target)? {
-        return of_run(arguments, names, target, run);
+        return of_run(arguments, names, target, run, cancel);
     }
     let refused =
         |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
@@ -107,12 +114,19 @@ fn request(arguments: &Arguments, names: Option<&NameRules>, target: &Path) -> R
         return refused("a snapshot needs a lake", "give --out LAKE");
     };
     prepare(lake)?;
+    sweep(lake, arguments.resources.scratch.as_deref());
     let options = chosen(arguments, names, AnalysisOptions::default());
     let input = Input::File(target.to_owned());
-    Ok(filled(arguments, (input, lake.clone(), "none".to_owned(), None), options))
+    Ok(filled(arguments, (input, lake.clone(), "none".to_owned(), None, None), options))
 }
 
-fn of_run(arguments: &Arguments, names: Option<&NameRules>, target: &Path, run: Run) -> Result<Request, Complaint> {
+fn of_run(
+    arguments: &Arguments,
+    names: Option<&NameRules>,
+    target: &Path,
+    run: Run,
+    cancel: &AtomicBool,
+) -> Result<Request, Complaint> {
     let refused =
         |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
     let place = target.canonicalize().ok();
@@ -134,12 +148,14 @@ fn of_run(arguments: &Arguments, names: Option<&NameRules>, target: &Path, run: 
         return refused(format!("its input is gone: {shown}"), advice);
     }
     let input = Input::File(path.clone());
-    let hash = source::identify(&input)?.hash;
+    let hash = source::identify(&input, cancel)?.hash;
     if hash != run.input_hash {
         let problem = format!("{shown} is not what it was made from: its hash is {hash}, not {}", run.input_hash);
         return refused(problem, "name the snapshot that the run was made from with --input");
     }
-    Ok(filled(arguments, (input, lake, run.release, Some(run.snapshot)), chosen(arguments, names, before)))
+    sweep(&lake, arguments.resources.scratch.as_deref());
+    let request = (input, lake, run.release, Some(run.snapshot), Some(hash));
+    Ok(filled(arguments, request, chosen(arguments, names, before)))
 }
 
 /// Whether the folders of a run are called as it is.
@@ -161,10 +177,10 @@ fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOpti
     }
 }
 
-/// Input, lake, release and name, with what is given for all.
+/// Input, lake, release, name and hash, with what is given for all.
 fn filled(
     arguments: &Arguments,
-    (input, lake, release, snapshot): (Input, PathBuf, String, Option<String>),
+    (input, lake, release, snapshot, hash): (Input, PathBuf, String, Option<String>, Option<String>),
     options: AnalysisOptions,
 ) -> Request {
     Request {
@@ -172,6 +188,7 @@ fn filled(
         lake,
         release,
         snapshot,
+        hash,
         options: Options::Analysis(options),
         memory: arguments.resources.memory(),
         threads: arguments.resources.threads(),

@@ -3,6 +3,7 @@
 use super::batch::stopped_by_signals;
 use super::choices::{Naming, Resources};
 use crate::complaint::{Complaint, Done};
+use crate::engine::workplace;
 use crate::print::progress::{Display, Mode};
 use crate::print::{self, trend as text};
 use clap::Args;
@@ -81,10 +82,7 @@ pub fn run(arguments: &Arguments) -> Done {
         cancel: &cancel,
     };
     let steps = Steps::find(&arguments.selections, arguments.lake.as_deref(), arguments.by.clone())?;
-    let place = arguments.resources.scratch.clone().unwrap_or_else(std::env::temp_dir);
-    let scratch = fs::create_dir_all(&place)
-        .and_then(|()| tempfile::tempdir_in(&place))
-        .map_err(|error| Complaint::of_usage(StageError::io(&place, "create a folder in", error)))?;
+    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let answer = match &arguments.out {
         Some(folder) => {
             let new = NewFiles::create(folder).map_err(Complaint::of_usage)?;

@@ -12,6 +12,7 @@ use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -71,7 +72,7 @@ pub fn execute(
     let mut queue = Queue::new(graph, asked, work, journal);
     thread::scope(|scope| {
         loop {
-            queue.start(scope, &stop, &finished, size());
+            queue.start(scope, &stop, &finished, size(), journal);
             if queue.running.is_empty() {
                 return queue.result();
             }
@@ -171,6 +172,7 @@ impl<'a> Queue<'a> {
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
         size: (u64, u64),
+        journal: &Journal,
     ) where
         'a: 'scope,
     {
@@ -186,9 +188,16 @@ impl<'a> Queue<'a> {
             // Free memory cannot shrink meanwhile: only this thread reserves shares.
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
-            self.waiting.remove(&step);
-            self.running.insert(step, Running { foreground, all_memory });
-            self.spawn(step, budget, foreground, scope, stop, finished.clone());
+            let lengths = journal.lengths(&self.graph.steps[step]);
+            match self.spawn(step, (budget, lengths), foreground, scope, stop, finished.clone()) {
+                Ok(()) => {
+                    self.waiting.remove(&step);
+                    self.running.insert(step, Running { foreground, all_memory });
+                }
+                // It waits for the steps that run, and then for a thread of theirs.
+                Err(_) if !self.running.is_empty() => return,
+                Err(source) => return self.fail(step, StageError::Thread { source }),
+            }
         }
     }
 
@@ -214,25 +223,34 @@ impl<'a> Queue<'a> {
     fn spawn<'scope>(
         &self,
         step: usize,
-        budget: Budget,
+        (budget, lengths): (Budget, Vec<(String, u64)>),
         foreground: bool,
         scope: &'scope Scope<'scope, '_>,
         stop: &'scope AtomicBool,
         finished: Sender<Finished>,
-    ) where
+    ) -> io::Result<()>
+    where
         'a: 'scope,
     {
         let (graph, work) = (self.graph, self.work);
-        scope.spawn(move || {
+        let work_on = move || {
             let measured = Measured::new(if foreground { work.display } else { &Silent });
             let context = Context { budget, threads: work.threads, progress: &measured, cancel: stop };
             let begun = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context)));
+            let whole = || whole(work.scratch, &lengths);
+            let outcome = match whole() {
+                Ok(()) => catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context, &lengths))),
+                Err(cut_off) => Ok(Err(cut_off)),
+            };
             drop(context);
+            // Whatever came of a file that was cut off meanwhile, the file is the cause.
+            let outcome = whole().map_or_else(|cut_off| Ok(Err(cut_off)), |()| outcome);
             let outcome = outcome.map(|outcome| measured.outcome(outcome));
             // The queue waits for every step that it started.
             let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
-        });
+        };
+        heaplake_kit::fs::before_thread()?;
+        thread::Builder::new().spawn_scoped(scope, work_on).map(drop)
     }
 
     /// Whether a file that a step needs does not exist for this input: its writer left it out, or was left out
@@ -325,13 +343,26 @@ impl<'a> Queue<'a> {
     }
 }
 
+/// Refuses files of scratch that are shorter or longer than those who wrote them left them.
+fn whole(scratch: &Scratch, lengths: &[(String, u64)]) -> Result<(), StageError> {
+    for (name, length) in lengths {
+        let path = scratch.file(name);
+        let there = fs::metadata(&path).map(|file| file.len());
+        if there.as_ref().is_ok_and(|there| there != length) {
+            return Err(StageError::cut_off(&path, *length, there.unwrap_or_default()));
+        }
+    }
+    Ok(())
+}
+
 /// Runs one step on its view of scratch.
-fn run(step: &Step, work: &Work<'_>, context: &Context<'_>) -> Result<Stats, StageError> {
+fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, u64)]) -> Result<Stats, StageError> {
     let folder = match step.folder {
         Some(folder) => work.scratch.within(folder)?,
         None => work.scratch.clone(),
     };
-    let scratch = folder.view(&step.name, registry::foreign(step.stage));
+    let lengths = lengths.iter().map(|(name, length)| (work.scratch.file(name), *length)).collect();
+    let scratch = folder.view(&step.name, registry::foreign(step.stage)).expecting(lengths);
     for access in step.stage.rewrites {
         access.files(&work.setting).try_for_each(|file| folder.set_aside(file.name))?;
     }

@@ -12,14 +12,16 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::run::Run;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// The run that this input has in the lake already, if it was made with the same options.
 ///
 /// # Errors
 /// [`Complaint`] where a run has the name, and differs.
-pub fn find(request: &Request) -> Result<Option<Outcome>, Complaint> {
+pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Complaint> {
     let Input::File(path) = &request.input else { return Ok(None) };
-    let Ok(bytes) = fs::metadata(path).map(|file| file.len()) else { return Ok(None) };
+    let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return Ok(None) };
+    let bytes = file.len();
     let candidates = match &request.snapshot {
         Some(name) => vec![commit::place(&request.lake, &request.release, name)],
         None => named_alike(request),
@@ -39,7 +41,7 @@ pub fn find(request: &Request) -> Result<Option<Outcome>, Complaint> {
         }
         let hash = match &hash {
             Some(hash) => hash,
-            None => hash.insert(source::identify(&request.input)?.hash),
+            None => hash.insert(source::identify(&request.input, cancel)?.hash),
         };
         if run.input_hash == *hash {
             return same(request, place, run).map(Some);

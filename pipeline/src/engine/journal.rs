@@ -9,14 +9,16 @@ use super::graph::Step;
 use super::registry;
 use super::request::Request;
 use heaplake_input::source::Input;
+use heaplake_kit::fs::File;
 use heaplake_kit::{Scratch, StageError};
+use heaplake_lake::place::Standing;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::options::Options;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const FILE: &str = "journal.json";
 
@@ -27,8 +29,10 @@ pub struct Journal {
     done: Vec<Done>,
     /// Most disk that the folder took, bytes.
     peak: u64,
-    /// Lengths of the files that some stage appends to, after the last finished stage that wrote or appended to them.
-    appended: BTreeMap<String, u64>,
+    /// Lengths of files after the last finished stage that wrote or changed them.
+    lengths: BTreeMap<String, u64>,
+    /// The run that was about to be committed: its place, with device and inode of its folder.
+    committing: Option<(PathBuf, (u64, u64))>,
 }
 
 /// What a scratch folder was made from and by.
@@ -67,7 +71,7 @@ impl Journal {
             return Ok(opened);
         }
         let scratch = Scratch::create(folder)?;
-        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, appended: BTreeMap::new() }))
+        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, lengths: BTreeMap::new(), committing: None }))
     }
 
     /// The folder as it was left, if it is of use.
@@ -80,13 +84,13 @@ impl Journal {
 
     /// Removes what an unfinished stage appended.
     fn cut_back(&self, scratch: &Scratch) -> Option<()> {
-        for (name, &length) in &self.appended {
+        for (name, &length) in self.lengths.iter().filter(|(name, _)| registry::is_appended(name)) {
             let path = scratch.file(name);
             if !path.exists() {
                 // It went after its last reader.
                 continue;
             }
-            let file = File::options().write(true).open(path).ok()?;
+            let file = File::edit(path).ok()?;
             if file.metadata().ok()?.len() < length {
                 return None;
             }
@@ -121,30 +125,78 @@ impl Journal {
         scratch.measure();
         self.peak = self.peak.max(scratch.peak());
         self.done.push(done);
-        for file in step.writes.iter().chain(&step.changes).filter(|file| registry::is_appended(&file.name)) {
+        for file in step.writes.iter().chain(&step.changes) {
             if let Ok(there) = fs::metadata(scratch.file(&file.name)) {
-                self.appended.insert(file.name.clone(), there.len());
+                self.lengths.insert(file.name.clone(), there.len());
             }
         }
+        self.write(scratch)
+    }
+
+    fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
         if self.origin.input.is_some() { scratch.write_document(FILE, self) } else { Ok(()) }
     }
+
+    /// The lengths of the files that a step reads, as those who wrote them left them.
+    #[must_use]
+    pub fn lengths(&self, step: &Step) -> Vec<(String, u64)> {
+        let known = |name: &String| Some((name.clone(), *self.lengths.get(name)?));
+        let kept =
+            step.reads.iter().filter(|file| !step.changes.iter().chain(&step.writes).any(|it| it.name == file.name));
+        kept.filter_map(|file| known(&file.name)).collect()
+    }
+
+    /// Notes that a run is about to be committed, so that whoever finds this folder later can tell whether it was.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn committing(&mut self, scratch: &Scratch, place: &Path, folder: (u64, u64)) -> Result<(), StageError> {
+        self.committing = Some((place.to_owned(), folder));
+        self.write(scratch)
+    }
+
+    /// Whether the input is still the file that it was.
+    #[must_use]
+    pub fn is_of(&self, input: &Input) -> bool {
+        matches!(input, Input::Stdin) || self.origin.input == identity(input)
+    }
+
+    /// Whether a later run may go on with a folder that nobody works in: its run is not in the lake, and whatever it was
+    /// made from is as it was.
+    #[must_use]
+    pub fn is_of_use(folder: &Path) -> bool {
+        let journal = Scratch::reopen(folder).and_then(|scratch| scratch.read_document::<Self>(FILE));
+        let Ok(Self { origin, committing, .. }) = journal else { return false };
+        let Some((path, ..)) = &origin.input else { return false };
+        let today = Origin::now(origin.options.clone(), identity(&Input::File(PathBuf::from(path))));
+        let committed = committing.is_some_and(|(place, folder)| {
+            Standing::at(&place).is_ok_and(|there| there.is_some_and(|there| there.folder() == folder))
+        });
+        origin == today && !committed
+    }
+}
+
+/// Path, length, modification time and inode; nothing for what is no file.
+fn identity(input: &Input) -> Option<(String, u64, i64, u64)> {
+    let Input::File(path) = input else { return None };
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let changed = file.mtime().wrapping_mul(1_000_000_000).wrapping_add(file.mtime_nsec());
+        (path.display().to_string(), file.len(), changed, file.ino())
+    })
 }
 
 impl Origin {
     fn of(request: &Request) -> Self {
-        let input = match &request.input {
-            Input::Stdin => None,
-            Input::File(path) => fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| {
-                let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                let changed = file.mtime().wrapping_mul(1_000_000_000).wrapping_add(file.mtime_nsec());
-                (path.display().to_string(), file.len(), changed, file.ino())
-            }),
-        };
+        Self::now(request.options.clone(), identity(&request.input))
+    }
+
+    fn now(options: Options, input: Option<(String, u64, i64, u64)>) -> Self {
         Self {
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             stages: registry::all_stages().map(|stage| (stage.name.to_owned(), stage.version)).collect(),
             input,
-            options: request.options.clone(),
+            options,
             boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok(),
         }
     }

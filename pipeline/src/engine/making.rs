@@ -18,7 +18,8 @@ use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
-use heaplake_lake::commit::{self, NewRun};
+use heaplake_lake::commit::NewRun;
+use heaplake_lake::place::Place;
 use heaplake_publish::snapshot::{self, StageTime};
 use heaplake_replay::format as trace_format;
 use heaplake_schemas::options::TableName;
@@ -39,15 +40,24 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     let started = Instant::now();
     memory::reset_peak();
     if !request.force
-        && let Some(outcome) = existing::find(request)?
+        && let Some(outcome) = existing::find(request, cancel)?
     {
         return Ok(outcome);
     }
+    // Who shares the place is told before the work.
+    let place = request.snapshot.as_ref().map(|name| Place::take(&request.lake, &request.release, name)).transpose()?;
     let mut workplace = Workplace::take(request)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
     display.resuming(workplace.journal.done().len());
     let making = Making { request, scratch: &workplace.scratch, display: &display, cancel, started };
-    let result = making.run(&mut workplace.journal);
+    let result = making.run(place, &mut workplace.journal);
+    // What is wrong with the content of a file that changes is not its fault.
+    let result = match result {
+        Err(complaint) if complaint.exit != Exit::Interrupted => {
+            making.unchanged(&workplace.journal).map_err(Complaint::from).and(Err(complaint))
+        }
+        result => result,
+    };
     // The scratch folder serves the next attempt, unless the input itself is at fault or disk or memory did not
     // suffice.
     let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
@@ -71,7 +81,7 @@ enum Contents {
 }
 
 impl Making<'_> {
-    fn run(&self, journal: &mut Journal) -> Result<Outcome, Complaint> {
+    fn run(&self, held: Option<Place>, journal: &mut Journal) -> Result<Outcome, Complaint> {
         let Self { request, scratch, display, cancel, .. } = *self;
         let options = &request.options;
         let budget = Budget::new(request.memory.saturating_sub(FIXED_OVERHEAD));
@@ -99,14 +109,18 @@ impl Making<'_> {
         // A run that goes on may have a smaller budget than it began with.
         admit_size(contents.size(scratch))?;
         let name = request.snapshot.clone().unwrap_or_else(|| contents.run_name(request));
-        let place = commit::place(&request.lake, &request.release, &name);
+        self.unchanged(journal)?;
+        if request.hash.as_deref().is_some_and(|hash| hash != contents.input_hash()) {
+            return Err(StageError::changed(&request.input.name()).into());
+        }
+        let held = held.map_or_else(|| Place::take(&request.lake, &request.release, &name), Ok)?;
         // Standard input has no size to look for beforehand, and a name may belong to another input.
         if !request.force
-            && let Some(outcome) = existing::at(&place, request, contents.input_hash())?
+            && let Some(outcome) = existing::at(held.path(), request, contents.input_hash())?
         {
             return Ok(outcome);
         }
-        let new = NewRun::create(&request.lake, &request.release, &name)?;
+        let (place, new) = (held.path().to_owned(), NewRun::create(held)?);
         work.output = Output {
             folder: new.folder().to_owned(),
             input_hash: contents.input_hash().to_owned(),
@@ -115,8 +129,15 @@ impl Making<'_> {
         };
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
         let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
+        self.unchanged(journal)?;
+        journal.committing(scratch, &place, new.identity())?;
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
+    }
+
+    /// Refuses an input that is no longer the file that it was when it was opened.
+    fn unchanged(&self, journal: &Journal) -> Result<(), StageError> {
+        if journal.is_of(&self.request.input) { Ok(()) } else { Err(StageError::changed(&self.request.input.name())) }
     }
 
     /// What the run is, with the table that says so.

@@ -17,6 +17,8 @@ pub struct Request {
     pub release: String,
     /// Its name, where the user gives one.
     pub snapshot: Option<String>,
+    /// The hash that the input must have, where it was read before.
+    pub hash: Option<String>,
     /// The options of the analysis or of the replay.
     pub options: Options,
     /// Bytes that may be allocated.

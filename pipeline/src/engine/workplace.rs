@@ -1,4 +1,4 @@
-//! Where a run works: one scratch folder per input, locked by one process at a time.
+//! Where a run works: one scratch folder per input, locked by one process at a time, and what killed processes leave.
 
 use super::journal::Journal;
 use super::request::Request;
@@ -6,7 +6,9 @@ use crate::complaint::Complaint;
 use crate::inputs;
 use heaplake_input::source::Input;
 use heaplake_kit::{Scratch, StageError};
+use heaplake_lake::hidden::{self, Hidden};
 use heaplake_lake::lock::Lock;
+use heaplake_lake::place;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +31,12 @@ pub struct Workplace {
 /// Folder inside a lake that holds scratch; its name keeps it out of every `release=*` pattern.
 pub const SCRATCH: &str = ".heaplake-scratch";
 
+/// What names of folders begin with that go when the command ends.
+const PASSING: &str = ".heaplake-passing-";
+
+/// Ending of the lock beside a scratch folder.
+const LOCK: &str = ".lock";
+
 impl Workplace {
     /// Takes the folder for an input, as an earlier run on the same input left it, or empty.
     ///
@@ -38,10 +46,10 @@ impl Workplace {
         let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
         let (root, lock) = loop {
             let root = Root::make(request)?;
-            let path = root.folder.join(format!("{name}.lock"));
+            let path = root.folder.join(format!("{name}{LOCK}"));
             match Lock::try_take(path.clone()) {
                 // Another process finished and removed the folder before this one wrote anything into it.
-                Err(StageError::Io { source, .. }) if root.own && source.kind() == io::ErrorKind::NotFound => {}
+                Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 lock => break (root, lock?.ok_or_else(|| busy(&path))?),
             }
         };
@@ -62,24 +70,101 @@ impl Drop for Workplace {
 /// The folder around scratch folders.
 struct Root {
     folder: PathBuf,
-    /// Whether it was made by heaplake, which then removes it when it is empty.
-    own: bool,
 }
 
 impl Root {
     fn make(request: &Request) -> Result<Self, StageError> {
-        let folder = request.scratch.clone().unwrap_or_else(|| request.lake.join(SCRATCH));
-        fs::create_dir_all(&folder).map_err(|error| StageError::io(&folder, "create", error))?;
-        Ok(Self { folder, own: request.scratch.is_none() })
+        Ok(Self { folder: private(request.scratch.as_deref(), &request.lake)? })
+    }
+}
+
+/// Makes the folder that holds scratch, inside `scratch` or else inside the lake. Only its owner can look into it, so
+/// nobody else can put links or files there, or cut files off; in a lake that several users share, each has one.
+fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
+    let base = scratch.unwrap_or(lake);
+    let made = |error: io::Error| StageError::io(base, "create", error);
+    heaplake_kit::fs::create_dir_all(base).map_err(made)?;
+    if let Some(scratch) = scratch {
+        refuse_open(scratch)?;
+    }
+    let names = [SCRATCH.to_owned(), format!("{SCRATCH}-{}", heaplake_kit::fs::user())];
+    for folder in names.map(|name| base.join(name)) {
+        if heaplake_kit::fs::private_folder(&folder).map_err(|error| StageError::io(&folder, "create", error))? {
+            return Ok(folder);
+        }
+    }
+    Err(StageError::Refused {
+        problem: format!("{}: {SCRATCH} here belongs to somebody else", base.display()),
+        advice: "name a folder of your own with --scratch".to_owned(),
+    })
+}
+
+/// Refuses a folder for scratch in which any user may replace what others made.
+///
+/// # Errors
+/// [`StageError::Refused`], [`StageError::Io`].
+fn refuse_open(folder: &Path) -> Result<(), StageError> {
+    if heaplake_kit::fs::is_open_to_all(folder).map_err(|error| StageError::io(folder, "examine", error))? {
+        return Err(StageError::Refused {
+            problem: format!("{}: any user may replace files in this folder", folder.display()),
+            advice: "name a folder of your own with --scratch, or set its sticky bit".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// A folder for files that go when the command ends, inside `scratch` or else among those of the system.
+///
+/// # Errors
+/// [`StageError::Refused`], [`StageError::Io`].
+pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
+    let base = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
+    heaplake_kit::fs::create_dir_all(&base).map_err(|error| StageError::io(&base, "create", error))?;
+    if scratch.is_some() {
+        refuse_open(&base)?;
+    }
+    Hidden::create(&base, PASSING)
+}
+
+/// Removes what killed processes left of a lake: runs in the making, pages in the making, and scratch that is of no
+/// use to anybody. What belongs to a process at work stays, and so does scratch with which a run can go on.
+pub fn sweep(lake: &Path, scratch: Option<&Path>) {
+    place::sweep(lake);
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    for release in entries(lake).iter().filter(|name| name.starts_with("release=")) {
+        let release = lake.join(release);
+        for run in entries(&release).iter().filter(|name| name.starts_with("snapshot=")) {
+            hidden::sweep(&release.join(run), &format!(".{}.", heaplake_report::FILE));
+        }
+    }
+    let base = scratch.unwrap_or(lake);
+    let roots = entries(base).into_iter().filter(|name| name.starts_with(SCRATCH)).map(|name| base.join(name));
+    for root in roots.filter(|root| heaplake_kit::fs::is_private(root)) {
+        for name in entries(&root) {
+            let name = name.strip_suffix(LOCK).unwrap_or(&name);
+            sweep_scratch(&root, name);
+        }
+        let _ = fs::remove_dir(root);
+    }
+}
+
+/// Removes one folder of scratch, unless a process works in it or a run can go on with it.
+fn sweep_scratch(root: &Path, name: &str) {
+    let folder = root.join(name);
+    if let Ok(Some(_lock)) = Lock::try_take(root.join(format!("{name}{LOCK}")))
+        && !Journal::is_of_use(&folder)
+    {
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
 impl Drop for Root {
     fn drop(&mut self) {
-        if self.own {
-            // Removes it only if it is empty: no other process works there.
-            let _ = fs::remove_dir(&self.folder);
-        }
+        // Removes it only if it is empty: no other process works there.
+        let _ = fs::remove_dir(&self.folder);
     }
 }
 

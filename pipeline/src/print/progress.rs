@@ -1,11 +1,13 @@
 //! What people see while a run goes on: bars on a terminal, one line per stage elsewhere, nothing when quiet.
 
 use super::log;
+use heaplake_kit::fs::before_thread;
 use heaplake_kit::text::visible;
 use heaplake_kit::{Progress, Stats};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
 /// How progress is shown.
@@ -87,7 +89,10 @@ impl Progress for Display {
             bar.set_style(style);
         }
         bar.set_message(format!("{}  {stage:<13}", self.input));
-        bar.enable_steady_tick(Duration::from_millis(200));
+        // Where no thread can be started, the bar moves with the work alone.
+        if before_thread().and_then(|()| thread::Builder::new().spawn(|| {})).is_ok() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
         self.with_bar(|current| *current = Some(bar));
     }
 

@@ -8,6 +8,7 @@
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::bufread::GzDecoder;
 use flate2::read::MultiGzDecoder;
+use heaplake_kit::fs::before_thread;
 use heaplake_kit::{Budget, Reservation};
 use memchr::memmem;
 use std::collections::VecDeque;
@@ -107,19 +108,25 @@ impl<R: Read> Blocked<R> {
     /// Of a file.
     pub fn new(file: R, pool: Inflaters) -> Self {
         let (jobs, work) = bounded::<Job>(pool.threads + 1);
-        for _ in 0..pool.threads {
+        let started = (0..pool.threads).map_while(|_| {
             let (work, most) = (work.clone(), pool.most);
             // They end when no more jobs can come.
-            thread::spawn(move || {
+            let serve = move || {
                 for Job { piece, done } in work {
                     let content = inflate(&piece, most);
                     // The receiver was dropped: nothing is left to do.
                     let _ = done.send(Done { piece, content });
                 }
-            });
-        }
+            };
+            before_thread().and_then(|()| thread::Builder::new().spawn(serve)).ok()
+        });
+        let rest = match started.count() {
+            // No thread can be started: this one inflates.
+            0 => Rest::Serial(Box::new(MultiGzDecoder::new(Cursor::new(Vec::new()).chain(file)))),
+            _ => Rest::Pieces(file),
+        };
         Self {
-            rest: Rest::Pieces(file),
+            rest,
             ahead: Vec::new(),
             ended: false,
             failed: None,

@@ -6,12 +6,12 @@
 
 use crate::blocked::{self, Blocked, Inflaters};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use heaplake_kit::fs::{self, File};
 use heaplake_kit::{Budget, Context, InputError, StageError};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
@@ -55,13 +55,13 @@ impl Input {
 
     fn open(&self) -> Result<Box<dyn Read + Send>, StageError> {
         match self {
-            Self::File(path) => {
-                let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
-                if file.metadata().is_ok_and(|file| file.is_dir()) {
-                    return Err(StageError::io(path, "read", io::ErrorKind::IsADirectory.into()));
-                }
-                Ok(Box::new(file))
-            }
+            Self::File(path) => match File::open(path) {
+                Ok(file) => Ok(Box::new(file)),
+                // A pipe or a device. To open it may take until somebody writes to it: the reader thread waits for that.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Box::new(Late::Path(path.clone()))),
+                Err(error) if error.kind() == io::ErrorKind::IsADirectory => Err(StageError::io(path, "read", error)),
+                Err(error) => Err(StageError::io(path, "open", error)),
+            },
             Self::Stdin => Ok(Box::new(io::stdin())),
         }
     }
@@ -88,6 +88,24 @@ enum Message {
     Block(Vec<u8>),
     End(Identity),
     Failed(io::Error),
+    NoThread(io::Error),
+}
+
+/// What is opened when it is first read.
+enum Late {
+    Path(PathBuf),
+    Open(std::fs::File),
+}
+
+impl Read for Late {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self {
+                Self::Open(file) => return file.read(buffer),
+                Self::Path(path) => *self = Self::Open(std::fs::File::open(path)?),
+            }
+        }
+    }
 }
 
 /// The consumer's end of the reader thread.
@@ -102,6 +120,8 @@ pub struct Source {
     first: Vec<u8>,
     /// A file that is read without a thread.
     direct: Option<File>,
+    /// The hash of what was read of it, where that is asked for.
+    hash: Option<Xxh3>,
     /// Bytes of the input as stored that were read so far.
     stored: Arc<AtomicU64>,
 }
@@ -141,6 +161,12 @@ impl Source {
         Ok(Self { direct: Some(file), ..source })
     }
 
+    /// Hashes what is read of a file that was opened with [`Self::raw`]; its end gives the [`Self::identity`].
+    #[must_use]
+    pub fn hashed(self) -> Self {
+        Self { hash: Some(Xxh3::new()), ..self }
+    }
+
     /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
     #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
@@ -151,14 +177,19 @@ impl Source {
     fn start(open: impl FnOnce() -> io::Result<Content> + Send + 'static, name: String, block: usize) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
-        thread::spawn(move || {
+        let to_tell = send.clone();
+        let read = move || {
             // A dropped consumer is not an error of the reader.
             let last = match open().and_then(|content| pump(content, block, &send, &reuse)) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
             };
             let _ = send.send(last);
-        });
+        };
+        if let Err(error) = fs::before_thread().and_then(|()| thread::Builder::new().spawn(read).map(drop)) {
+            let _ = to_tell.send(Message::NoThread(error));
+        }
+        drop(to_tell);
         Self::new(name, blocks, used)
     }
 
@@ -171,6 +202,7 @@ impl Source {
             handed_out: 0,
             first: Vec::new(),
             direct: None,
+            hash: None,
             stored: Arc::default(),
         }
     }
@@ -229,6 +261,13 @@ impl Source {
             let filled = fill(file, block).map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
             block.truncate(filled);
             self.handed_out += filled as u64;
+            if let Some(hash) = &mut self.hash {
+                hash.update(block);
+                if filled == 0 {
+                    self.identity =
+                        Some(Identity { bytes: self.handed_out, hash: format!("{:032x}", hash.digest128()) });
+                }
+            }
             return Ok(filled > 0);
         }
         let message = loop {
@@ -248,6 +287,7 @@ impl Source {
                 Ok(false)
             }
             Ok(Message::Failed(error)) => Err(self.failed(error)),
+            Ok(Message::NoThread(source)) => Err(StageError::Thread { source }),
             Err(_) => Err(self.unread(io::Error::other("the reader thread stopped"))),
         }
     }
@@ -284,11 +324,14 @@ impl Source {
 /// Reads an input as stored and gives its identity, for comparing it with what was analysed before.
 ///
 /// # Errors
-/// [`StageError::Io`].
-pub fn identify(input: &Input) -> Result<Identity, StageError> {
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageError> {
     let mut reader = Hashing::new(input.open()?);
     let mut block = vec![0; BLOCK];
     loop {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(StageError::Cancelled);
+        }
         match reader.read(&mut block) {
             Ok(0) => return Ok(reader.identity()),
             Ok(_) => {}
@@ -415,7 +458,13 @@ impl Hashing {
 
 impl Read for Hashing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
+        // Decoders take an interrupted call for the end of what they decode.
+        let count = loop {
+            match self.reader.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
         self.hash.update(&buffer[..count]);
         self.bytes += count as u64;
         Ok(count)

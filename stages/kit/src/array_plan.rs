@@ -184,7 +184,7 @@ impl<T: Pod> Request for LookedUp<T> {
             }
             Some(bytes) => {
                 let path = plan.scratch.path(self.0);
-                Lookup::Paged(Box::new(Paged::open(&path, plan.frames(bytes))?))
+                Lookup::Paged(Box::new(Paged::open(plan.scratch, &path, plan.frames(bytes))?))
             }
         })
     }

@@ -1,18 +1,21 @@
 //! Column files: fixed-width elements without a header, read and written sequentially, or mapped for random access.
 
+use crate::bus;
+use crate::fs::File;
 use crate::{Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap, UncheckedAdvice};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes that a reader or writer buffers: large enough to hide system calls, small enough to stay in cache.
 const BUFFER: usize = 1 << 17;
+
+/// Columns of so many bytes are read, not mapped: that is as quick, and reading has errors.
+const SMALL: usize = 64 << 10;
 
 /// Writes a column front to back.
 pub struct ColumnWriter<T> {
@@ -41,8 +44,8 @@ impl<T: Pod> ColumnWriter<T> {
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
     pub fn append(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
-        let file = File::options().append(true).open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let written = elements::<T>(&path, &file)?;
+        let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
+        let written = elements::<T>(scratch, &path, &file)?;
         Ok(Self { path, file, buffer: Vec::with_capacity(Self::CAPACITY), written })
     }
 
@@ -129,7 +132,7 @@ impl<T: Pod> ColumnReader<T> {
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let unread = elements::<T>(&path, &file)?;
+        let unread = elements::<T>(scratch, &path, &file)?;
         let capacity = (BUFFER / size_of::<T>()).min(unread as usize);
         Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], position: 0, filled: 0, unread })
     }
@@ -261,7 +264,7 @@ impl<T: Pod> ReverseReader<T> {
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let unread = elements::<T>(&path, &file)?;
+        let unread = elements::<T>(scratch, &path, &file)?;
         let capacity = (BUFFER / size_of::<T>()).min(unread as usize);
         Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], left: 0, unread })
     }
@@ -302,13 +305,15 @@ impl<T: Pod> ReverseReader<T> {
     }
 }
 
-/// A column mapped into memory for random access. Derefs to a slice.
+/// A column mapped into memory for random access, or read if it is small. Derefs to a slice.
 ///
 /// The pages are those of the page cache; nothing is copied. A map is either counted against the budget
 /// ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the page
 /// cache may drop its pages.
 pub struct ColumnMap<T> {
     map: Option<Mmap>,
+    /// A small column, which is read.
+    small: Vec<T>,
     _reservation: Option<Reservation>,
     element: PhantomData<T>,
 }
@@ -317,7 +322,7 @@ impl<T: Pod> ColumnMap<T> {
     /// An empty column.
     #[must_use]
     pub fn empty() -> Self {
-        Self { map: None, _reservation: None, element: PhantomData }
+        Self { map: None, small: Vec::new(), _reservation: None, element: PhantomData }
     }
 
     /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
@@ -340,17 +345,27 @@ impl<T: Pod> ColumnMap<T> {
     fn open(scratch: &Scratch, column: Column<T>, reservation: Option<Reservation>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let map = if elements::<T>(&path, &file)? == 0 {
-            None
-        } else {
+        let count = elements::<T>(scratch, &path, &file)? as usize;
+        if count * size_of::<T>() <= SMALL {
+            let mut small = vec![T::zeroed(); count];
+            file.read_exact_at(bytemuck::cast_slice_mut(&mut small), 0)
+                .map_err(|error| StageError::io(&path, "read", error))?;
+            return Ok(Self { map: None, small, _reservation: reservation, element: PhantomData });
+        }
+        bus::handle();
+        let map = {
             // SAFETY: the file lies in the run's own scratch folder, is complete, and no stage changes or truncates a
-            // column that another one maps, so the mapped bytes stay as they are while the map lives.
-            let map = unsafe { Mmap::map(&file) }.map_err(|error| StageError::io(&path, "map", error))?;
+            // column that another one maps, so the mapped bytes stay as they are while the map lives. Others cannot look into the folder; where the file
+            // is cut off nonetheless, `bus` ends the process.
+            let map = file
+                .before_map()
+                .and_then(|()| unsafe { Mmap::map(file.as_std()) })
+                .map_err(|error| StageError::io(&path, "map", error))?;
             // Advice is a hint; without it the map is only slower.
             let _ = map.advise(Advice::Random);
             Some(map)
         };
-        Ok(Self { map, _reservation: reservation, element: PhantomData })
+        Ok(Self { map, small: Vec::new(), _reservation: reservation, element: PhantomData })
     }
 
     /// Drops the pages that were accessed so far: they no longer count as resident and are read again on the next
@@ -370,13 +385,14 @@ impl<T: Pod> Deref for ColumnMap<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         // A map starts on a page boundary and holds whole elements, so the cast cannot fail.
-        self.map.as_ref().map_or(&[], |map| bytemuck::cast_slice(map))
+        self.map.as_ref().map_or(&self.small, |map| bytemuck::cast_slice(map))
     }
 }
 
 /// Number of whole elements in a file.
-fn elements<T>(path: &std::path::Path, file: &File) -> Result<u64, StageError> {
+fn elements<T>(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
     let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+    scratch.check_length(path, bytes)?;
     let width = size_of::<T>() as u64;
     if bytes % width != 0 {
         let problem = format!("{bytes} bytes are no whole number of {width}-byte elements");

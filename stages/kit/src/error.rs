@@ -70,6 +70,12 @@ pub enum StageError {
     /// A sum exceeds 64 bits.
     #[error("{0} is larger than 2^64 - 1 bytes")]
     Overflow(&'static str),
+    /// The system refused to start a thread without which nothing goes on.
+    #[error("cannot start a thread: {source}")]
+    Thread {
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The run was cancelled.
     #[error("interrupted")]
     Cancelled,
@@ -118,11 +124,26 @@ impl StageError {
         Self::Io { path: path.to_owned(), action, source }
     }
 
+    /// A file of scratch that does not have the length in which it was left.
+    #[must_use]
+    pub fn cut_off(path: &Path, had: u64, has: u64) -> Self {
+        Self::Scratch { path: path.to_owned(), problem: format!("it had {had} bytes, and now has {has}") }
+    }
+
+    /// A file that is read more than once and is not what it was.
+    #[must_use]
+    pub fn changed(file: &str) -> Self {
+        Self::Refused {
+            problem: format!("{file}: the file changed while it was read"),
+            advice: "wait until it is written to its end, and run the same command again".to_owned(),
+        }
+    }
+
     /// Whether more memory or disk would help (exit code 3).
     #[must_use]
     pub fn is_resource(&self) -> bool {
         match self {
-            Self::Budget { .. } | Self::Plan { .. } => true,
+            Self::Budget { .. } | Self::Plan { .. } | Self::Thread { .. } => true,
             Self::Io { source, .. } => {
                 matches!(
                     source.kind(),
@@ -152,6 +173,7 @@ impl StageError {
             Self::Table { .. } => "analyse the snapshot again, with --force".to_owned(),
             Self::Refused { advice, .. } => advice.clone(),
             Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
+            Self::Thread { .. } => "raise the limit of processes (ulimit -u, or pids of the cgroup)".to_owned(),
             Self::Cancelled => "run the same command again to go on".to_owned(),
         }
     }

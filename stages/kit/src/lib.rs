@@ -6,7 +6,7 @@
 //! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`] and `hint`; each use states its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`], `bus` and `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -40,12 +40,15 @@ pub mod array;
 pub mod array_plan;
 pub mod bitset;
 pub mod budget;
+#[allow(unsafe_code)]
+mod bus;
 pub mod chains;
 pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;
 pub mod dedup;
 pub mod error;
+pub mod fs;
 #[allow(unsafe_code)]
 mod hint;
 pub mod naming;

@@ -5,6 +5,7 @@
 //! number of threads, and nothing is allocated once each job has been used. When no job is ready, the calling thread
 //! processes one, too.
 
+use crate::fs::before_thread;
 use crate::{Context, Reservation, StageError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::collections::VecDeque;
@@ -79,7 +80,8 @@ impl OrderedPool {
             let others = (1..self.threads)
                 .map_while(|_| {
                     let (waiting, ready, worker) = (waiting.clone(), ready.clone(), &worker);
-                    thread::Builder::new().spawn_scoped(scope, move || serve(&waiting, &ready, worker())).ok()
+                    let serve = move || serve(&waiting, &ready, worker());
+                    before_thread().and_then(|()| thread::Builder::new().spawn_scoped(scope, serve)).ok()
                 })
                 .collect();
             let free = (0..jobs).map(|_| J::default()).collect();

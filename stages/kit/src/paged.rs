@@ -5,10 +5,9 @@
 //! detected at once.
 
 use crate::error::Fault;
+use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -59,15 +58,18 @@ impl<T: Pod> Paged<T> {
         let made = tempfile::Builder::new().prefix("paged.").tempfile_in(scratch.folder());
         let (file, path) =
             made.map_err(|error| StageError::io(scratch.folder(), "create a file in", error))?.into_parts();
-        allocate(&path, &file, (len * size_of::<T>()).next_multiple_of(PAGE) as u64)?;
+        let file = File::from_std(file);
+        let bytes = (len * size_of::<T>()).next_multiple_of(PAGE) as u64;
+        file.allocate(bytes).map_err(|error| StageError::io(&path, "allocate", error))?;
         let array = Self::new(&path, file, (len, fill), frames, false)?;
         Ok(Self { _own: Some(path), ..array })
     }
 
     /// An existing file, read-only.
-    pub(crate) fn open(path: &Path, frames: Frames<'_>) -> Result<Self, StageError> {
+    pub(crate) fn open(scratch: &Scratch, path: &Path, frames: Frames<'_>) -> Result<Self, StageError> {
         let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
         let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+        scratch.check_length(path, bytes)?;
         Self::new(path, file, (bytes as usize / size_of::<T>(), T::zeroed()), frames, true)
     }
 
@@ -179,16 +181,5 @@ impl<T: Pod> Paged<T> {
             }
             return Ok(frame);
         }
-    }
-}
-
-/// Allocates the whole file.
-fn allocate(path: &Path, file: &File, bytes: u64) -> Result<(), StageError> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    use rustix::io::Errno;
-    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        // Where the file system does not support this, space is allocated as pages are written.
-        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-        Err(error) => Err(StageError::io(path, "allocate", error.into())),
     }
 }

@@ -1,11 +1,11 @@
 //! The scratch folder, through which the stages of one run exchange data.
 
 use crate::StageError;
+use crate::fs;
 use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Scratch {
     refused: Option<Arc<Refused>>,
     /// A suffix for the file names of columns.
     suffix: &'static str,
+    /// Lengths that files must have when they are opened for reading.
+    lengths: Arc<BTreeMap<PathBuf, u64>>,
 }
 
 /// Files that the view refuses.
@@ -43,6 +45,7 @@ impl Scratch {
             peak: Arc::new(AtomicU64::new(0)),
             refused: None,
             suffix: "",
+            lengths: Arc::default(),
         }
     }
 
@@ -74,6 +77,23 @@ impl Scratch {
     pub fn view(&self, stage: &str, refused: BTreeSet<&'static str>) -> Self {
         let refused = Refused { stage: stage.to_owned(), files: refused };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
+    }
+
+    /// The same, with the lengths in which those who wrote files left them: shorter or longer ones cannot be opened.
+    #[must_use]
+    pub fn expecting(self, lengths: BTreeMap<PathBuf, u64>) -> Self {
+        Self { lengths: Arc::new(lengths), ..self }
+    }
+
+    /// Refuses a file that does not have the length in which it was left.
+    ///
+    /// # Errors
+    /// [`StageError::Scratch`].
+    pub(crate) fn check_length(&self, path: &Path, bytes: u64) -> Result<(), StageError> {
+        match self.lengths.get(path) {
+            Some(&length) if length != bytes => Err(StageError::cut_off(path, length, bytes)),
+            _ => Ok(()),
+        }
     }
 
     /// The columns that a stage rewrites, in their original state.
@@ -235,7 +255,7 @@ impl Scratch {
 
 /// Disk space of a folder, bytes.
 fn taken(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.filter_map(|entry| {
         let file = entry.metadata().ok()?;
         Some(if file.is_dir() { taken(&entry.path()) } else { file.blocks() * 512 })

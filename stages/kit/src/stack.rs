@@ -1,9 +1,8 @@
 //! A stack that spills to disk.
 
+use crate::fs::{self, File};
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 /// Bytes held in memory, in two halves: a full stack writes its lower half to the file, an empty one reads a half
@@ -71,7 +70,7 @@ impl<T: Pod> Stack<T> {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path);
+                let file = File::create_readable(&self.path);
                 self.file.insert(file.map_err(|error| StageError::io(&self.path, "create", error))?)
             }
         };

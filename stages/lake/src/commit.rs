@@ -1,26 +1,24 @@
 //! The folder of a run: written beside its final place, then moved there in one step.
 //!
-//! Tables are written to the folder `.heaplake-new` of the lake. [`NewRun::commit`] writes `run.json` last, syncs
-//! everything to disk and renames the folder; an existing run is exchanged in one step and then removed. A crash at
-//! any moment leaves the old run, the new run, or no run, never a partial one.
+//! Who makes a run holds its [`Place`]. Tables are written to the hidden folder of that place. [`NewRun::commit`]
+//! writes `run.json` last, syncs everything to disk and renames the folder; an existing run is exchanged in one step
+//! and then removed. A crash at any moment leaves the old run, the new run, or no run, never a partial one. What is
+//! renamed must be the folder that was made here, and what it replaces the run that stood in the place when it was
+//! taken: whatever else somebody puts there meanwhile, by hand or with an older version, stays, and the commit fails.
 //!
 //! Patterns of polars, DuckDB and Spark match hidden folders too, so a folder in the making must not lie where
 //! `LAKE/*/*/classes.parquet` looks: it is one level deeper than runs are.
 
-use heaplake_kit::StageError;
+use crate::place::{self, Place, Standing, in_new_folder, remove};
+use heaplake_kit::{StageError, fs};
 use heaplake_schemas::run::{self, Run};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Folder inside a lake that holds runs in the making.
-const NEW: &str = ".heaplake-new";
 
 /// Path of a run inside a lake.
 #[must_use]
 pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
-    lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
+    place::path(lake, release, snapshot)
 }
 
 /// Reads the description of a run; returns `None` if there is no run.
@@ -44,119 +42,134 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
 /// A run that is being written. Removed if dropped before its commit.
 #[derive(Debug)]
 pub struct NewRun {
-    folder: PathBuf,
-    place: PathBuf,
+    place: Place,
+    own: (u64, u64),
     committed: bool,
 }
 
 impl NewRun {
-    /// Creates the hidden folder for the [`place`] of a run in a lake; removes what an earlier attempt left.
+    /// Creates the hidden folder of a place.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn create(lake: &Path, release: &str, snapshot: &str) -> Result<Self, StageError> {
-        let folder = self::place(&lake.join(NEW), release, snapshot);
-        remove(&folder)?;
-        // Constructed first: if a folder cannot be created, the drop removes the parents that were.
-        let new = Self { folder, place: self::place(lake, release, snapshot), committed: false };
-        create_all(&new.folder)?;
-        Ok(new)
+    pub fn create(place: Place) -> Result<Self, StageError> {
+        let hidden = place.hidden();
+        let created = in_new_folder(hidden, || fs::create_dir(hidden));
+        created.map_err(|error| StageError::io(hidden, "create", error))?;
+        let own = Standing::at(hidden)?.ok_or_else(|| gone(hidden))?.folder();
+        Ok(Self { place, own, committed: false })
     }
 
     /// The folder for the tables.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.place.hidden()
+    }
+
+    /// Device and inode of the folder, before and after its commit.
+    #[must_use]
+    pub fn identity(&self) -> (u64, u64) {
+        self.own
     }
 
     /// Moves the run to its place.
     ///
     /// # Errors
-    /// [`StageError::Io`]; the existing run is then unchanged.
+    /// [`StageError::Io`], or [`StageError::Refused`] when something else stands in its place now: what stood there is
+    /// unchanged. [`StageError::Refused`] also when the run is in its place, but may not outlast a loss of power.
     pub fn commit(mut self, run: &Run) -> Result<(), StageError> {
-        let path = self.folder.join(run::FILE);
+        let hidden = self.place.hidden().to_owned();
+        let path = hidden.join(run::FILE);
+        let text = serde_json::to_vec_pretty(run)
+            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         let io_at = |path: &Path, action: &'static str| {
             let path = path.to_owned();
             move |error: io::Error| StageError::io(&path, action, error)
         };
-        let text = serde_json::to_vec_pretty(run)
-            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
-        fs::write(&path, text).map_err(io_at(&path, "write"))?;
-        sync(&path)?;
-        sync(&self.folder)?;
-        if self.place.exists() {
-            // The exchange is atomic; if the file system does not support it, the old run is renamed first.
-            match renameat_with(CWD, &self.folder, CWD, &self.place, RenameFlags::EXCHANGE) {
-                // The new run is committed; an old one that cannot be removed is hidden and only takes disk space.
-                Ok(()) => drop(remove(&self.folder)),
-                Err(_) => {
-                    let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
-                    let aside = self.folder.with_file_name(format!(".{name}.old"));
-                    remove(&aside)?;
-                    fs::rename(&self.place, &aside).map_err(io_at(&self.place, "rename"))?;
-                    if let Err(error) = fs::rename(&self.folder, &self.place) {
-                        fs::rename(&aside, &self.place).map_err(io_at(&aside, "rename"))?;
-                        return Err(StageError::io(&self.folder, "rename", error));
-                    }
-                    drop(remove(&aside));
-                }
-            }
+        fs::write(&path, text).and_then(|()| fs::sync(&path)).map_err(io_at(&path, "write"))?;
+        fs::sync(&hidden).map_err(io_at(&hidden, "write"))?;
+        if Standing::at(&hidden)?.is_none_or(|there| there.folder() != self.own) {
+            return Err(gone(&hidden));
+        }
+        if Standing::at(self.place.path())?.as_ref() != self.place.standing() {
+            return Err(replaced(self.place.path()));
+        }
+        if self.place.standing().is_some() {
+            self.replace()?;
         } else {
-            let parent = self.place.parent().unwrap_or(&self.place);
-            in_new_folder(parent, || fs::rename(&self.folder, &self.place)).map_err(io_at(&self.folder, "rename"))?;
+            in_new_folder(self.place.path(), || fs::rename(&hidden, self.place.path()))
+                .map_err(io_at(self.place.path(), "rename to"))?;
         }
         self.committed = true;
-        self.tidy();
-        // Sync the directory entries of the run and of its parent.
-        self.place.ancestors().skip(1).take(2).try_for_each(sync)
+        self.settle()
     }
-}
 
-impl NewRun {
-    /// Removes the folders around the hidden folder, unless other runs are in the making.
-    fn tidy(&self) {
-        for folder in self.folder.ancestors().skip(1).take(2) {
-            let _ = fs::remove_dir(folder);
+    /// Puts the run where another one stands.
+    fn replace(&self) -> Result<(), StageError> {
+        let (hidden, path) = (self.place.hidden(), self.place.path());
+        match fs::exchange(hidden, path) {
+            Ok(()) => {
+                // Nothing can be between the look and the exchange but this look tells.
+                if Standing::at(hidden)?.as_ref() != self.place.standing() {
+                    fs::exchange(hidden, path).map_err(|error| StageError::io(path, "give back", error))?;
+                    return Err(replaced(path));
+                }
+                // The new run is committed; an old one that cannot be removed is hidden and only takes disk space.
+                let _ = remove(hidden);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.step_aside(),
+            Err(error) => Err(StageError::io(path, "replace", error)),
         }
+    }
+
+    /// The same, where two folders cannot be exchanged: the old one steps aside. Killed in between, there is no run
+    /// until the next command puts it back.
+    fn step_aside(&self) -> Result<(), StageError> {
+        let (hidden, path, aside) = (self.place.hidden(), self.place.path(), self.place.aside());
+        remove(&aside)?;
+        fs::rename(path, &aside).map_err(|error| StageError::io(path, "rename", error))?;
+        if let Err(error) = fs::rename(hidden, path) {
+            fs::rename(&aside, path).map_err(|error| StageError::io(&aside, "rename", error))?;
+            return Err(StageError::io(hidden, "rename", error));
+        }
+        let _ = remove(&aside);
+        Ok(())
+    }
+
+    /// Syncs the entries of the run and of its release.
+    fn settle(&self) -> Result<(), StageError> {
+        let path = self.place.path();
+        path.ancestors().skip(1).take(2).try_for_each(fs::sync).map_err(|error| StageError::Refused {
+            problem: format!("{}: the run is in its place, but may be lost with the power: {error}", path.display()),
+            advice: "check the disk; the run can be read, and --force makes it anew".to_owned(),
+        })
     }
 }
 
 impl Drop for NewRun {
     fn drop(&mut self) {
         if !self.committed {
-            // A folder that cannot be removed is hidden and is not a run.
-            let _ = remove(&self.folder);
-            // Remove a parent folder that was created for this run, unless it has other content.
-            let _ = self.place.parent().map(fs::remove_dir);
-            self.tidy();
+            // The folder goes with the place. A release that was created for this run goes too, unless it has other
+            // content.
+            let _ = remove(self.place.hidden());
+            let _ = self.place.path().parent().map(fs::remove_dir);
         }
     }
 }
 
-fn sync(path: &Path) -> Result<(), StageError> {
-    File::open(path).and_then(|file| file.sync_all()).map_err(|error| StageError::io(path, "write", error))
-}
-
-/// Creates a folder and those above it.
-fn create_all(folder: &Path) -> Result<(), StageError> {
-    in_new_folder(folder, || Ok(())).map_err(|error| StageError::io(folder, "create", error))
-}
-
-/// Does something in a folder, which is created if needed. Another process may remove the folder, or one above it,
-/// while it is empty: then both are tried again.
-fn in_new_folder(folder: &Path, work: impl Fn() -> io::Result<()>) -> io::Result<()> {
-    let mut tries = 0;
-    loop {
-        match fs::create_dir_all(folder).and_then(|()| work()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 100 => tries += 1,
-            result => return result,
-        }
+/// Somebody removed or replaced the folder of a run in the making.
+fn gone(hidden: &Path) -> StageError {
+    StageError::Refused {
+        problem: format!("{}: somebody removed the folder in which the run was made", hidden.display()),
+        advice: "leave the hidden folders of a lake alone, and run the same command again".to_owned(),
     }
 }
 
-fn remove(folder: &Path) -> Result<(), StageError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StageError::io(folder, "remove", error)),
-        _ => Ok(()),
+/// Somebody put something else in the place of a run.
+fn replaced(place: &Path) -> StageError {
+    StageError::Refused {
+        problem: format!("{}: somebody changed what stands here while this run was made", place.display()),
+        advice: "look at what is there now, and run the same command again".to_owned(),
     }
 }

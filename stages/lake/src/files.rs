@@ -3,35 +3,39 @@
 //! They are written to a hidden folder inside it and renamed when all are there, the one that describes the others
 //! last. A crash leaves the files of before, or some new ones without a new description.
 
-use heaplake_kit::StageError;
-use std::fs::{self, File};
+use crate::hidden::Hidden;
+use heaplake_kit::{StageError, fs};
 use std::path::{Path, PathBuf};
+
+/// What names of hidden folders begin with.
+const HIDDEN: &str = ".heaplake-new-";
 
 /// Files in the making. Removed if dropped before their commit.
 #[derive(Debug)]
 pub struct NewFiles {
     folder: PathBuf,
-    hidden: PathBuf,
+    hidden: Option<Hidden>,
     made: bool,
 }
 
 impl NewFiles {
-    /// Creates a hidden folder for files of `folder`, which is made if needed.
+    /// Creates a hidden folder for files of `folder`, which is made if needed. What killed processes left there goes.
     ///
     /// # Errors
     /// [`StageError::Io`].
     pub fn create(folder: &Path) -> Result<Self, StageError> {
         let made = !folder.exists();
         fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
-        let hidden = folder.join(format!(".heaplake-new-{}", std::process::id()));
-        fs::create_dir(&hidden).map_err(|error| StageError::io(&hidden, "create", error))?;
-        Ok(Self { folder: folder.to_owned(), hidden, made })
+        // Constructed first: if the hidden folder cannot be created, the drop removes this one.
+        let mut new = Self { folder: folder.to_owned(), hidden: None, made };
+        new.hidden = Some(Hidden::create(folder, HIDDEN)?);
+        Ok(new)
     }
 
     /// The folder to write to.
     #[must_use]
     pub fn hidden(&self) -> &Path {
-        &self.hidden
+        self.hidden.as_ref().map_or(&self.folder, Hidden::path)
     }
 
     /// Moves all files to their place, the one called `last` last. Files whose names begin with `replaced` and that are
@@ -40,13 +44,11 @@ impl NewFiles {
     /// # Errors
     /// [`StageError::Io`].
     pub fn commit(mut self, last: &str, replaced: &str) -> Result<(), StageError> {
-        let mut new = names(&self.hidden)?;
+        let mut new = names(self.hidden())?;
         new.sort_by_key(|name| (name == last, name.clone()));
         for name in &new {
-            let path = self.hidden.join(name);
-            File::open(&path)
-                .and_then(|file| file.sync_all())
-                .map_err(|error| StageError::io(&path, "write", error))?;
+            let path = self.hidden().join(name);
+            fs::sync(&path).map_err(|error| StageError::io(&path, "write", error))?;
         }
         let stale = names(&self.folder)?.into_iter().filter(|name| name.starts_with(replaced) && !new.contains(name));
         for name in stale {
@@ -54,12 +56,12 @@ impl NewFiles {
             fs::remove_file(&path).map_err(|error| StageError::io(&path, "remove", error))?;
         }
         for name in &new {
-            let (from, to) = (self.hidden.join(name), self.folder.join(name));
+            let (from, to) = (self.hidden().join(name), self.folder.join(name));
             fs::rename(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
         }
         self.made = false;
         let folder = &self.folder;
-        File::open(folder).and_then(|file| file.sync_all()).map_err(|error| StageError::io(folder, "write", error))
+        fs::sync(folder).map_err(|error| StageError::io(folder, "write", error))
     }
 }
 
@@ -72,8 +74,7 @@ fn names(folder: &Path) -> Result<Vec<String>, StageError> {
 
 impl Drop for NewFiles {
     fn drop(&mut self) {
-        // A folder that cannot be removed is hidden.
-        let _ = fs::remove_dir_all(&self.hidden);
+        self.hidden = None;
         if self.made {
             let _ = fs::remove_dir(&self.folder);
         }
@@ -83,6 +84,7 @@ impl Drop for NewFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn files_appear_together_and_replace_those_of_before() {

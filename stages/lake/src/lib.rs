@@ -20,6 +20,8 @@
 //! | commit the tables of a run in one step, and read the description of a run | [`commit`] |
 //! | find the runs that a user means | [`selection`] |
 //! | write several files that appear together | [`files`] |
+//! | be the only one that makes a run | [`place`] |
+//! | have a folder that goes when the command ends | [`hidden`] |
 //! | let one process at a time work in a folder | [`lock::Lock`] |
 //!
 //! [`table`] writes row groups ([`row_group`]), the columns of each on several threads. Columns of text bypass the
@@ -28,7 +30,9 @@
 
 pub mod commit;
 pub mod files;
+pub mod hidden;
 pub mod lock;
+pub mod place;
 pub mod reader;
 pub mod row_group;
 pub mod selection;

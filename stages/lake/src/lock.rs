@@ -1,14 +1,18 @@
 //! A lock that one process holds at a time.
 //!
-//! The lock is on a file, and the system releases it when its holder ends, however that happens. The file is removed
-//! when the lock is dropped.
+//! The lock is on a file or a folder, and the system releases it when its holder ends, however that happens. A file is
+//! removed when the lock is dropped. What is at its path is never emptied, never reached through a symbolic link, and
+//! never waited for: a pipe or a socket there is an error.
 
 use heaplake_kit::StageError;
-use std::fs::{self, File, TryLockError};
+use heaplake_kit::fs::{self, File};
+use std::fs::{Metadata, TryLockError, symlink_metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A locked file, released and removed when dropped.
+#[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
     _locked: File,
@@ -21,18 +25,19 @@ impl Lock {
     /// [`StageError::Io`].
     pub fn try_take(path: PathBuf) -> Result<Option<Self>, StageError> {
         loop {
-            let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
-            match file.try_lock() {
+            let file = File::lockable(&path).map_err(|error| StageError::io(&path, "lock", error))?;
+            match file.as_std().try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(TryLockError::Error(error)) => return Err(StageError::io(&path, "lock", error)),
             }
             // The last holder may have removed the file between the two steps; then another process may lock a new
             // one.
-            let same = |other: fs::Metadata| {
+            let same = |other: Metadata| {
                 file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (other.dev(), other.ino()))
             };
-            if fs::metadata(&path).is_ok_and(same) {
+            if symlink_metadata(&path).is_ok_and(same) {
                 return Ok(Some(Self { path, _locked: file }));
             }
         }
@@ -48,6 +53,7 @@ impl Drop for Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn one_holder_at_a_time() {
@@ -61,5 +67,18 @@ mod tests {
         assert!(Lock::try_take(path).unwrap().is_some());
         let missing = folder.path().join("missing").join("lock");
         assert!(matches!(Lock::try_take(missing), Err(StageError::Io { .. })));
+    }
+
+    #[test]
+    fn what_a_link_leads_to_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("precious"), "precious").unwrap();
+        symlink(at("precious"), at("lock")).unwrap();
+        assert!(matches!(Lock::try_take(at("lock")), Err(StageError::Io { .. })));
+        assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
+        // What an old lock file holds stays in it as long as it is locked.
+        drop(Lock::try_take(at("precious")).unwrap().unwrap());
+        assert!(!at("precious").exists());
     }
 }

@@ -43,7 +43,7 @@ impl Reader {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = File::open(path).map_err(|error| StageError::io(path, "read", error))?;
+        let file = heaplake_kit::fs::File::open(path).map_err(|error| StageError::io(path, "read", error))?.into_std();
         // Load the page index: selected rows are then found without decoding those before them.
         let options = ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);

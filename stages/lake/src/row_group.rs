@@ -10,6 +10,7 @@ use crate::text::TextChunk;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, Schema};
 use bytes::Bytes;
+use heaplake_kit::fs::before_thread;
 use heaplake_kit::{Context, StageError};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 use parquet::column::writer::ColumnCloseResult;
@@ -245,8 +246,9 @@ fn in_parallel<T: Send>(
         Ok(())
     };
     thread::scope(|scope| {
-        let helpers: Vec<_> =
-            (0..helpers).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+        let helpers: Vec<_> = (0..helpers)
+            .map_while(|_| before_thread().and_then(|()| thread::Builder::new().spawn_scoped(scope, run)).ok())
+            .collect();
         let own = run();
         helpers
             .into_iter()

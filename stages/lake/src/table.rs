@@ -25,6 +25,7 @@ use crate::source::Source;
 use crate::text::Texts;
 use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::datatypes::{DataType, SchemaRef};
+use heaplake_kit::fs::File;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
 #[cfg(doc)]
@@ -39,7 +40,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
-use std::fs::File;
 use std::io;
 use std::iter::repeat_n;
 use std::path::{Path, PathBuf};
@@ -209,7 +209,7 @@ mod tests {
     use heaplake_kit::{Budget, stage::Silent};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::metadata::RowGroupMetaData;
-    use std::fs;
+    use std::fs::{self, File};
     use std::sync::atomic::AtomicBool;
 
     fn fields() -> SchemaRef {

@@ -10,9 +10,9 @@
 //! * Reference: `stackcollapse` of the FlameGraph tools.
 
 use heaplake_kit::access::{column, texts};
+use heaplake_kit::fs::File;
 use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.

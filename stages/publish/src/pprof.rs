@@ -12,12 +12,12 @@
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use heaplake_kit::access::{column, texts};
+use heaplake_kit::fs::File;
 use heaplake_kit::{ColumnReader, Context, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::replay::{CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES};
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.

@@ -31,10 +31,10 @@ use heaplake_input::json::Scanner;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::fs::File;
 use heaplake_kit::{Budget, Context, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 

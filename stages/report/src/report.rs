@@ -14,14 +14,15 @@
 
 use crate::document::Document;
 use crate::page;
+use heaplake_kit::fs::{self, File};
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context, Scratch, StageError};
+use heaplake_lake::commit;
+use heaplake_lake::hidden::Hidden;
 use heaplake_lake::reader::damaged;
 use heaplake_schemas::run::Run;
-use std::fs::{self, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -43,42 +44,43 @@ pub fn make(run: &Run, place: &Path, page: &Path, memory: u64, cancel: &AtomicBo
     }
     let budget = Budget::new(memory - FIXED_OVERHEAD);
     let context = Context { budget, threads: 1, progress: &Silent, cancel };
-    let scratch = Beside::create(page)?;
-    let document = Document::read(run, place, &scratch.0, &context)?;
+    let beside = beside(page)?;
+    if folder_of(page) == place && commit::read(place)?.as_ref() != Some(run) {
+        let problem = format!("{}: another run took this place while its page was made", place.display());
+        return Err(StageError::Refused {
+            problem,
+            advice: "make the page of the run that stands here now".to_owned(),
+        });
+    }
+    let scratch = Scratch::create(&beside.path().join("scratch"))?;
+    let document = Document::read(run, place, &scratch, &context)?;
     let json = serde_json::to_string(&document).map_err(|error| damaged(place, error))?;
-    write(page, page::html(document.title(), &json, document.has_tree()).as_bytes())
+    put(&beside, page, page::html(document.title(), &json, document.has_tree()).as_bytes())
 }
 
 /// Puts the page in its place in one step.
 pub(crate) fn write(page: &Path, html: &[u8]) -> Result<(), StageError> {
+    put(&beside(page)?, page, html)
+}
+
+/// The same, by way of a folder that lies beside the page: if another run takes the place meanwhile, it does not get
+/// this page.
+fn put(beside: &Hidden, page: &Path, html: &[u8]) -> Result<(), StageError> {
+    let new = beside.path().join("page");
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(html)?;
+        file.sync_all()?;
+        fs::rename(&new, page)
+    });
+    written.map_err(|error| StageError::io(page, "write", error))
+}
+
+/// A hidden folder beside a page. What killed processes left there goes.
+fn beside(page: &Path) -> Result<Hidden, StageError> {
     let name = page.file_name().unwrap_or_default().to_string_lossy();
-    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let written = tempfile::Builder::new()
-        .prefix(&format!(".{name}."))
-        // As for any new file: the umask takes away what others may not.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .and_then(|mut file| {
-            file.write_all(html)?;
-            file.as_file().sync_all()?;
-            file.persist(page).map_err(|error| error.error)
-        });
-    written.map(drop).map_err(|error| StageError::io(page, "write", error))
+    Hidden::create(folder_of(page), &format!(".{name}."))
 }
 
-/// Scratch beside a page, gone when dropped.
-struct Beside(Scratch);
-
-impl Beside {
-    fn create(page: &Path) -> Result<Self, StageError> {
-        let name = page.file_name().unwrap_or_default().to_string_lossy();
-        Scratch::create(&page.with_file_name(format!(".{name}.{}.scratch", std::process::id()))).map(Self)
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // What cannot be removed is only space.
-        let _ = fs::remove_dir_all(self.0.folder());
-    }
+fn folder_of(page: &Path) -> &Path {
+    page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,9 +1,8 @@
 //! The content of a dump, read at random.
 
 use super::dump::Dump;
+use heaplake_kit::fs::File;
 use heaplake_kit::{Context, Reservation, StageError};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 /// Bytes of a page of the content.

@@ -1,6 +1,7 @@
 //! A dump of a Java heap between the stages of this folder.
 
 use super::sizes::Sizes;
+use heaplake_input::source::Identity;
 use heaplake_kit::access::{Access, column, document};
 use heaplake_kit::{InputError, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
@@ -35,6 +36,8 @@ pub struct Dump {
     pub content: PathBuf,
     /// Bytes of the content.
     pub content_bytes: u64,
+    /// The hash of the content, where it lies in a file of the user, who may change it.
+    pub hash: Option<String>,
     /// Bytes of an id.
     pub id_bytes: u8,
     /// Layout of the heap.
@@ -66,6 +69,17 @@ impl Dump {
     /// [`StageError::Io`].
     pub fn save(&self, scratch: &Scratch) -> Result<(), StageError> {
         scratch.write_document(Self::FILE, self)
+    }
+
+    /// Refuses a content that was read to its end once more and is not what it was.
+    ///
+    /// # Errors
+    /// [`StageError::Refused`].
+    pub(crate) fn same(&self, identity: Option<&Identity>) -> Result<(), StageError> {
+        match (&self.hash, identity) {
+            (Some(hash), Some(identity)) if *hash != identity.hash => Err(StageError::changed(&self.name)),
+            _ => Ok(()),
+        }
     }
 
     /// An error of the dump at an offset.

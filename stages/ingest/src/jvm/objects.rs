@@ -108,7 +108,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     pub fn all<const ID: usize, const EDGES: bool>(mut self) -> Result<Linked<I>, StageError> {
         self.root::<EDGES>()?;
         self.boot_loader::<EDGES>()?;
-        let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?;
+        let source = Source::raw(&self.heap.dump.content, &self.heap.dump.name)?.hashed();
         let mut cursor = Cursor::new(source, self.heap.job.context, HINT);
         header(&mut cursor)?;
         let mut records = Records::<ID>::new(cursor, self.heap.dump.content_bytes);
@@ -116,6 +116,8 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         let mut objects = Objects::<I, D, EDGES> { linker: self, nodes };
         records.visit(&mut objects)?;
         let Objects { linker, .. } = objects;
+        records.cursor.finish()?;
+        linker.heap.dump.same(records.cursor.identity())?;
         if linker.output.node().0 < nodes {
             let offset = records.cursor.offset();
             return Err(linker.heap.dump.error(

@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "scan",
-    version: 3,
+    version: 4,
     writes: &[
         document(documents::FACTS),
         Dump::DOCUMENT,
@@ -80,13 +80,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let identity = match (scanned.identity.take(), content.identity) {
         (_, Some(identity)) => identity,
         (Some(identity), None) => identity,
-        (None, None) => source::identify(&Input::File(content.path.clone()))?,
+        (None, None) => source::identify(&Input::File(content.path.clone()), context.cancel)?,
     };
     (job.admit)(scanned.nodes)?;
     let dump = Dump {
         name,
         content: content.path,
         content_bytes: content.bytes,
+        hash: (content.spooled == 0).then(|| identity.hash.clone()),
         id_bytes: head.id_bytes,
         sizes: scanned.observed.sizes(head.id_bytes, job.analysis().sizes),
         unit: scanned.observed.unit(),
@@ -140,7 +141,7 @@ impl Content {
         let identity = if damage.is_none() {
             Some(identity)
         } else if let Input::File(_) = input {
-            Some(source::identify(input)?)
+            Some(source::identify(input, context.cancel)?)
         } else {
             None
         };

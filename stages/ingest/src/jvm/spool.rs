@@ -2,8 +2,8 @@
 
 use super::dump::CONTENT;
 use heaplake_input::source::{Identity, Source};
+use heaplake_kit::fs::File;
 use heaplake_kit::{Context, Scratch, StageError};
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -26,10 +26,10 @@ use heaplake_input::json::Scanner;
 use heaplake_input::numbers::Sign;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
+use heaplake_kit::fs::{self, File};
 use heaplake_kit::{Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, STRING_HASH, STRINGS, documents};
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 
 /// What the engine knows of this stage.
@@ -89,7 +89,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let Opened { input, source } = format::opened(job.input)?;
     let size = match input {
-        Input::File(path) => fs::metadata(path).map_or(0, |file| file.len()),
+        Input::File(path) => std::fs::metadata(path).map_or(0, |file| file.len()),
         Input::Stdin => 0,
     };
     context.progress.begin(STAGE.name, size);

@@ -22,7 +22,6 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
-use std::fs;
 use std::ops::Deref;
 
 /// What the engine knows of this stage.
@@ -71,7 +70,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         scratch.discard(OWNER);
     } else {
         let path = scratch.path(columns::NODE_SHALLOW);
-        fs::copy(scratch.path(columns::NODE_SELF), &path).map_err(|error| StageError::io(&path, "write", error))?;
+        heaplake_kit::fs::copy(scratch.path(columns::NODE_SELF), &path)
+            .map_err(|error| StageError::io(&path, "write", error))?;
     }
     context.progress.end();
     Ok(Stats { rows: facts.node_count, spilled_bytes })

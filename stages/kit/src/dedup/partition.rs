@@ -1,8 +1,8 @@
 //! A partition of the hash pass: hashes with their nodes, in a buffer that overflows to a file.
 
+use crate::fs::{self, File};
 use crate::{Scratch, StageError};
 use bytemuck::{Pod, Zeroable};
-use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ impl Partition {
     #[cold]
     fn flush(&mut self) -> Result<(), StageError> {
         if self.file.is_none() {
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&self.path);
+            let file = File::create_readable(&self.path);
             self.file = Some(file.map_err(|error| StageError::io(&self.path, "create", error))?);
         }
         if let Some(file) = &mut self.file {

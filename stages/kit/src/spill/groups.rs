@@ -1,12 +1,11 @@
 //! Reads partitions back and writes the groups of their keys.
 
 use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill, Part};
+use crate::fs;
 use crate::{Budget, ColumnWriter, Context, OrderedPool, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::fs;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 /// Minimum of pairs of a partition that are held at once.
 const LEAST_PAIRS: u64 = 1 << 16;

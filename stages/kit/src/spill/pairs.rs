@@ -1,7 +1,7 @@
 //! The writing half: receives pairs and writes them to the files of their partitions.
 
+use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ impl PairSpill {
         let partitions_per_file = count.div_ceil(MOST_FILES);
         let files = (0..count.div_ceil(partitions_per_file)).map(|number| {
             let path = scratch.file(&format!("{name}.{number}"));
-            let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+            let file = File::create_readable(&path);
             Ok(Part { file: file.map_err(|error| StageError::io(&path, "create", error))?, path, blocks: 0 })
         });
         Ok(Self {

@@ -1,0 +1,457 @@
+//! Files and folders, as all of heaplake opens, changes and removes them.
+//!
+//! The functions are those of [`std::fs`], with these differences:
+//!
+//! - What is opened for reading must be a regular file: a pipe that nobody writes to is an error, not a wait for ever.
+//! - What is created is never reached through a symbolic link in the last part of its path.
+//! - A call that a signal interrupts is repeated.
+//! - Tests can make any of these calls fail (module `faults`, only with the feature of that name, which no build for
+//!   use has).
+
+mod faults;
+
+use faults::{At, before};
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
+use std::fs::{self, Metadata, OpenOptions, ReadDir};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+pub use faults::Operation;
+
+/// An open file. See the module.
+#[derive(Debug)]
+pub struct File(fs::File);
+
+/// Flags without which opening might wait, or follow a link.
+fn flags(options: &mut OpenOptions, flags: OFlags) -> &mut OpenOptions {
+    options.custom_flags(flags.bits().cast_signed())
+}
+
+fn opened(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    before(Operation::Open, At::Path(path))?;
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        Ok(File(file))
+    } else if kind.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Err(irregular())
+    }
+}
+
+fn irregular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")
+}
+
+impl File {
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// Those of the system; [`io::ErrorKind::InvalidInput`] for a pipe, a socket or a device.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        // To open a pipe, even without waiting, is to read from it: who writes to it would find a reader that goes.
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Err(irregular());
+        }
+        opened(path.as_ref(), flags(OpenOptions::new().read(true), OFlags::NONBLOCK))
+    }
+
+    /// Creates a file for writing, or empties it.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `ELOOP` for a symbolic link.
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW))
+    }
+
+    /// The same, for reading too.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_readable(path: impl AsRef<Path>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW))
+    }
+
+    /// Opens a file for writing where it is.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn edit(path: impl AsRef<Path>) -> io::Result<Self> {
+        opened(path.as_ref(), flags(OpenOptions::new().write(true), OFlags::NONBLOCK | OFlags::NOFOLLOW))
+    }
+
+    /// Opens a file for writing at its end.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn append(path: impl AsRef<Path>) -> io::Result<Self> {
+        opened(path.as_ref(), flags(OpenOptions::new().append(true), OFlags::NONBLOCK | OFlags::NOFOLLOW))
+    }
+
+    /// Opens a file that is there to be locked, creating it if needed; it is never emptied.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn lockable(path: impl AsRef<Path>) -> io::Result<Self> {
+        // With permission to read, another user's lock can be waited for, too.
+        let mut options = OpenOptions::new();
+        let wanted = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CREATE;
+        opened(path.as_ref(), flags(options.read(true), wanted).mode(0o666))
+    }
+
+    /// A file that was opened elsewhere.
+    #[must_use]
+    pub fn from_std(file: fs::File) -> Self {
+        Self(file)
+    }
+
+    /// The same, as the standard library calls it.
+    #[must_use]
+    pub fn as_std(&self) -> &fs::File {
+        &self.0
+    }
+
+    /// The file of the standard library, whose calls no test can make fail.
+    #[must_use]
+    pub fn into_std(self) -> fs::File {
+        self.0
+    }
+
+    /// What the system knows of it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.0.metadata()
+    }
+
+    /// Cuts or extends it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn set_len(&self, length: u64) -> io::Result<()> {
+        before(Operation::Resize, At::File(&self.0))?;
+        self.0.set_len(length)
+    }
+
+    /// Allocates its space where the file system can do that; else space is allocated as it is written to.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn allocate(&self, bytes: u64) -> io::Result<()> {
+        before(Operation::Resize, At::File(&self.0))?;
+        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.0, FallocateFlags::empty(), 0, bytes)) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until it is on the disk.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn sync_all(&self) -> io::Result<()> {
+        before(Operation::Sync, At::File(&self.0))?;
+        self.0.sync_all()
+    }
+
+    /// To be called before it is mapped.
+    ///
+    /// # Errors
+    /// Those that a test asks for.
+    pub fn before_map(&self) -> io::Result<()> {
+        before(Operation::Map, At::File(&self.0)).map(drop)
+    }
+
+    /// Fills `buffer` from a place.
+    ///
+    /// # Errors
+    /// Those of the system; [`io::ErrorKind::UnexpectedEof`].
+    pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let read = before(Operation::Read, At::File(&self.0)).and_then(|most| {
+                let count = buffer.len().min(most);
+                self.0.read_at(&mut buffer[..count], offset)
+            });
+            match read {
+                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends too early")),
+                Ok(count) => (buffer, offset) = (&mut buffer[count..], offset + count as u64),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of `bytes` to a place.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = before(Operation::Write, At::File(&self.0))
+                .and_then(|most| self.0.write_at(&bytes[..bytes.len().min(most)], offset));
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => (bytes, offset) = (&bytes[count..], offset + count as u64),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = buffer.len().min(before(Operation::Read, At::File(&self.0))?);
+        self.0.read(&mut buffer[..count])
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(before(Operation::Write, At::File(&self.0))?);
+        self.0.write(&bytes[..count])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+/// The content of a regular file.
+///
+/// # Errors
+/// As [`File::open`].
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// As [`File::create`].
+pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
+    File::create(path)?.write_all(content.as_ref())
+}
+
+/// Copies a file.
+///
+/// # Errors
+/// As [`File::create`].
+pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
+    io::copy(&mut File::open(from)?, &mut File::create(to)?)
+}
+
+/// Gives a file a second name.
+///
+/// # Errors
+/// Those of the system.
+pub fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Rename, At::Path(to.as_ref()))?;
+    fs::hard_link(from, to)
+}
+
+/// Renames a file or a folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Rename, At::Path(to.as_ref()))?;
+    fs::rename(from, to)
+}
+
+/// Exchanges two folders in one step.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::Unsupported`] where the file system cannot do that.
+pub fn exchange(one: impl AsRef<Path>, other: impl AsRef<Path>) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    before(Operation::Exchange, At::Path(other.as_ref()))?;
+    let exchanged = renameat_with(CWD, one.as_ref(), CWD, other.as_ref(), RenameFlags::EXCHANGE);
+    exchanged.map_err(|error| match error {
+        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => io::ErrorKind::Unsupported.into(),
+        error => error.into(),
+    })
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// Those of the system.
+pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Remove, At::Path(path.as_ref()))?;
+    fs::remove_file(path)
+}
+
+/// Removes an empty folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn remove_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Remove, At::Path(path.as_ref()))?;
+    fs::remove_dir(path)
+}
+
+/// Removes a folder and what is in it. Links are removed, not followed.
+///
+/// # Errors
+/// Those of the system.
+pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Remove, At::Path(path.as_ref()))?;
+    fs::remove_dir_all(path)
+}
+
+/// Makes a folder and those above it.
+///
+/// # Errors
+/// Those of the system.
+pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Folder, At::Path(path.as_ref()))?;
+    fs::create_dir_all(path)
+}
+
+/// Makes one folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn create_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    before(Operation::Folder, At::Path(path.as_ref()))?;
+    fs::create_dir(path)
+}
+
+/// The entries of a folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
+    before(Operation::Open, At::Path(path.as_ref()))?;
+    fs::read_dir(path)
+}
+
+/// Waits until a file or a folder is on the disk.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync(path: impl AsRef<Path>) -> io::Result<()> {
+    let flags = flags(OpenOptions::new().read(true), OFlags::NONBLOCK).clone();
+    File(flags.open(path)?).sync_all()
+}
+
+/// A folder that only its owner can look into, made if needed; false where there is something else, or the folder of
+/// another user.
+///
+/// # Errors
+/// Those of the system.
+pub fn private_folder(path: &Path) -> io::Result<bool> {
+    before(Operation::Folder, At::Path(path))?;
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let there = fs::symlink_metadata(path)?;
+    if !there.is_dir() || there.uid() != user() {
+        return Ok(false);
+    }
+    if there.mode() & 0o077 != 0 {
+        // Made by an earlier version.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(true)
+}
+
+/// The user for whom the process works.
+#[must_use]
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether this is a folder of this user into which nobody else can look.
+#[must_use]
+pub fn is_private(path: &Path) -> bool {
+    let own = |there: Metadata| there.uid() == user() && there.mode() & 0o077 == 0;
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() && own(there))
+}
+
+/// Whether any user may replace what is in a folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn is_open_to_all(folder: &Path) -> io::Result<bool> {
+    let mode = fs::metadata(folder)?.mode();
+    Ok(mode & 0o002 != 0 && mode & 0o1000 == 0)
+}
+
+/// To be called before a folder is made elsewhere.
+///
+/// # Errors
+/// Those that a test asks for.
+pub fn before_folder(folder: &Path) -> io::Result<()> {
+    before(Operation::Folder, At::Path(folder)).map(drop)
+}
+
+/// To be called before a thread is started.
+///
+/// # Errors
+/// Those that a test asks for.
+pub fn before_thread() -> io::Result<()> {
+    before(Operation::Thread, At::Path(Path::new("thread"))).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn pipes_are_refused_and_links_are_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::from(0o600)).unwrap();
+        fs::write(at("precious"), "precious").unwrap();
+        symlink(at("precious"), at("link")).unwrap();
+        assert_eq!(File::open(at("pipe")).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert!(File::lockable(at("pipe")).is_err() && File::create(at("pipe")).is_err());
+        assert_eq!(File::open(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(read(at("link")).unwrap(), b"precious");
+        for refused in [File::create(at("link")), File::create_readable(at("link")), File::lockable(at("link"))] {
+            assert!(refused.is_err());
+        }
+        File::lockable(at("precious")).unwrap();
+        assert_eq!(read(at("precious")).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn private_folders_are_ones_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(private_folder(&at("new")).unwrap() && private_folder(&at("new")).unwrap());
+        fs::create_dir(at("wide")).unwrap();
+        fs::set_permissions(at("wide"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(private_folder(&at("wide")).unwrap());
+        assert_eq!(fs::metadata(at("wide")).unwrap().mode() & 0o777, 0o700);
+        symlink(at("new"), at("link")).unwrap();
+        assert!(!private_folder(&at("link")).unwrap());
+        assert!(!is_open_to_all(&at("new")).unwrap());
+        fs::set_permissions(at("new"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(is_open_to_all(&at("new")).unwrap());
+        fs::set_permissions(at("new"), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert!(!is_open_to_all(&at("new")).unwrap());
+    }
+}

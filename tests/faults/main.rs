@@ -1,0 +1,22 @@
+//! Faults of the system, kills, and other processes at work on the same lake.
+//!
+//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any call to
+//! the system fail, or the process end.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[path = "../support/fixtures.rs"]
+mod fixtures;
+#[path = "../support/generated.rs"]
+mod generated;
+#[path = "../support/lake.rs"]
+mod lake;
+
+mod changes;
+mod common;
+mod injected;
+mod kills;
+mod leftovers;
+mod pipes;
+mod scratch;
+mod writers;

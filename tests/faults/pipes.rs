@@ -1,0 +1,101 @@
+//! Pipes that nobody writes to: they are not opened where they were not named, and waiting for one hears signals.
+
+use crate::common::{CASES, heaplake};
+use crate::lake::{Lake, complaint};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+fn make_pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Interrupts a process; it must end with 130, soon.
+fn interrupt(mut child: Child) {
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+    assert!(Command::new("kill").arg("-TERM").arg(child.id().to_string()).status().unwrap().success());
+    let signalled = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if signalled.elapsed() > Duration::from_secs(5) {
+            child.kill().unwrap();
+            panic!("deaf");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_pipe_in_a_folder_is_named_and_the_files_beside_it_are_analysed() {
+    let lake = Lake::new();
+    let inputs = lake.folder().join("inputs");
+    fs::create_dir(&inputs).unwrap();
+    let case = &CASES[0];
+    fs::rename(case.input(&lake), inputs.join("b.heapsnapshot")).unwrap();
+    make_pipe(&inputs.join("a.heapsnapshot"));
+    let (cause, _) = complaint(&mut lake.analyze(&inputs), 1);
+    assert!(cause.contains("a.heapsnapshot: this is a pipe"), "{cause}");
+    assert_eq!(lake.runs().len(), 1);
+}
+
+#[test]
+fn waiting_for_a_writer_hears_signals() {
+    for verb in ["analyze", "replay"] {
+        let lake = Lake::new();
+        let pipe = lake.folder().join("it.heapsnapshot");
+        make_pipe(&pipe);
+        interrupt(heaplake(verb).arg(&pipe).arg("--out").arg(lake.path()).spawn().unwrap());
+        lake.assert_empty();
+    }
+}
+
+#[test]
+fn a_pipe_with_a_writer_is_read() {
+    for case in [&CASES[0], &CASES[1], &CASES[3]] {
+        let lake = Lake::new();
+        let input = case.input(&lake);
+        let pipe = lake.folder().join("pipe");
+        make_pipe(&pipe);
+        let child = case.command(&lake, &pipe).spawn().unwrap();
+        fs::write(&pipe, fs::read(&input).unwrap()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{} {}", case.name, String::from_utf8_lossy(&output.stderr));
+        assert_eq!(lake.runs().len(), 1);
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_run_is_an_error() {
+    let case = &CASES[1];
+    let lake = Lake::new();
+    let input = case.input(&lake);
+    let place = lake.path().join("release=none/snapshot=n");
+    fs::create_dir_all(&place).unwrap();
+    make_pipe(&place.join("run.json"));
+    let (cause, _) = complaint(lake.analyze(&input).args(["--snapshot", "n"]), 1);
+    assert!(cause.contains("run.json: cannot read: this is no regular file"), "{cause}");
+}
+
+#[test]
+fn hashing_hears_signals() {
+    let case = &CASES[1];
+    let lake = Lake::new();
+    let input = case.input(&lake);
+    assert!(lake.analyze(&input).args(["--snapshot", "n"]).output().unwrap().status.success());
+    // As many bytes as the run was made of, slowly: only a look at the signals ends it in time.
+    let mut command = heaplake("analyze");
+    command.arg(&input).arg("--out").arg(lake.path()).args(["--snapshot", "n", "--quiet"]);
+    let large = lake.folder().join("large.hprof");
+    let mut content = fs::read(&input).unwrap();
+    content.resize(1 << 28, 0);
+    fs::write(&large, content).unwrap();
+    let run = lake.run().join("run.json");
+    let text = fs::read_to_string(&run).unwrap();
+    let before = format!("\"input_bytes\": {}", fs::metadata(&input).unwrap().len());
+    fs::write(&run, text.replace(&before, &format!("\"input_bytes\": {}", 1 << 28))).unwrap();
+    let mut command = heaplake("analyze");
+    command.arg(&large).arg("--out").arg(lake.path()).args(["--snapshot", "n", "--quiet"]);
+    interrupt(command.env("HEAPLAKE_FAULT", "read:1+:short:large.hprof").spawn().unwrap());
+}
