@@ -39,6 +39,12 @@ impl Charge {
         self.taken = self.taken.saturating_sub(bytes);
     }
 
+    /// Gives everything back to the budget.
+    pub fn release(&mut self) {
+        self.taken = 0;
+        self.reservation.shrink(u64::MAX);
+    }
+
     /// Reserves capacity for `more` items, at least doubling it; the budget is charged before the allocation.
     ///
     /// # Errors

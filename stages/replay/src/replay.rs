@@ -11,11 +11,14 @@ use crate::symbols::Symbols;
 use crate::track::{Object, Objects};
 use crate::tracks::Tracks;
 use crate::types::Types;
-use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
 use heaplake_schemas::options::{Recording, SampleMode};
 use heaplake_schemas::replay::{self as columns, Coverage};
+
+/// Bytes that are kept free for the work at the end, whose arrays page where they do not fit.
+const HELD: u64 = 10 << 20;
 
 /// What is counted of a type, as every allocation looks at it.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +95,8 @@ pub struct Replay {
     /// Collections that have begun.
     pub(crate) open: Vec<Open>,
     pub(crate) budget: Budget,
+    /// Memory for the work at the end, so that a trace that could be read can be finished.
+    pub(crate) held: Option<Reservation>,
     pub(crate) rows: ColumnWriter<CollectionRow>,
     /// Collections that have taken effect.
     pub ended: u32,
@@ -130,6 +135,7 @@ impl Replay {
             tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
             budget: budget.clone(),
+            held: Some(budget.reserve("the call trees at the end", HELD)?),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
             ended: 0,
             reporting: 0,

@@ -41,7 +41,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 3,
+    version: 4,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),
@@ -228,6 +228,7 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         ("lost_events", lost_events),
         ("traces_without_end", without_end),
         ("unresolved_frames", totals.unresolved_frames),
+        ("stacks_with_callers_left_out", totals.cut_stacks),
         ("redefined_types", replay.types.redefined),
     ]
     .into_iter()
