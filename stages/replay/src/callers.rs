@@ -24,7 +24,7 @@ const WHO: &str = "the callers of all types";
 
 /// Steps from a function to its caller, and rows: so many for each stack of a type and each node of the call tree, and
 /// so many in any case.
-const STEPS: (u64, u64) = (64, 1 << 26);
+const STEPS: (u64, u64) = (128, 1 << 28);
 /// See [`STEPS`].
 const ROWS: (u64, u64) = (16, 1 << 20);
 
