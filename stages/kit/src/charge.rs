@@ -8,6 +8,12 @@ const STEP: u64 = 64 << 10;
 /// Up to this many bytes, the standard library sorts with a buffer as large as the items.
 const SORTED_WHOLE: usize = 8 << 20;
 
+/// Bytes that the heap takes for an allocation of so many: it adds its own mark and rounds up.
+#[must_use]
+pub fn allocated(bytes: usize) -> u64 {
+    (bytes as u64).saturating_add(8).next_multiple_of(16).max(32)
+}
+
 /// A reservation that grows in steps with a number of bytes, for containers that allocate on their own.
 #[derive(Debug)]
 pub struct Charge {

@@ -39,9 +39,7 @@ pub struct Totals {
 pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
     let space = Space { scratch, context };
     let tracks = replay.tracks.take();
-    replay.objects.release();
-    replay.held = None;
-    let frames = replay.stacks.take();
+    let frames = replay.begin_end();
     let replay = &*replay;
     types(replay, space)?;
     lifetimes(replay, scratch)?;
