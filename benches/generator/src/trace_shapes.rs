@@ -224,7 +224,8 @@ fn threads(n: u64, [threads, roots]: [u64; 2], out: &mut dyn Write) -> io::Resul
     let mut dump = Dump::begin(out)?;
     let frame = |number: u64| (0x90_0000 + number).to_be_bytes();
     for number in 0..n {
-        let (names, class, line) = ([4_u64, 5, 6].map(u64::to_be_bytes), 1_u32.to_be_bytes(), (number as u32).to_be_bytes());
+        let (names, class, line) =
+            ([4_u64, 5, 6].map(u64::to_be_bytes), 1_u32.to_be_bytes(), (number as u32).to_be_bytes());
         dump.record(4, &[&frame(number), names.as_flattened(), &class, &line])?;
     }
     let frames: Vec<u8> = (0..n).flat_map(frame).collect();

@@ -81,7 +81,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let words = WORDS.into_iter().map(Cow::Borrowed);
     let texts = (0..types.len()).map(|at| types.text(at)).chain((0..names.len()).map(|at| names.text(at)));
     let last = cut.then_some(Cow::Borrowed(CUT));
-    words.chain(texts).chain(last).try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes())).map_err(failed)?;
+    words
+        .chain(texts)
+        .chain(last)
+        .try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes()))
+        .map_err(failed)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     file.and_then(|file| file.sync_all()).map_err(failed)?;
     Ok(Stats { rows, spilled_bytes: 0 })

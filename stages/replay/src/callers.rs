@@ -304,6 +304,7 @@ fn batch(sorted: &mut Sorted<'_>, from: usize, most: u32, space: Space<'_>) -> R
 }
 
 /// A stack, up to a depth, and what it shares with the one before.
+#[derive(Clone, Copy)]
 struct Stack {
     node: u32,
     depth: u32,
@@ -374,9 +375,8 @@ impl Writer<'_> {
         drop(path);
         tree.sum(&mut amounts, space)?;
         // Types come in the order of their numbers, functions in that of bytes.
-        let weight = |node: usize, link: Link| {
-            Ok(Some(if link.parent == EMPTY { 0 } else { amounts.get(node)?.bytes }))
-        };
+        let weight =
+            |node: usize, link: Link| Ok(Some(if link.parent == EMPTY { 0 } else { amounts.get(node)?.bytes }));
         let children = Children::new(&mut tree, weight, space)?;
         self.spilled += children.spilled;
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);

@@ -59,12 +59,7 @@ impl<'a> Functions<'a> {
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-    pub fn write(
-        self,
-        replay: &Replay,
-        mut sums: ByFunction,
-        space: Space<'_>,
-    ) -> Result<BudgetVec<u32>, StageError> {
+    pub fn write(self, replay: &Replay, mut sums: ByFunction, space: Space<'_>) -> Result<BudgetVec<u32>, StageError> {
         let Self { symbols, numbers, list, .. } = self;
         drop(numbers);
         let mut strings = StringWriter::create(space.scratch, columns::STRINGS)?;

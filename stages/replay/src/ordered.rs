@@ -57,12 +57,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
-    pub fn new(
-        who: &'static str,
-        most: usize,
-        columns: [Column<T>; 2],
-        space: Space<'a>,
-    ) -> Result<Self, StageError> {
+    pub fn new(who: &'static str, most: usize, columns: [Column<T>; 2], space: Space<'a>) -> Result<Self, StageError> {
         let fits = (most as u64).saturating_mul(size_of::<T>() as u64) <= space.budget().free() / 2;
         let kept = if fits && most <= MOST_IN_MEMORY {
             Kept::Memory(space.budget().with_room(who, most)?)

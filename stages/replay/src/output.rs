@@ -47,10 +47,8 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     let (mut tree, mut nodes) = tree::merge(&frames, |frame| functions.of(frame), space)?;
     drop(frames);
     let mut totals = Totals { unresolved_frames: functions.unresolved, ..Totals::default() };
-    let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree").make((
-        filled(tree.count, Amount::default()),
-        filled(tree.count, Amount::default()),
-    ))?;
+    let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree")
+        .make((filled(tree.count, Amount::default()), filled(tree.count, Amount::default())))?;
     for (at, cell) in replay.cells.all().iter().enumerate() {
         space.check(at)?;
         totals.sampled = totals.sampled.saturating_add(cell.samples);

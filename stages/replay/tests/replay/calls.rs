@@ -210,11 +210,19 @@ fn a_square_of_callers_is_cut_and_counted() {
     let cut = replayed.facts.anomalies["stacks_with_callers_left_out"];
     assert_eq!(cut, u64::from(DEEP - (deepest + 1)), "each stack that is deeper");
     // What is told is whole: all bytes are at the allocating functions.
-    assert_eq!(callers.iter().filter(|row| row.depth == 0).map(|row| row.sampled_bytes).sum::<u64>(), 8 * u64::from(DEEP));
+    assert_eq!(
+        callers.iter().filter(|row| row.depth == 0).map(|row| row.sampled_bytes).sum::<u64>(),
+        8 * u64::from(DEEP)
+    );
     assert_eq!(callers.iter().filter(|row| row.depth == deepest).count() as u64, cut + 1);
     // The call tree and the functions are linear, and complete.
     let callees: Vec<CalleeRow> = replayed.rows(CALLEES);
-    assert!(callees.iter().zip(0..).all(|(row, depth)| row.depth == depth && row.inclusive_bytes == 8 * u64::from(DEEP - depth)));
+    assert!(
+        callees
+            .iter()
+            .zip(0..)
+            .all(|(row, depth)| row.depth == depth && row.inclusive_bytes == 8 * u64::from(DEEP - depth))
+    );
     let functions: Vec<FunctionRow> = replayed.rows(FUNCTIONS);
     assert!(functions.iter().all(|row| row.inclusive_bytes == 8 * u64::from(DEEP - row.function_id)));
 }
@@ -225,7 +233,10 @@ fn a_recursive_function_counts_once_however_deep() {
     let replayed = replay(&chain(DEEP, true), EXACT);
     let functions: Vec<FunctionRow> = replayed.rows(FUNCTIONS);
     assert_eq!(functions.len(), 1);
-    assert_eq!((functions[0].inclusive_bytes, functions[0].exclusive_bytes), (8 * u64::from(DEEP), 8 * u64::from(DEEP)));
+    assert_eq!(
+        (functions[0].inclusive_bytes, functions[0].exclusive_bytes),
+        (8 * u64::from(DEEP), 8 * u64::from(DEEP))
+    );
 }
 
 #[test]
