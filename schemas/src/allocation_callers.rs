@@ -14,7 +14,8 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`type_id`, then preorder; callers of one node by `estimated_bytes` descending, then `function_id`",
     runs: Runs::Replay,
     condition: None,
-    notes: &[],
+    notes: &["Of traces with many deep stacks, the callers of the deepest are left out; the anomaly \
+              `stacks_with_callers_left_out` counts those stacks."],
     names_run: true,
     columns: COLUMNS,
 };

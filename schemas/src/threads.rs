@@ -25,7 +25,8 @@ const COLUMNS: &[ColumnSchema] = &[
     required(
         "frames",
         Type::ListOfOptional(&FRAME),
-        "Stack, innermost frame first; a frame that the dump does not describe is null",
+        "Stack, innermost frame first; a frame that the dump does not describe is null; of a stack that another thread \
+         has too, only the 64 innermost frames, and then a frame that says so",
     ),
     required("locals", Type::Int64, "References from the stack"),
     required("retained_bytes", Type::Int64, "As in `nodes`"),

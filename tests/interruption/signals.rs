@@ -154,3 +154,22 @@ fn an_interrupt_stops_before_the_next_input() {
     assert!(words.contains(&first.display().to_string()) && !words.contains("b.heapsnapshot"), "{words}");
     assert!(lake.runs().is_empty());
 }
+
+/// A stack of each depth, in deep trees and deep stacks: no loop over them is deaf.
+#[test]
+fn extreme_traces_hear_signals() {
+    for name in ["levels", "java-deep-stack", "types", "collections"] {
+        let shape = heaplake_generator::trace_shapes::find(name).unwrap();
+        let lake = Lake::new();
+        let mut content = Vec::new();
+        shape.write(400_000, &mut content).unwrap();
+        let input = lake.input(&format!("it.{}", shape.ending), &content);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        command.arg(shape.command).arg(&input).arg("--out").arg(lake.path()).arg("--quiet");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        signal(&child, "-TERM");
+        let code = end(child, PATIENCE).code();
+        assert!(matches!(code, Some(0 | 130)), "{name}: {code:?}");
+    }
+}

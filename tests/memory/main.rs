@@ -12,6 +12,7 @@ mod planted;
 #[expect(dead_code, reason = "`planted` reads columns of numbers and texts only")]
 #[path = "../support/table.rs"]
 mod table;
+mod trace_shapes;
 
 use cap::Cap;
 use heaplake::engine::admission::smallest_budget;

@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod scale;
 mod settings;
+mod trace_shapes;
 mod well_formed;
 #[path = "../../../tests/support/written.rs"]
 mod written;
@@ -69,6 +70,8 @@ enum Command {
     Comparison(comparison::Options),
     /// Replays of generated traces: allocations per second, memory, and whether the answers are right
     Replay(replay::Options),
+    /// Traces and Java dumps of extreme shapes: time and memory as they grow
+    TraceShapes(trace_shapes::Options),
     /// Inner loops against the best that is known for each
     Kernels(kernels::Options),
     /// Read a file once through a small buffer: the floor of every analysis
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Scale(options) => scale::run(&options),
         Command::Comparison(options) => comparison::run(&options),
         Command::Replay(options) => replay::run(&options),
+        Command::TraceShapes(options) => trace_shapes::run(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),
     };

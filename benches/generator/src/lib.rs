@@ -34,4 +34,5 @@ pub mod shared;
 pub mod sink;
 pub mod strings;
 pub mod trace;
+pub mod trace_shapes;
 pub mod write;

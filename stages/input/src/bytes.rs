@@ -53,6 +53,15 @@ impl<'a> Bytes<'a> {
         InputError { file: self.name().to_owned(), offset, expected, found, hint: HINT }.into()
     }
 
+    /// Hears signals; blocks do so too, but one may hold many events that take long.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`].
+    #[inline]
+    pub fn check(&self) -> Result<(), StageError> {
+        self.context.check()
+    }
+
     /// Makes sure that a byte is there; false at the end.
     fn refill(&mut self) -> Result<bool, StageError> {
         while self.at == self.block.len() {

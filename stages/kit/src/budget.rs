@@ -106,6 +106,15 @@ impl Budget {
         BudgetVec { items: Vec::new(), reservation: Reservation { budget: self.clone(), who, bytes: 0 } }
     }
 
+    /// An empty array with room for `len` elements, counted.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when it does not fit.
+    pub fn with_room<T>(&self, who: &'static str, len: usize) -> Result<BudgetVec<T>, StageError> {
+        let reservation = self.reserve(who, (len * size_of::<T>()) as u64)?;
+        Ok(BudgetVec { items: Vec::with_capacity(len), reservation })
+    }
+
     fn take(&self, who: &'static str, bytes: u64) -> Result<(), StageError> {
         let limit = self.limit();
         let taken = self.shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {

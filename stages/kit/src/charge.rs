@@ -8,6 +8,12 @@ const STEP: u64 = 64 << 10;
 /// Up to this many bytes, the standard library sorts with a buffer as large as the items.
 const SORTED_WHOLE: usize = 8 << 20;
 
+/// Bytes that the heap takes for an allocation of so many: it adds its own mark and rounds up.
+#[must_use]
+pub fn allocated(bytes: usize) -> u64 {
+    (bytes as u64).saturating_add(8).next_multiple_of(16).max(32)
+}
+
 /// A reservation that grows in steps with a number of bytes, for containers that allocate on their own.
 #[derive(Debug)]
 pub struct Charge {
@@ -37,6 +43,12 @@ impl Charge {
     /// Counts `bytes` less; they stay reserved for later use.
     pub fn sub(&mut self, bytes: u64) {
         self.taken = self.taken.saturating_sub(bytes);
+    }
+
+    /// Gives everything back to the budget.
+    pub fn release(&mut self) {
+        self.taken = 0;
+        self.reservation.shrink(u64::MAX);
     }
 
     /// Reserves capacity for `more` items, at least doubling it; the budget is charged before the allocation.

@@ -2,17 +2,20 @@
 //!
 //! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the
 //!   bytes that it allocates itself.
-//! * Resident memory: 4 bytes per function, the longest stack.
+//! * Resident memory: 4 bytes per function, 8 per level of the deepest stack.
 //! * Passes over disk: one.
-//! * Worst case: linear in the stacks times their depth.
+//! * Worst case: linear in the stacks, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
+//!   would be the square of its depth. Of a deeper one the middle is left out, and `…` stands for it.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the call tree.
 //! * Reference: `stackcollapse` of the FlameGraph tools.
 
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::fs::File;
-use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS};
+use std::borrow::Cow;
+
 use std::io::{self, BufWriter, Write};
 
 /// File name inside a run.
@@ -21,6 +24,7 @@ pub const FILE: &str = "allocations.collapsed";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collapsed",
+    version: 2,
     when: |setting| setting.replay(|options| options.recording.collapsed),
     reads: &[column(CALLEES), column(FUNCTIONS), texts(STRINGS)],
     fixed: 8 << 20,
@@ -29,6 +33,12 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
+/// Functions of a stack that are written, at most: as deep as profilers look.
+const MOST_FRAMES: usize = 1024;
+
+/// Characters of a name that are written, at most.
+const MOST_NAME: usize = 4096;
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let path = job.table(FILE);
@@ -36,25 +46,21 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
     let mut out = BufWriter::new(file);
     let strings = StringTable::open(scratch, STRINGS)?;
-    let names = positions(scratch)?;
+    let names = positions(job)?;
     let mut reader = ColumnReader::open(scratch, CALLEES)?;
     context.progress.begin(STAGE.name, reader.remaining());
-    // The line so far, and where the name of each of its functions ends.
-    let (mut line, mut ends) = (String::new(), Vec::<usize>::new());
+    let mut path = context.budget.growing("the functions of a stack");
     let mut rows = 0;
     while reader.remaining() > 0 {
         let row = reader.next()?;
         context.step(1)?;
-        ends.truncate(row.depth as usize);
-        line.truncate(ends.last().copied().unwrap_or(0));
-        if !line.is_empty() {
-            line.push(';');
+        while path.len() > row.depth as usize {
+            path.pop();
         }
-        let name = names.get(row.function_id as usize).map_or("?".into(), |&at| strings.text(at as usize));
-        line.extend(name.chars().map(|c| if c == ';' || c.is_control() { ':' } else { c }));
-        ends.push(line.len());
+        path.push(row.function_id)?;
         if row.exclusive_bytes > 0 {
-            writeln!(out, "{line} {}", row.exclusive_bytes).map_err(failed)?;
+            let name = |function: u32| names.get(function as usize).map_or("?".into(), |&at| strings.text(at as usize));
+            line(&mut out, &path, name).and_then(|()| writeln!(out, " {}", row.exclusive_bytes)).map_err(failed)?;
             rows += 1;
         }
     }
@@ -64,15 +70,37 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
+/// Writes the functions of a stack.
+fn line<'a>(out: &mut impl Write, path: &[u32], name: impl Fn(u32) -> Cow<'a, str>) -> io::Result<()> {
+    let left_out = match path.len() {
+        length if length > MOST_FRAMES => MOST_FRAMES / 2..length - MOST_FRAMES / 2,
+        length => length..length,
+    };
+    let mut text = String::new();
+    let mut add = |text: &mut String, function: u32| -> io::Result<()> {
+        let name = name(function);
+        text.extend(name.chars().take(MOST_NAME).map(|c| if c == ';' || c.is_control() { ':' } else { c }));
+        out.write_all(text.as_bytes())?;
+        text.clear();
+        text.push(';');
+        Ok(())
+    };
+    path[..left_out.start].iter().try_for_each(|&function| add(&mut text, function))?;
+    if !left_out.is_empty() {
+        text.push_str("…;");
+    }
+    path[left_out.end..].iter().try_for_each(|&function| add(&mut text, function))
+}
+
 /// The position of each function's name among the texts.
-fn positions(scratch: &Scratch) -> Result<Vec<u32>, StageError> {
-    let mut reader = ColumnReader::open(scratch, FUNCTIONS)?;
-    let mut names = Vec::new();
+fn positions(job: &Job<'_>) -> Result<BudgetVec<u32>, StageError> {
+    let mut reader = ColumnReader::open(job.scratch, FUNCTIONS)?;
+    let mut names = job.context.budget.growing("the names of functions");
     while reader.remaining() > 0 {
         let row = reader.next()?;
         let at = row.function_id as usize;
-        if at >= names.len() {
-            names.resize(at + 1, 0);
+        while at >= names.len() {
+            names.push(0)?;
         }
         names[at] = row.name;
     }

@@ -2,9 +2,10 @@
 //!
 //! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a
 //!   label. In the reverse call graphs that is the difference between a node and the sum of its callers.
-//! * Resident memory: 16 bytes per function, the longest stack.
+//! * Resident memory: 72 bytes per level of the deepest stack.
 //! * Passes over disk: one.
-//! * Worst case: linear in the samples times the depth of their stacks.
+//! * Worst case: linear in the samples, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
+//!   would be the square of its depth. Of a deeper one the outermost callers are left out, and a function says so.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the rows; there is no time in it.
 //! * Reference: `profile.proto` of google/pprof.
@@ -26,6 +27,7 @@ pub const FILE: &str = "allocations.pb.gz";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "pprof",
+    version: 2,
     when: |setting| setting.replay(|options| options.recording.pprof),
     reads: &[column(CALLERS), column(FUNCTIONS), texts(STRINGS), texts(TYPE_NAMES)],
     fixed: 8 << 20,
@@ -36,6 +38,12 @@ pub const STAGE: Stage = Stage {
 
 /// Strings that come before names: their position is their number.
 const WORDS: [&str; 6] = ["", "alloc_objects", "count", "alloc_space", "bytes", "type"];
+
+/// Functions of a stack that are written, at most: as deep as profilers look.
+const MOST_FRAMES: usize = 1024;
+
+/// Stands for the callers of a stack that are left out.
+const CUT: &str = "(callers left out)";
 
 /// Fields of the messages.
 mod field {
@@ -54,24 +62,37 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
     let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
     let (names, types) = (StringTable::open(scratch, STRINGS)?, StringTable::open(scratch, TYPE_NAMES)?);
-    let mut reader = ColumnReader::open(scratch, FUNCTIONS)?;
-    let mut functions = Vec::new();
-    reader.append_to(&mut functions, usize::try_from(reader.remaining()).unwrap_or(usize::MAX))?;
     let type_at = WORDS.len() as u64;
     let name_at = type_at + types.len() as u64;
 
-    head(&mut out, &functions, name_at).map_err(failed)?;
-    let rows = samples(&mut out, scratch, type_at, context, &failed)?;
+    head(&mut out).map_err(failed)?;
+    let mut functions = ColumnReader::open(scratch, FUNCTIONS)?;
+    let mut cut_id = 1;
+    while functions.remaining() > 0 {
+        context.check()?;
+        let row = functions.next()?;
+        cut_id = cut_id.max(u64::from(row.function_id) + 2);
+        function(&mut out, &row, name_at).map_err(failed)?;
+    }
+    let (rows, cut) = samples(&mut out, scratch, Names { type_at, cut_id }, context, &failed)?;
+    if cut {
+        named(&mut out, cut_id, [name_at + names.len() as u64, 0], 0).map_err(failed)?;
+    }
     let words = WORDS.into_iter().map(Cow::Borrowed);
     let texts = (0..types.len()).map(|at| types.text(at)).chain((0..names.len()).map(|at| names.text(at)));
-    words.chain(texts).try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes())).map_err(failed)?;
+    let last = cut.then_some(Cow::Borrowed(CUT));
+    words
+        .chain(texts)
+        .chain(last)
+        .try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes()))
+        .map_err(failed)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     file.and_then(|file| file.sync_all()).map_err(failed)?;
     Ok(Stats { rows, spilled_bytes: 0 })
 }
 
-/// Value types, functions, and a location for each function. Ids are one more than in the tables, since 0 means none.
-fn head(out: &mut impl Write, functions: &[FunctionRow], name_at: u64) -> io::Result<()> {
+/// Value types.
+fn head(out: &mut impl Write) -> io::Result<()> {
     for (kind, unit) in [(1, 2), (3, 4)] {
         let mut value = Vec::new();
         number(&mut value, 1, kind);
@@ -80,27 +101,42 @@ fn head(out: &mut impl Write, functions: &[FunctionRow], name_at: u64) -> io::Re
     }
     let mut default = Vec::new();
     number(&mut default, field::DEFAULT_SAMPLE_TYPE, 3);
-    out.write_all(&default)?;
-    for row in functions {
-        let id = u64::from(row.function_id) + 1;
-        let text = |position: u32| if position == u32::MAX { 0 } else { name_at + u64::from(position) };
-        let line = if row.line == u32::MAX { 0 } else { u64::from(row.line) };
-        let mut function = Vec::new();
-        number(&mut function, 1, id);
-        number(&mut function, 2, text(row.name));
-        number(&mut function, 3, text(row.name));
-        number(&mut function, 4, text(if row.file == u32::MAX { row.module } else { row.file }));
-        number(&mut function, 5, line);
-        bytes(out, field::FUNCTION, &function)?;
-        let mut place = Vec::new();
-        number(&mut place, 1, id);
-        number(&mut place, 2, line);
-        let mut location = Vec::new();
-        number(&mut location, 1, id);
-        bytes(&mut location, 4, &place)?;
-        bytes(out, field::LOCATION, &location)?;
-    }
-    Ok(())
+    out.write_all(&default)
+}
+
+/// A function of the table. Ids are one more than there, since 0 means none.
+fn function(out: &mut impl Write, row: &FunctionRow, name_at: u64) -> io::Result<()> {
+    let text = |position: u32| if position == u32::MAX { 0 } else { name_at + u64::from(position) };
+    let line = if row.line == u32::MAX { 0 } else { u64::from(row.line) };
+    let file = text(if row.file == u32::MAX { row.module } else { row.file });
+    named(out, u64::from(row.function_id) + 1, [text(row.name), file], line)
+}
+
+/// A function with its name, file and line, and a location for it.
+fn named(out: &mut impl Write, id: u64, [name, file]: [u64; 2], line: u64) -> io::Result<()> {
+    let mut function = Vec::new();
+    number(&mut function, 1, id);
+    number(&mut function, 2, name);
+    number(&mut function, 3, name);
+    number(&mut function, 4, file);
+    number(&mut function, 5, line);
+    bytes(out, field::FUNCTION, &function)?;
+    let mut place = Vec::new();
+    number(&mut place, 1, id);
+    number(&mut place, 2, line);
+    let mut location = Vec::new();
+    number(&mut location, 1, id);
+    bytes(&mut location, 4, &place)?;
+    bytes(out, field::LOCATION, &location)
+}
+
+/// What samples name.
+#[derive(Clone, Copy)]
+struct Names {
+    /// Where the names of types are.
+    type_at: u64,
+    /// The location that stands for callers that are left out.
+    cut_id: u64,
 }
 
 /// A node whose callers have not all been seen.
@@ -114,20 +150,23 @@ struct Open {
 fn samples(
     out: &mut impl Write,
     scratch: &Scratch,
-    type_at: u64,
+    names: Names,
     context: &Context<'_>,
     failed: &impl Fn(io::Error) -> StageError,
-) -> Result<u64, StageError> {
+) -> Result<(u64, bool), StageError> {
     let mut reader = ColumnReader::open(scratch, CALLERS)?;
     context.progress.begin(STAGE.name, reader.remaining());
     // The allocating function first, as profiles want it.
-    let mut stack: Vec<Open> = Vec::new();
-    let mut written = 0;
+    let mut stack = context.budget.growing::<Open>("the functions of a stack");
+    let (mut written, mut cut) = (0, false);
     loop {
         let next = if reader.remaining() > 0 { Some(reader.next()?) } else { None };
         let depth = next.map_or(0, |row| row.depth as usize);
         while stack.len() > depth {
-            written += u64::from(sample(out, &stack, type_at).map_err(failed)?);
+            if sample(out, &stack, names).map_err(failed)? {
+                written += 1;
+                cut |= stack.len() > MOST_FRAMES;
+            }
             stack.pop();
         }
         let Some(row) = next else { break };
@@ -136,21 +175,25 @@ fn samples(
             above.count = above.count.saturating_sub(row.estimated_count);
             above.bytes = above.bytes.saturating_sub(row.estimated_bytes);
         }
-        stack.push(Open { row, count: row.estimated_count, bytes: row.estimated_bytes });
+        stack.push(Open { row, count: row.estimated_count, bytes: row.estimated_bytes })?;
     }
     context.progress.end();
-    Ok(written)
+    Ok((written, cut))
 }
 
 /// Writes what the last node of a stack allocates when nobody calls it; whether that is anything.
-fn sample(out: &mut impl Write, stack: &[Open], type_at: u64) -> io::Result<bool> {
+fn sample(out: &mut impl Write, stack: &[Open], names: Names) -> io::Result<bool> {
     let Some(last) = stack.last().filter(|last| last.count > 0 || last.bytes > 0) else { return Ok(false) };
     let (mut locations, mut values, mut label, mut message) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    stack.iter().for_each(|open| varint(&mut locations, u64::from(open.row.function_id) + 1));
+    let innermost = stack.iter().take(MOST_FRAMES);
+    innermost.for_each(|open| varint(&mut locations, u64::from(open.row.function_id) + 1));
+    if stack.len() > MOST_FRAMES {
+        varint(&mut locations, names.cut_id);
+    }
     varint(&mut values, last.count);
     varint(&mut values, last.bytes);
     number(&mut label, 1, 5);
-    number(&mut label, 2, type_at + u64::from(last.row.type_id));
+    number(&mut label, 2, names.type_at + u64::from(last.row.type_id));
     bytes(&mut message, 1, &locations)?;
     bytes(&mut message, 2, &values)?;
     bytes(&mut message, 3, &label)?;

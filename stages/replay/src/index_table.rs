@@ -49,14 +49,54 @@ impl IndexTable {
     /// # Errors
     /// [`StageError::Budget`].
     pub fn add(&mut self, index: u32, hash_of: impl Fn(u32) -> u64) -> Result<(), StageError> {
+        self.add_in(index, |index| Ok(hash_of(index)))
+    }
+
+    /// Gives its memory back: nothing is looked up any more.
+    pub fn give_up(&mut self) {
+        self.places = self.budget.growing(self.who);
+        self.count = 0;
+    }
+
+    /// As [`Self::find`], for items whose reading may fail.
+    ///
+    /// # Errors
+    /// Those of `is`.
+    #[inline]
+    pub fn find_in(
+        &self,
+        hash: u64,
+        mut is: impl FnMut(u32) -> Result<bool, StageError>,
+    ) -> Result<Option<u32>, StageError> {
+        let mut place = (hash >> self.shift) as usize;
+        loop {
+            match self.places[place] {
+                0 => return Ok(None),
+                index if is(index - 1)? => return Ok(Some(index - 1)),
+                _ => place = (place + 1) & (self.places.len() - 1),
+            }
+        }
+    }
+
+    /// As [`Self::add`], for items whose reading may fail.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], and those of `hash_of`.
+    pub fn add_in(
+        &mut self,
+        index: u32,
+        mut hash_of: impl FnMut(u32) -> Result<u64, StageError>,
+    ) -> Result<(), StageError> {
         if 2 * (self.count + 1) > self.places.len() {
             let old = std::mem::replace(&mut self.places, self.budget.growing(self.who));
             self.places = self.budget.filled(self.who, 2 * old.len(), 0)?;
             self.shift -= 1;
-            old.iter().filter(|&&index| index > 0).for_each(|&index| self.put(index - 1, hash_of(index - 1)));
+            for &index in old.iter().filter(|&&index| index > 0) {
+                self.put(index - 1, hash_of(index - 1)?);
+            }
         }
         self.count += 1;
-        self.put(index, hash_of(index));
+        self.put(index, hash_of(index)?);
         Ok(())
     }
 

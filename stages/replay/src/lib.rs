@@ -4,19 +4,23 @@
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
-//! their [`lifetimes`]. At the end [`calls`] makes call trees of the sampled stacks, and [`output`] writes rows.
+//! their [`lifetimes`]. At the end [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
+//! rows: those of [`functions`], [`callers`] and [`sites`], [`ordered`] in memory or on disk.
 //! [`replay_trace`] is the stage of all this.
 
+pub mod callers;
 pub mod calls;
 pub mod collecting;
 pub mod collection;
 pub mod events;
 pub mod format;
+pub mod functions;
 pub mod heapprofile;
 pub mod index_table;
 pub mod lifetimes;
 pub mod log;
 pub mod nettrace;
+pub mod ordered;
 pub mod output;
 pub mod places;
 pub mod posterior;
@@ -24,10 +28,12 @@ pub mod replay;
 pub mod replay_trace;
 pub mod sample;
 pub mod sampling;
+pub mod sites;
 pub mod stacks;
 pub mod sweep;
 pub mod symbols;
 pub mod tracetree;
 pub mod track;
 pub mod tracks;
+pub mod tree;
 pub mod types;

@@ -18,7 +18,9 @@ struct Ages {
 
 /// Lifetimes of all types.
 pub struct Lifetimes {
-    types: BudgetVec<[Ages; GENERATIONS.len()]>,
+    /// One more than the position of each type's ages by generation; 0 for none. Most types have one or two.
+    types: BudgetVec<[u32; GENERATIONS.len()]>,
+    ages: BudgetVec<Ages>,
 }
 
 /// A moment in the trace.
@@ -34,7 +36,8 @@ impl Lifetimes {
     /// No object yet.
     #[must_use]
     pub fn new(budget: &Budget) -> Self {
-        Self { types: budget.growing("the lifetimes of objects") }
+        const WHO: &str = "the lifetimes of objects";
+        Self { types: budget.growing(WHO), ages: budget.growing(WHO) }
     }
 
     /// Counts an object that was reclaimed in a generation, or is alive at the end ([`ALIVE`]).
@@ -47,7 +50,13 @@ impl Lifetimes {
         while index >= self.types.len() {
             self.types.push(Default::default())?;
         }
-        let ages = &mut self.types[index][generation.min(ALIVE)];
+        let place = &mut self.types[index][generation.min(ALIVE)];
+        if *place == 0 {
+            self.ages.push(Ages::default())?;
+            *place =
+                u32::try_from(self.ages.len()).map_err(|_| StageError::Overflow("the number of types that died"))?;
+        }
+        let ages = &mut self.ages[*place as usize - 1];
         let age = at.gcs.saturating_sub(object.born);
         ages.count += 1;
         ages.bytes = ages.bytes.saturating_add(object.bytes);
@@ -60,13 +69,19 @@ impl Lifetimes {
     /// Objects of a type that are alive, and their bytes; counted at the end.
     #[must_use]
     pub fn alive(&self, type_id: u32) -> (u64, u64) {
-        self.types.get(type_id as usize).map_or((0, 0), |ages| (ages[ALIVE].count, ages[ALIVE].bytes))
+        let place = self.types.get(type_id as usize).map_or(0, |places| places[ALIVE]);
+        self.of(place).map_or((0, 0), |ages| (ages.count, ages.bytes))
+    }
+
+    fn of(&self, place: u32) -> Option<&Ages> {
+        self.ages.get((place as usize).checked_sub(1)?)
     }
 
     /// The rows of the table, in its order. `frequency` is the number of ticks in a second, where there are times.
     pub fn rows(&self, frequency: Option<f64>) -> impl Iterator<Item = LifetimeRow> {
-        self.types.iter().zip(0..).flat_map(move |(ages, type_id)| {
-            ages.iter().zip(0..).filter(|(ages, _)| ages.count > 0).map(move |(ages, generation)| LifetimeRow {
+        self.types.iter().zip(0..).flat_map(move |(places, type_id)| {
+            let known = places.iter().zip(0..).filter_map(|(&place, generation)| Some((self.of(place)?, generation)));
+            known.map(move |(ages, generation)| LifetimeRow {
                 type_id,
                 generation,
                 count: ages.count,

@@ -113,6 +113,7 @@ pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Resu
         return Err(bytes.error(0, "a line", CUT));
     }
     loop {
+        bytes.check()?;
         let start = bytes.offset();
         let Some((line, ended)) = bytes.line(LONGEST)? else { break };
         if !ended && !line.starts_with(END) {

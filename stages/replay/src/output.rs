@@ -1,19 +1,19 @@
 //! From the counts at the end of a trace to the rows of the tables.
 
-use crate::calls::{self, Amount, Cell, NONE, Tree};
-use crate::index_table::{IndexTable, hash};
+use crate::callers::{self, Stacks};
+use crate::calls::{Amount, Cell, NONE};
+use crate::functions::{self, Functions};
+use crate::ordered::Space;
 use crate::posterior::{Estimate, Pool, Population};
 use crate::replay::{Replay, TypeCounts};
 use crate::sample::Sample;
 use crate::sampling::scale;
+use crate::sites;
 use crate::stacks::EMPTY;
-use crate::symbols::Function;
-use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Context, Scratch, StageError, StringWriter};
-use heaplake_schemas::allocation_callees::CalleeRow;
-use heaplake_schemas::allocation_callers::CallerRow;
-use heaplake_schemas::allocation_functions::FunctionRow;
+use crate::tree;
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{ArrayPlan, ColumnWriter, Context, ReadAt, Scratch, StageError, StringWriter, WriteAt};
 use heaplake_schemas::allocation_types::TypeRow;
-use heaplake_schemas::lifetime_sites::SiteRow;
 use heaplake_schemas::replay::{self as columns, ABSENT, Coverage};
 use std::cmp::Reverse;
 
@@ -26,54 +26,62 @@ pub struct Totals {
     pub stackless: u64,
     /// Frames of no known function.
     pub unresolved_frames: u64,
+    /// Those with more callers than are told.
+    pub cut_stacks: u64,
     /// Bytes that were spilled.
     pub spilled_bytes: u64,
 }
 
-/// Writes all rows.
+/// Writes all rows. What only the reading of the trace needed is given up first.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
 pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
-    let budget = &context.budget;
+    let space = Space { scratch, context };
     let tracks = replay.tracks.take();
+    let frames = replay.begin_end();
     let replay = &*replay;
-    types(replay, scratch, budget)?;
+    types(replay, space)?;
     lifetimes(replay, scratch)?;
-    let (functions, unresolved_frames) = resolve(replay, budget)?;
-    context.check()?;
-    let (mut tree, nodes) = calls::merge(budget, replay.stacks.nodes(), &functions.of_frame)?;
-    let mut totals = Totals { unresolved_frames, ..Totals::default() };
-    for cell in replay.cells.all() {
-        totals.sampled += cell.samples;
-        let node = nodes[cell.stack as usize];
+    let mut functions = Functions::new(replay, space)?;
+    let (mut tree, mut nodes) = tree::merge(&frames, |frame| functions.of(frame), space)?;
+    drop(frames);
+    let mut totals = Totals { unresolved_frames: functions.unresolved, ..Totals::default() };
+    let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree")
+        .make((filled(tree.count, Amount::default()), filled(tree.count, Amount::default())))?;
+    for (at, cell) in replay.cells.all().iter().enumerate() {
+        space.check(at)?;
+        totals.sampled = totals.sampled.saturating_add(cell.samples);
+        let node = nodes.get(cell.stack as usize)?;
         if node == EMPTY {
-            totals.stackless += cell.samples;
+            totals.stackless = totals.stackless.saturating_add(cell.samples);
         } else {
-            tree.add(node, &amount(replay, cell));
+            let amount = amount(replay, cell);
+            amounts.0.change(node as usize, |sum| sum.add(&amount))?;
+            amounts.1.change(node as usize, |sum| sum.add(&amount))?;
         }
     }
-    tree.sum();
-    context.check()?;
-    let names = write_functions(replay, &functions.list, &tree, scratch, budget)?;
-    context.check()?;
-    let positions = callees(&tree, scratch, budget)?;
-    context.check()?;
-    callers(replay, &tree, &nodes, scratch, context)?;
+    tree.sum(&mut amounts.1, space)?;
+    let (mut positions, by_function) = functions::callees(&mut tree, &mut amounts, functions.list.len(), space)?;
+    drop(amounts);
+    let names = functions.write(replay, by_function, space)?;
+    let stacks = Stacks { cells: replay.cells.all(), nodes: &mut nodes, tree: &mut tree };
+    let callers = callers::write(stacks, |cell| amount(replay, cell), space)?;
+    (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
-        sites(replay, &tree, &nodes, &names, scratch, budget)?;
+        sites::write(replay, (&mut tree, &mut nodes), &names, space)?;
     }
-    if let Some(tracks) = tracks {
-        if !replay.tracks() {
-            tracks.discard(scratch);
-            return Ok(totals);
-        }
-        let stack = |cell: u32| {
-            let cell = replay.cells.all().get(cell as usize)?;
-            Some(positions[nodes[cell.stack as usize] as usize]).filter(|&position| position != NONE)
-        };
-        totals.spilled_bytes = tracks.finish(scratch, budget, stack)?;
+    let Some(tracks) = tracks else { return Ok(totals) };
+    if !replay.tracks() {
+        tracks.discard(scratch);
+        return Ok(totals);
     }
+    let stack = |cell: u32| {
+        let Some(cell) = replay.cells.all().get(cell as usize) else { return Ok(None) };
+        let position = positions.get(nodes.get(cell.stack as usize)? as usize)?;
+        Ok(Some(position).filter(|&position| position != NONE))
+    };
+    totals.spilled_bytes += tracks.finish(space, stack)?;
     Ok(totals)
 }
 
@@ -87,7 +95,7 @@ fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
 }
 
 /// The ratio by which the objects of a cell are scaled.
-fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
+pub(crate) fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
     let counts = &replay.counts[cell.type_id as usize];
     match replay.coverage {
         Coverage::Every => counts.sample.ratio(cell.stratum, counts.allocated),
@@ -99,9 +107,11 @@ fn amount(replay: &Replay, cell: &Cell) -> Amount {
     Amount::of(cell.samples, cell.count, cell.bytes, ratio_of(replay, cell))
 }
 
-fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), StageError> {
+fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
+    let (scratch, budget) = (space.scratch, space.budget());
     let mut names = StringWriter::create(scratch, columns::TYPE_NAMES)?;
     for type_id in 0..replay.types.len() as u32 {
+        space.check(type_id as usize)?;
         names.push(replay.types.text(type_id).as_bytes())?;
     }
     names.finish()?;
@@ -109,14 +119,16 @@ fn types(replay: &Replay, scratch: &Scratch, budget: &Budget) -> Result<(), Stag
     let every = replay.coverage == Coverage::Every;
     let live = |of: u64| if replay.tracks() { of } else { ABSENT };
     let pool = Pool::new(budget, (0..replay.counts.len() as u32).map(|type_id| population(replay, type_id)))?;
-    let mut rows = budget.growing("the rows of types");
+    let mut rows = budget.with_room("the rows of types", replay.counts.len())?;
     for (counts, type_id) in replay.counts.iter().zip(0..) {
-        let sample = counts.sample;
+        // An interval takes its time.
+        space.context.check()?;
+        let sample = &counts.sample;
         if counts.allocated == 0 && sample.count == 0 {
             continue;
         }
         let estimate =
-            if every { pool.estimate(&population(replay, type_id)) } else { whole(&sample, ratio(replay, counts)) };
+            if every { pool.estimate(&population(replay, type_id)) } else { whole(sample, ratio(replay, counts)) };
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
         rows.push(TypeRow {
@@ -166,269 +178,4 @@ fn lifetimes(replay: &Replay, scratch: &Scratch) -> Result<(), StageError> {
     let frequency = Some(replay.clock.frequency).filter(|&frequency| frequency > 0.0);
     replay.lifetimes.rows(frequency).try_for_each(|row| writer.push(row))?;
     writer.finish().map(drop)
-}
-
-/// Functions that are on some stack, numbered in the order in which they first occur among the frames.
-struct Functions<'a> {
-    /// The function of each node of the tree of frames, [`NONE`] where it is not known.
-    of_frame: BudgetVec<u32>,
-    list: BudgetVec<&'a Function>,
-}
-
-fn resolve<'a>(replay: &'a Replay, budget: &Budget) -> Result<(Functions<'a>, u64), StageError> {
-    const WHO: &str = "the functions of all frames";
-    let (frames, functions) = (replay.stacks.nodes(), replay.symbols.functions());
-    let mut of_frame = budget.filled(WHO, frames.len(), NONE)?;
-    let mut numbers = budget.filled(WHO, functions.len(), NONE)?;
-    let mut list = budget.growing(WHO);
-    let mut unresolved = 0;
-    for (frame, slot) in frames.iter().zip(of_frame.iter_mut()).skip(1) {
-        let Some(function) = replay.symbols.resolve(frame.frame) else {
-            unresolved += 1;
-            continue;
-        };
-        let number = &mut numbers[function as usize];
-        if *number == NONE {
-            *number = list.len() as u32;
-            list.push(&functions[function as usize])?;
-        }
-        *slot = *number;
-    }
-    Ok((Functions { of_frame, list }, unresolved))
-}
-
-/// What each function allocated: on its own, and with all that it called.
-struct ByFunction {
-    exclusive: BudgetVec<Amount>,
-    inclusive: BudgetVec<Amount>,
-}
-
-fn by_function(count: usize, tree: &Tree, budget: &Budget) -> Result<ByFunction, StageError> {
-    const WHO: &str = "the functions of the call tree";
-    let mut exclusive = budget.filled(WHO, count, Amount::default())?;
-    let mut inclusive = budget.filled(WHO, count, Amount::default())?;
-    // The node whose stack a function was last counted on: once for a recursive one.
-    let mut counted = budget.filled(WHO, count, 0_u32)?;
-    for (call, node) in tree.calls().iter().zip(0..).skip(1).filter(|(call, _)| call.exclusive.samples > 0) {
-        exclusive[call.function as usize].add(&call.exclusive);
-        let mut at: u32 = node;
-        while at != EMPTY {
-            let above = &tree.calls()[at as usize];
-            if std::mem::replace(&mut counted[above.function as usize], node) != node {
-                inclusive[above.function as usize].add(&call.exclusive);
-            }
-            at = above.parent;
-        }
-    }
-    Ok(ByFunction { exclusive, inclusive })
-}
-
-/// Writes rows and texts of functions; gives the position of each one's name among the texts.
-fn write_functions(
-    replay: &Replay,
-    functions: &[&Function],
-    tree: &Tree,
-    scratch: &Scratch,
-    budget: &Budget,
-) -> Result<BudgetVec<u32>, StageError> {
-    let ByFunction { exclusive, inclusive } = by_function(functions.len(), tree, budget)?;
-    let mut strings = StringWriter::create(scratch, columns::STRINGS)?;
-    let mut names = budget.growing("the names of functions");
-    let mut rows = budget.growing("the rows of functions");
-    for (at, function) in functions.iter().enumerate() {
-        let name = text(&mut strings, Some(&function.name))?;
-        names.push(name)?;
-        rows.push(FunctionRow {
-            function_id: at as u32,
-            name,
-            method_signature: text(&mut strings, some(&function.signature))?,
-            module: text(&mut strings, replay.symbols.module(function))?,
-            file: text(&mut strings, some(&function.file))?,
-            line: function.line.unwrap_or(NONE),
-            inclusive_count: inclusive[at].count,
-            inclusive_bytes: inclusive[at].bytes,
-            exclusive_count: exclusive[at].count,
-            exclusive_bytes: exclusive[at].bytes,
-            inclusive_samples: inclusive[at].samples,
-            exclusive_samples: exclusive[at].samples,
-        })?;
-    }
-    strings.finish()?;
-    // A function that is on no counted stack has no row.
-    rows.retain_mut(|_, row| row.inclusive_samples > 0);
-    rows.sort_unstable_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
-    let mut writer = ColumnWriter::create(scratch, columns::FUNCTIONS)?;
-    writer.extend(&rows)?;
-    writer.finish()?;
-    Ok(names)
-}
-
-fn some(text: &str) -> Option<&str> {
-    (!text.is_empty()).then_some(text)
-}
-
-/// Adds a text; its position, [`NONE`] for none.
-fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageError> {
-    let Some(text) = text else { return Ok(NONE) };
-    let position = strings.count() as u32;
-    strings.push(text.as_bytes())?;
-    Ok(position)
-}
-
-/// Writes the call tree; gives the position of each node in it.
-fn callees(tree: &Tree, scratch: &Scratch, budget: &Budget) -> Result<BudgetVec<u32>, StageError> {
-    let mut positions = budget.filled("the order of the call tree", tree.calls().len(), NONE)?;
-    let mut writer = ColumnWriter::create(scratch, columns::CALLEES)?;
-    tree.preorder(budget, |call, place| {
-        positions[place.node as usize] = place.position;
-        writer.push(CalleeRow {
-            node: place.position,
-            parent: place.parent,
-            depth: place.depth,
-            function_id: call.function,
-            inclusive_samples: call.inclusive.samples,
-            inclusive_bytes: call.inclusive.bytes,
-            exclusive_samples: call.exclusive.samples,
-            exclusive_bytes: call.exclusive.bytes,
-            inclusive_count: call.inclusive.count,
-            exclusive_count: call.exclusive.count,
-        })
-    })?;
-    writer.finish()?;
-    Ok(positions)
-}
-
-/// The cells in the order of their types, those of one type in the order of their stacks from the inside out.
-fn by_type(cells: &[Cell], nodes: &[u32], tree: &Tree, budget: &Budget) -> Result<BudgetVec<(u64, u32)>, StageError> {
-    let ranks = calls::ranks(budget, tree)?;
-    let mut sorted = budget.filled("the stacks of all types", cells.len(), (0, 0))?;
-    for ((slot, cell), number) in sorted.iter_mut().zip(cells).zip(0..) {
-        *slot = (u64::from(cell.type_id) << 32 | u64::from(ranks[nodes[cell.stack as usize] as usize]), number);
-    }
-    sorted.sort_unstable();
-    Ok(sorted)
-}
-
-fn callers(
-    replay: &Replay,
-    tree: &Tree,
-    nodes: &[u32],
-    scratch: &Scratch,
-    context: &Context<'_>,
-) -> Result<(), StageError> {
-    let budget = &context.budget;
-    let cells = replay.cells.all();
-    let sorted = by_type(cells, nodes, tree, budget)?;
-    let mut writer = ColumnWriter::create(scratch, columns::CALLERS)?;
-    let mut reverse = Tree::new(budget)?;
-    let mut base = 0;
-    for of_type in sorted.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32) {
-        context.check()?;
-        let type_id = (of_type[0].0 >> 32) as u32;
-        for &(_, cell) in of_type {
-            let cell = &cells[cell as usize];
-            let amount = amount(replay, cell);
-            let (mut at, mut node) = (nodes[cell.stack as usize], EMPTY);
-            while at != EMPTY {
-                let call = &tree.calls()[at as usize];
-                node = reverse.child_in_order(node, call.function)?;
-                at = call.parent;
-            }
-            reverse.add(node, &amount);
-        }
-        reverse.sum();
-        reverse.preorder(budget, |call, place| {
-            writer.push(CallerRow {
-                node: base + place.position,
-                parent: if place.parent == NONE { NONE } else { base + place.parent },
-                depth: place.depth,
-                type_id,
-                function_id: call.function,
-                padding: 0,
-                samples: call.inclusive.samples,
-                sampled_bytes: call.inclusive.sampled_bytes,
-                estimated_bytes: call.inclusive.bytes,
-                estimated_count: call.inclusive.count,
-            })
-        })?;
-        let rows = reverse.calls().len() as u32 - 1;
-        base = base.checked_add(rows).ok_or(StageError::Overflow("the number of callers"))?;
-        reverse.clear();
-    }
-    writer.finish().map(drop)
-}
-
-/// Where objects of each allocating function and type died.
-fn sites(
-    replay: &Replay,
-    tree: &Tree,
-    nodes: &[u32],
-    names: &[u32],
-    scratch: &Scratch,
-    budget: &Budget,
-) -> Result<(), StageError> {
-    let mut sites = Sites::new(budget)?;
-    for (number, cell) in replay.cells.all().iter().enumerate() {
-        let function_id = tree.calls()[nodes[cell.stack as usize] as usize].function;
-        if function_id == NONE {
-            continue;
-        }
-        let ratio = ratio_of(replay, cell);
-        let deaths = replay.cells.deaths(number);
-        for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
-            let function = names[function_id as usize];
-            let amount = Amount::of(count, count, bytes, ratio);
-            sites.add([function_id, cell.type_id, generation], function, &amount)?;
-        }
-    }
-    let mut rows = sites.rows;
-    rows.sort_unstable_by_key(|row| (Reverse(row.bytes), row.function_id, row.type_id, row.generation));
-    let mut writer = ColumnWriter::create(scratch, columns::SITES)?;
-    writer.extend(&rows)?;
-    writer.finish().map(drop)
-}
-
-/// Rows by function, type and generation.
-struct Sites {
-    rows: BudgetVec<SiteRow>,
-    index: IndexTable,
-}
-
-impl Sites {
-    fn new(budget: &Budget) -> Result<Self, StageError> {
-        const WHO: &str = "the functions whose objects died";
-        Ok(Self { rows: budget.growing(WHO), index: IndexTable::new(budget, WHO)? })
-    }
-
-    fn add(&mut self, key: [u32; 3], function: u32, amount: &Amount) -> Result<(), StageError> {
-        let key_of = |row: &SiteRow| [row.function_id, row.type_id, row.generation];
-        let hash_of = |[function_id, type_id, generation]: [u32; 3]| {
-            hash(u64::from(function_id) << 32 | u64::from(type_id), u64::from(generation))
-        };
-        let rows = &self.rows;
-        let at = match self.index.find(hash_of(key), |row| key_of(&rows[row as usize]) == key) {
-            Some(at) => at,
-            None => {
-                let at = u32::try_from(rows.len()).map_err(|_| StageError::Overflow("the number of sites"))?;
-                let [function_id, type_id, generation] = key;
-                self.rows.push(SiteRow {
-                    function_id,
-                    type_id,
-                    generation,
-                    function,
-                    count: 0,
-                    bytes: 0,
-                    samples: 0,
-                })?;
-                let rows = &self.rows;
-                self.index.add(at, |row| hash_of(key_of(&rows[row as usize])))?;
-                at
-            }
-        };
-        let row = &mut self.rows[at as usize];
-        row.count = row.count.saturating_add(amount.count);
-        row.bytes = row.bytes.saturating_add(amount.bytes);
-        row.samples = row.samples.saturating_add(amount.samples);
-        Ok(())
-    }
 }

@@ -6,19 +6,23 @@ use crate::events::{Allocation, Clock};
 use crate::lifetimes::{Lifetimes, Moment};
 use crate::sample::Sample;
 use crate::sampling::{Counter, Sampler};
-use crate::stacks::{EMPTY, Frames, Stacks};
+use crate::stacks::{EMPTY, Frames, Node, Stacks};
 use crate::symbols::Symbols;
 use crate::track::{Object, Objects};
 use crate::tracks::Tracks;
 use crate::types::Types;
-use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
 use heaplake_schemas::object_lifetimes::ALIVE;
 use heaplake_schemas::options::{Recording, SampleMode};
 use heaplake_schemas::replay::{self as columns, Coverage};
 
+/// Bytes that are kept free for the work at the end, whose arrays page where they do not fit.
+const HELD: u64 = 10 << 20;
+
 /// What is counted of a type, as every allocation looks at it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TypeCounts {
     /// Which of its objects are taken.
     pub counter: Counter,
@@ -91,7 +95,11 @@ pub struct Replay {
     pub tracks: Option<Tracks>,
     /// Collections that have begun.
     pub(crate) open: Vec<Open>,
+    /// Memory of the sizes in samples.
+    sizes: Charge,
     pub(crate) budget: Budget,
+    /// Memory for the work at the end, so that a trace that could be read can be finished.
+    pub(crate) held: Option<Reservation>,
     pub(crate) rows: ColumnWriter<CollectionRow>,
     /// Collections that have taken effect.
     pub ended: u32,
@@ -129,7 +137,9 @@ impl Replay {
             objects: Objects::new(budget)?,
             tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
+            sizes: Charge::new(budget, "the sizes of objects")?,
             budget: budget.clone(),
+            held: Some(budget.reserve("the call trees at the end", HELD)?),
             rows: ColumnWriter::create(scratch, columns::COLLECTIONS)?,
             ended: 0,
             reporting: 0,
@@ -166,7 +176,9 @@ impl Replay {
             if sampler.interval() == 1 {
                 counts.sample.add_one_of_all(event.bytes);
             } else {
+                let before = counts.sample.held();
                 counts.sample.add(stratum, event.bytes);
+                self.sizes.add(counts.sample.held() - before)?;
             }
             counts.represented = counts.represented.saturating_add(event.count);
             let stack = self.stack(event.stack, frames)?;
@@ -290,6 +302,15 @@ impl Replay {
             }
         }
         Ok(())
+    }
+
+    /// Gives up what only the reading of the trace needs, and what was kept for the end; gives the stacks.
+    pub(crate) fn begin_end(&mut self) -> BudgetVec<Node> {
+        self.held = None;
+        self.objects.release();
+        self.types.begin_end();
+        self.symbols.begin_end();
+        self.stacks.take()
     }
 
     /// Ends the column of collections; [`Self::finish`] first.

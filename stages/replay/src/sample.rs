@@ -6,6 +6,7 @@
 //! suffice.
 
 use crate::sampling::{LARGE, scale};
+use heaplake_kit::charge::allocated;
 
 /// Sizes that are told apart. Further ones are merged with their neighbours, which keeps the mean.
 pub const BINS: usize = 48;
@@ -14,7 +15,7 @@ pub const BINS: usize = 48;
 const LEAST_IN_ORDER: u64 = 8;
 
 /// A sample of sizes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// Objects.
     pub count: u64,
@@ -47,27 +48,9 @@ struct Order {
     differences: f64,
 }
 
-/// A histogram: sizes in ascending order, each with its weight.
-#[derive(Clone, Copy, Debug)]
-struct Bins {
-    bins: [(f64, f64); BINS],
-    used: usize,
-}
-
-impl Default for Sample {
-    fn default() -> Self {
-        let bins = Bins { bins: [(0.0, 0.0); BINS], used: 0 };
-        Self {
-            count: 0,
-            bytes: 0,
-            large: (0, 0),
-            finished: (0, 0),
-            weights: (0.0, 0.0),
-            last: Stratum::default(),
-            bins,
-        }
-    }
-}
+/// A histogram: sizes in ascending order, each with its weight. Most types have objects of one size, so it grows.
+#[derive(Clone, Debug, Default)]
+struct Bins(Vec<(f64, f64)>);
 
 impl Sample {
     /// Adds an object of a stratum.
@@ -117,6 +100,13 @@ impl Sample {
         (total.saturating_sub(self.large.0).saturating_sub(self.finished.0), self.last.count.max(1))
     }
 
+    /// Bytes of its histogram.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        let bytes = self.bins.0.capacity() * size_of::<(f64, f64)>();
+        if bytes == 0 { 0 } else { allocated(bytes) }
+    }
+
     /// The estimate of the bytes of `total` objects; nothing without a sample.
     #[must_use]
     pub fn estimate(&self, total: u64) -> Option<u64> {
@@ -136,7 +126,7 @@ impl Sample {
     /// 11.7).
     #[must_use]
     pub fn sizes(&self, total: u64) -> (&[(f64, f64)], f64) {
-        let bins = &self.bins.bins[..self.bins.used];
+        let bins = &self.bins.0[..];
         let (rest, count) = self.ratio(self.last.length, total);
         let (weight, taken) = (rest as f64 / count as f64, self.last.count as f64);
         let (sum, squares) = (self.weights.0 + taken * weight, self.weights.1 + taken * weight * weight);
@@ -176,27 +166,27 @@ impl Stratum {
 
 impl Bins {
     fn add(&mut self, size: f64, weight: f64) {
-        let at = self.bins[..self.used].partition_point(|bin| bin.0 < size);
-        if at < self.used && self.bins[at].0 == size {
-            self.bins[at].1 += weight;
+        let at = self.0.partition_point(|bin| bin.0 < size);
+        if let Some(bin) = self.0.get_mut(at).filter(|bin| bin.0 == size) {
+            bin.1 += weight;
             return;
         }
-        if self.used == BINS {
+        if self.0.len() == BINS {
             self.merge();
             return self.add(size, weight);
         }
-        self.bins.copy_within(at..self.used, at + 1);
-        self.bins[at] = (size, weight);
-        self.used += 1;
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact((2 * self.0.len()).clamp(1, BINS - self.0.len()));
+        }
+        self.0.insert(at, (size, weight));
     }
 
     /// Makes one of the two that are nearest to each other, by their ratio.
     fn merge(&mut self) {
-        let near = |at: usize| (self.bins[at + 1].0 - self.bins[at].0) / self.bins[at + 1].0;
+        let near = |at: usize| (self.0[at + 1].0 - self.0[at].0) / self.0[at + 1].0;
         let at = (0..BINS - 1).min_by(|&a, &b| near(a).total_cmp(&near(b))).unwrap_or(0);
-        let ((a, of_a), (b, of_b)) = (self.bins[at], self.bins[at + 1]);
-        self.bins[at] = ((a * of_a + b * of_b) / (of_a + of_b), of_a + of_b);
-        self.bins.copy_within(at + 2.., at + 1);
-        self.used -= 1;
+        let ((a, of_a), (b, of_b)) = (self.0[at], self.0[at + 1]);
+        self.0[at] = ((a * of_a + b * of_b) / (of_a + of_b), of_a + of_b);
+        self.0.remove(at + 1);
     }
 }

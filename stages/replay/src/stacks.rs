@@ -31,6 +31,7 @@ pub struct Stacks {
     whole_index: IndexTable,
     /// The frames of the one that is being looked for.
     frames: BudgetVec<u64>,
+    budget: Budget,
 }
 
 /// Finds the frames of a stack that an event names.
@@ -61,7 +62,7 @@ impl Stacks {
         nodes.push(Node { parent: EMPTY, frame: 0 })?;
         let table = || IndexTable::new(budget, WHO);
         let (wholes, frames) = (budget.growing(WHO), budget.growing(WHO));
-        Ok(Self { nodes, children: table()?, wholes, whole_index: table()?, frames })
+        Ok(Self { nodes, children: table()?, wholes, whole_index: table()?, frames, budget: budget.clone() })
     }
 
     /// The frame that is called from a node.
@@ -119,10 +120,13 @@ impl Stacks {
         Ok(node)
     }
 
-    /// All nodes; the first is the empty stack.
+    /// Takes all nodes out; the first is the empty stack. The tables for looking stacks up are given up.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
+    pub fn take(&mut self) -> BudgetVec<Node> {
+        (self.wholes, self.frames) = (self.budget.growing(WHO), self.budget.growing(WHO));
+        self.children.give_up();
+        self.whole_index.give_up();
+        std::mem::replace(&mut self.nodes, self.budget.growing(WHO))
     }
 }
 

@@ -5,7 +5,7 @@
 //! the range that was reported last counts.
 
 use crate::index_table::IndexTable;
-use heaplake_kit::charge::Charge;
+use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, BudgetVec, StageError};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ const WHO: &str = "the functions of the trace";
 
 /// Bytes of an entry of a map, besides its text, also while the map grows.
 const ENTRY: u64 = 96;
+
+/// Bytes of a row at the end, with the function's number and the place of its name.
+const ROW: u64 = 88;
 
 /// A function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,6 +46,8 @@ pub struct Symbols {
     ranges: BTreeMap<u64, (u64, u32)>,
     modules: FxHashMap<u64, String>,
     charge: Charge,
+    /// For the rows at the end, which are made in memory.
+    later: Charge,
 }
 
 impl Symbols {
@@ -58,7 +63,13 @@ impl Symbols {
             ranges: BTreeMap::new(),
             modules: FxHashMap::default(),
             charge: Charge::new(budget, WHO)?,
+            later: Charge::new(budget, "the rows of functions at the end")?,
         })
+    }
+
+    /// Gives up what was kept for the end.
+    pub fn begin_end(&mut self) {
+        self.later.release();
     }
 
     fn number(&mut self, function: Function) -> Result<u32, StageError> {
@@ -69,7 +80,9 @@ impl Symbols {
             return Ok(number);
         }
         let Function { name, signature, file, .. } = &function;
-        self.charge.add((name.capacity() + signature.capacity() + file.capacity()) as u64)?;
+        let texts = [name, signature, file].map(String::capacity).into_iter().filter(|&bytes| bytes > 0);
+        self.charge.add(texts.map(allocated).sum())?;
+        self.later.add(ROW)?;
         let number =
             u32::try_from(self.functions.len()).map_err(|_| StageError::Overflow("the number of functions"))?;
         self.functions.push(function)?;
@@ -149,7 +162,7 @@ impl Symbols {
     /// [`StageError::Budget`].
     pub fn name_module(&mut self, handle: u64, path: &str) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        self.charge.add(ENTRY + name.len() as u64)?;
+        self.charge.add(ENTRY + allocated(name.len()))?;
         self.modules.insert(handle, name.to_owned());
         Ok(())
     }

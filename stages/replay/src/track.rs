@@ -315,6 +315,13 @@ impl Objects {
         }
     }
 
+    /// Forgets all objects, at the end; their numbers stay.
+    pub fn release(&mut self) {
+        (self.pages, self.waiting, self.spare) = (BTreeMap::new(), Vec::new(), Vec::new());
+        (self.arrivals, self.reclaimed, self.lost) = (Vec::new(), Vec::new(), FxHashMap::default());
+        self.charge.release();
+    }
+
     /// All objects that have their places, in order of address; [`Self::settle`] first.
     pub fn iter(&self) -> impl Iterator<Item = &Object> {
         self.pages.values().flatten()

@@ -4,6 +4,7 @@
 //! death, whose number is that of the birth: an array of deaths is filled in order of time and read in order of
 //! birth. It pages where it does not fit.
 
+use crate::ordered::Space;
 use crate::track::{Object, Survival};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::filled;
@@ -145,13 +146,13 @@ impl Tracks {
     /// cell.
     ///
     /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`].
+    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
     pub fn finish(
         self,
-        scratch: &Scratch,
-        budget: &Budget,
-        stack: impl Fn(u32) -> Option<u32>,
+        space: Space<'_>,
+        mut stack: impl FnMut(u32) -> Result<Option<u32>, StageError>,
     ) -> Result<u64, StageError> {
+        let (scratch, budget) = (space.scratch, space.budget());
         self.moves.finish()?;
         self.walks.finish()?;
         self.deaths.finish()?;
@@ -160,6 +161,7 @@ impl Tracks {
         let mut ends = plan.one(filled(count as usize, LOST))?;
         let mut deaths = ColumnReader::open(scratch, DEATHS)?;
         while deaths.remaining() > 0 {
+            space.check(deaths.remaining() as usize)?;
             let Death { object, end } = deaths.next()?;
             ends.set(object as usize, end)?;
         }
@@ -168,6 +170,7 @@ impl Tracks {
         let mut births = ColumnReader::open(scratch, BIRTHS)?;
         let mut rows = ColumnWriter::create(scratch, TRACKS)?;
         for object in 0..count as u32 {
+            space.check(object as usize)?;
             let (birth, end) = (births.next()?, ends.get(object as usize)?);
             rows.push(TrackRow {
                 bytes: birth.bytes,
@@ -176,7 +179,7 @@ impl Tracks {
                 object,
                 type_id: birth.type_id,
                 allocated_at_gc: gc(birth.gcs),
-                stack: stack(birth.cell).unwrap_or(NONE),
+                stack: stack(birth.cell)?.unwrap_or(NONE),
                 moves: end.moves,
                 died_at_gc: if end.gcs == NONE { NONE } else { gc(end.gcs) },
                 generation: end.generation,

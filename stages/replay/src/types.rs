@@ -1,11 +1,14 @@
 //! Types of a trace: from the runtime's handle to a dense number.
 
-use heaplake_kit::charge::Charge;
+use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
 
 /// Bytes of an entry besides its name, also while lists grow.
 const ENTRY: u64 = 128;
+
+/// Bytes of a row at the end, and of a size in the pool of all sizes.
+const ROW: u64 = 120;
 
 /// What a type without a name is called.
 const UNNAMED: &str = "[type without a name]";
@@ -15,6 +18,8 @@ pub struct Types {
     numbers: FxHashMap<u64, u32>,
     names: Vec<Option<Box<[u8]>>>,
     charge: Charge,
+    /// For the rows at the end, which are made in memory.
+    later: Charge,
     /// Handles that were defined again with another name: the memory of an unloaded type was reused.
     pub redefined: u64,
 }
@@ -26,7 +31,13 @@ impl Types {
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the types of the trace")?;
-        Ok(Self { numbers: FxHashMap::default(), names: Vec::new(), charge, redefined: 0 })
+        let later = Charge::new(budget, "the rows of types at the end")?;
+        Ok(Self { numbers: FxHashMap::default(), names: Vec::new(), charge, later, redefined: 0 })
+    }
+
+    /// Gives up what was kept for the end.
+    pub fn begin_end(&mut self) {
+        self.later.release();
     }
 
     /// Number of types.
@@ -56,6 +67,7 @@ impl Types {
     #[cold]
     fn add(&mut self, handle: u64) -> Result<u32, StageError> {
         self.charge.add(ENTRY)?;
+        self.later.add(ROW)?;
         let number = self.names.len() as u32;
         self.names.push(None);
         self.numbers.insert(handle, number);
@@ -76,7 +88,7 @@ impl Types {
             }
             None => {}
         }
-        self.charge.add(name.len() as u64)?;
+        self.charge.add(allocated(name.len()))?;
         self.names[number as usize] = Some(name.into());
         Ok(())
     }

@@ -6,7 +6,8 @@
 //!   that 12 bytes per node where rules of findings look at containers; all where the budget allows, paged where not;
 //!   the classes.
 //! * Passes over disk: the content once, addresses once or twice.
-//! * Worst case: linear.
+//! * Worst case: linear in the dump, times the logarithm of its roots, frames and stacks; one stack of any depth is no
+//!   special case. A stack that several threads share is written in full once, and to 64 frames for the others.
 //! * Fails when: an object's class is missing or does not fit it, two objects have one address, superclasses form a
 //!   ring (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
 //! * Determinism: one thread, order of the dump.
@@ -43,7 +44,7 @@ use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "link",
-    version: 3,
+    version: 4,
     reads: &[
         Dump::CONTENT,
         column(columns::NODE_ID),
@@ -216,8 +217,8 @@ fn link<I: Find, D: WriteAt<u8>>(
         labels::write(&heap.types, keys::MORE, pseudo.class, scratch)?;
     }
     keys::write(&heap.types, &mut index, &mut names, scratch, context)?;
+    threads::write(&roots, &thread_names, &mut names, scratch, context)?;
     names.finish()?;
-    threads::write(&roots, &thread_names, scratch)?;
     ColumnWriter::create(scratch, columns::ESSENTIAL_ORPHAN)?.finish()?;
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
     seed.push(NodeId(ROOT))?;

@@ -11,6 +11,9 @@ use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Context, Scratch, StageEr
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Column;
 
+/// Roots between two questions whether the run is cancelled.
+const CHECKED: u64 = 1 << 12;
+
 /// A root as the dump has it.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -96,11 +99,14 @@ impl Roots {
             threads: budget.growing("threads"),
             stacks: Stacks::load(scratch, context)?,
         };
-        roots.find_threads(index, scratch)?;
+        roots.find_threads(index, scratch, context)?;
         roots.threads.sort_unstable_by_key(|thread| (thread.serial, thread.node));
         let mut sticky = false;
         let mut records = ColumnReader::open(scratch, ROOTS)?;
         while records.remaining() > 0 {
+            if records.remaining().is_multiple_of(CHECKED) {
+                context.check()?;
+            }
             let root = records.next()?;
             let kind = &ROOT_KINDS[root.kind as usize];
             // Roots may refer to what the dump does not hold, as fields may.
@@ -132,9 +138,17 @@ impl Roots {
         Ok(roots)
     }
 
-    fn find_threads(&mut self, index: &mut impl Find, scratch: &Scratch) -> Result<(), StageError> {
+    fn find_threads(
+        &mut self,
+        index: &mut impl Find,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
         let mut records = ColumnReader::open(scratch, ROOTS)?;
         while records.remaining() > 0 {
+            if records.remaining().is_multiple_of(CHECKED) {
+                context.check()?;
+            }
             let RootRecord { object, kind, thread, frame, .. } = records.next()?;
             if ROOT_KINDS[kind as usize].tag != THREAD_OBJECT {
                 continue;
@@ -168,22 +182,35 @@ impl Stacks {
         Ok(Self { traces, frames, trace_frames: ColumnMap::uncounted(scratch, TRACE_FRAMES)? })
     }
 
-    /// Frames of the stack with a serial number, as texts, the innermost first.
-    pub fn texts(&self, trace: u32) -> impl Iterator<Item = StringId> {
-        let at = self.traces.partition_point(|other| other.serial < trace);
-        let found = self.traces[..].get(at).filter(|other| other.serial == trace);
-        let ids = found.map_or(&[][..], |trace| {
-            let first = trace.first as usize;
-            self.trace_frames[..].get(first..first + trace.frames as usize).unwrap_or_default()
-        });
-        ids.iter().map(|&id| match self.frames.binary_search_by_key(&id, |frame| frame.id) {
-            Ok(at) => self.frames[at].text,
-            Err(_) => StringId::NONE,
-        })
+    /// How many stacks there are.
+    pub fn count(&self) -> usize {
+        self.traces.len()
     }
 
-    /// One of them.
+    /// The position of the stack with a serial number among all stacks.
+    pub fn position(&self, serial: u32) -> Option<usize> {
+        let at = self.traces.partition_point(|other| other.serial < serial);
+        self.traces[..].get(at).filter(|other| other.serial == serial).map(|_| at)
+    }
+
+    /// The ids of the frames of the stack at a position, the innermost first.
+    pub fn ids(&self, position: usize) -> &[u64] {
+        let trace = &self.traces[position];
+        let first = trace.first as usize;
+        self.trace_frames[..].get(first..first + trace.frames as usize).unwrap_or_default()
+    }
+
+    /// A frame as text, by its id.
+    pub fn text(&self, id: u64) -> StringId {
+        match self.frames.binary_search_by_key(&id, |frame| frame.id) {
+            Ok(at) => self.frames[at].text,
+            Err(_) => StringId::NONE,
+        }
+    }
+
+    /// A frame of the stack with a serial number, as text; whatever its depth, two searches.
     fn frame(&self, trace: u32, number: u32) -> StringId {
-        self.texts(trace).nth(number as usize).unwrap_or(StringId::NONE)
+        let ids = self.position(trace).map_or(&[][..], |at| self.ids(at));
+        ids.get(number as usize).map_or(StringId::NONE, |&id| self.text(id))
     }
 }

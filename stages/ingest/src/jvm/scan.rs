@@ -236,7 +236,7 @@ impl<'a> Scan<'a> {
         let texts = texts.finish(scratch)?;
         let mut names = Names::create(&context.budget, scratch)?;
         let loaded = types.finish(&texts, &mut names, scratch)?;
-        stacks.finish(&texts, &loaded, &mut names, scratch)?;
+        stacks.finish(&texts, &loaded, &mut names, (scratch, context))?;
         names.finish()?;
         let scanned = Scanned { nodes, texts: texts.count(), observed, identity, partial };
         texts.discard(scratch);

@@ -104,20 +104,24 @@ impl StackWriter {
     /// Writes the frames with their texts.
     ///
     /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn finish(
         self,
         texts: &Texts,
         loaded: &Loaded,
         names: &mut Names,
-        scratch: &Scratch,
+        (scratch, context): (&Scratch, &Context<'_>),
     ) -> Result<(), StageError> {
         let Self { mut frames, traces, trace_frames } = self;
         traces.finish()?;
         trace_frames.finish()?;
-        frames.sort_by_key(|frame| frame.id);
+        // Unstable, which needs no memory; no two frames that differ are equal in this order.
+        frames.sort_unstable_by_key(|frame| (frame.id, frame.method, frame.source, frame.class, frame.line));
         let mut writer = ColumnWriter::create(scratch, FRAMES)?;
-        for frame in frames.iter() {
+        for (number, frame) in frames.iter().enumerate() {
+            if number % 4096 == 0 {
+                context.check()?;
+            }
             let text = names.intern(&describe(frame, texts, loaded))?;
             writer.push(Frame { id: frame.id, text, padding: 0 })?;
         }

@@ -340,7 +340,10 @@ impl<E: Events> Reader<'_, E> {
     fn release(&mut self, bytes: &Bytes<'_>) -> Result<(), StageError> {
         let events = &mut *self.events;
         events.lost(self.sequences.lost);
-        let event = |kind, payload: &[u8], around, stacks: &mut Stacks<'_>| events.event(kind, payload, around, stacks);
+        let event = |kind, payload: &[u8], around, stacks: &mut Stacks<'_>| {
+            bytes.check()?;
+            events.event(kind, payload, around, stacks)
+        };
         match self.span.release(self.wide, event)? {
             Ok(()) => Ok(()),
             Err(Short(at)) => Err(bytes.error(at, "the fields of an event", "the end of its payload")),

@@ -4,6 +4,7 @@
 
 mod background;
 mod beside;
+mod calls;
 mod generated;
 mod heap;
 mod heapprofile;

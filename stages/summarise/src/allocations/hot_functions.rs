@@ -22,7 +22,7 @@ fn find(trace: &Trace) -> Vec<Finding> {
             "{} allocates {} itself{}{}{}",
             finding.subject,
             trace.share(row.exclusive_bytes),
-            if trace.is_counted() { format!(", {} objects", count(row.exclusive_count)) } else { String::new() },
+            if trace.is_counted { format!(", {} objects", count(row.exclusive_count)) } else { String::new() },
             trace.allocates(row.function_id),
             trace.called_by(row.function_id),
         );

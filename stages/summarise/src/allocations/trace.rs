@@ -2,47 +2,57 @@
 
 use crate::findings::{blank, shorten};
 use heaplake_kit::text::{count, size};
-use heaplake_kit::{ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_kit::{BudgetVec, ColumnReader, Context, Scratch, StageError, StringTable};
 use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::object_lifetimes::{GENERATIONS, LifetimeRow};
 use heaplake_schemas::replay::{ABSENT, CALLERS, COLLECTIONS, FUNCTIONS, LIFETIMES, SITES, STRINGS, TYPE_NAMES, TYPES};
 use heaplake_schemas::scratch::Column;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Characters of a name.
 const NAME: usize = 120;
+
+/// No name.
+const NONE: u32 = u32::MAX;
+
+/// Bytes of a pair of functions: a slot of the table, its like while that grows, and an entry of the sorted list.
+const PAIR: u64 = 96;
 
 /// Rows that rules look at, and what follows from the longer ones.
 pub struct Trace {
     /// Bytes of all that was allocated, as well as they are known.
     pub bytes: u64,
-    /// Types, the largest first.
-    pub types: Vec<TypeRow>,
-    /// Functions on sampled stacks.
-    pub functions: Vec<FunctionRow>,
-    /// Deaths by type and generation.
+    /// Types that make at least a part of so many ([`PART`]) of it, the largest first.
+    pub types: BudgetVec<TypeRow>,
+    /// Functions that allocate as much themselves.
+    pub functions: BudgetVec<FunctionRow>,
+    /// Whether objects were counted: traces that report an allocation for every so many bytes do not tell how many.
+    pub is_counted: bool,
+    /// Of those types: deaths by type and generation.
     lifetimes: FxHashMap<(u32, u32), LifetimeRow>,
     /// By type and generation: the function that allocates most of what dies there, and how much.
     makers: FxHashMap<(u32, u32), (u32, u64)>,
     /// By type: the function that allocates most of it.
     allocators: FxHashMap<u32, (u32, u64)>,
-    /// By function: the type that it allocates most of.
+    /// Of those functions: the type that it allocates most of.
     products: FxHashMap<u32, (u32, u64)>,
-    /// By function: the caller for which it allocates most.
+    /// Of those functions, and of allocators: the caller for which it allocates most.
     callers: FxHashMap<u32, (u32, u64)>,
     /// Garbage collections, and those that somebody asked for.
     pub collections: (u64, u64),
     names: Names,
-    _rows: Reservation,
 }
+
+/// No rule looks at what makes less than a part of so many of all bytes.
+const PART: u128 = 1000;
 
 struct Names {
     types: StringTable,
     functions: StringTable,
-    /// Where the name of a function is among the texts.
-    places: FxHashMap<u32, u32>,
+    /// Where the name of each function is among the texts; [`NONE`] for none.
+    places: BudgetVec<u32>,
 }
 
 impl Trace {
@@ -51,68 +61,86 @@ impl Trace {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
     pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let (types, functions) = (ColumnReader::open(scratch, TYPES)?, ColumnReader::open(scratch, FUNCTIONS)?);
-        // Rows, and entries of tables with the room that they keep free.
-        let bytes = types.remaining() * (size_of::<TypeRow>() as u64 + 320) + functions.remaining() * 256;
-        let rows = context.budget.reserve("findings of a trace", bytes)?;
-        let (types, functions) = (all(scratch, TYPES)?, all::<FunctionRow>(scratch, FUNCTIONS)?);
-        let places = functions.iter().map(|row| (row.function_id, row.name)).collect();
+        let (bytes, is_counted) = whole(scratch, context)?;
         let (type_names, strings) = (StringTable::open(scratch, TYPE_NAMES)?, StringTable::open(scratch, STRINGS)?);
-        let names = Names { types: type_names, functions: strings, places };
-        // Only where objects were followed to their deaths, as sites.
-        let lifetimes: Vec<LifetimeRow> = if scratch.has(LIFETIMES) { all(scratch, LIFETIMES)? } else { Vec::new() };
-        let lifetimes = lifetimes.into_iter().map(|row| ((row.type_id, row.generation), row)).collect();
+        let mut places = context.budget.growing("findings of a trace: names of functions");
+        each(scratch, context, FUNCTIONS, |row| {
+            while places.len() <= row.function_id as usize {
+                places.push(NONE)?;
+            }
+            places[row.function_id as usize] = row.name;
+            Ok(())
+        })?;
+        let heavy = |part: u64| u128::from(part) * PART >= u128::from(bytes);
         let mut trace = Self {
-            bytes: types.iter().map(bytes_of).fold(0, u64::saturating_add),
-            types,
-            functions,
-            lifetimes,
+            bytes,
+            types: some(scratch, context, TYPES, |row| heavy(bytes_of(row)))?,
+            functions: some(scratch, context, FUNCTIONS, |row: &FunctionRow| heavy(row.exclusive_bytes))?,
+            is_counted,
+            lifetimes: FxHashMap::default(),
             makers: FxHashMap::default(),
             allocators: FxHashMap::default(),
             products: FxHashMap::default(),
             callers: FxHashMap::default(),
             collections: collections(scratch)?,
-            names,
-            _rows: rows,
+            names: Names { types: type_names, functions: strings, places },
         };
-        trace.sites(scratch)?;
+        trace.deaths(scratch, context)?;
         trace.calls(scratch, context)?;
         Ok(trace)
     }
 
-    fn sites(&mut self, scratch: &Scratch) -> Result<(), StageError> {
-        if !scratch.has(SITES) {
-            return Ok(());
+    /// Only where objects were followed to their deaths.
+    fn deaths(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+        let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
+        if scratch.has(LIFETIMES) {
+            each(scratch, context, LIFETIMES, |row| {
+                if types.contains(&row.type_id) {
+                    self.lifetimes.insert((row.type_id, row.generation), row);
+                }
+                Ok(())
+            })?;
         }
-        let mut sites = ColumnReader::open(scratch, SITES)?;
-        while sites.remaining() > 0 {
-            let row = sites.next()?;
-            most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
+        if scratch.has(SITES) {
+            each(scratch, context, SITES, |row| {
+                if types.contains(&row.type_id) {
+                    most(&mut self.makers, (row.type_id, row.generation), row.function_id, row.bytes);
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
     fn calls(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-        let mut rows = ColumnReader::open(scratch, CALLERS)?;
+        let types: FxHashSet<u32> = self.types.iter().map(|row| row.type_id).collect();
+        let mut functions: FxHashSet<u32> = self.functions.iter().map(|row| row.function_id).collect();
+        each(scratch, context, CALLERS, |row| {
+            if row.depth == 0 && types.contains(&row.type_id) {
+                most(&mut self.allocators, row.type_id, row.function_id, row.estimated_bytes);
+            }
+            if row.depth == 0 && functions.contains(&row.function_id) {
+                most(&mut self.products, row.function_id, row.type_id, row.estimated_bytes);
+            }
+            Ok(())
+        })?;
+        functions.extend(self.allocators.values().map(|&(function, _)| function));
         // The function at the top of what is being read, and, by pair, what a function allocates for a caller.
         let mut top = 0;
         let mut pairs: FxHashMap<(u32, u32), u64> = FxHashMap::default();
         let mut charge = context.budget.reserve("callers of allocating functions", 0)?;
-        while rows.remaining() > 0 {
-            let row = rows.next()?;
+        each(scratch, context, CALLERS, |row| {
             if row.depth == 0 {
-                context.check()?;
                 top = row.function_id;
-                most(&mut self.allocators, row.type_id, row.function_id, row.estimated_bytes);
-                most(&mut self.products, row.function_id, row.type_id, row.estimated_bytes);
-            } else if row.depth == 1 && row.function_id != top {
+            } else if row.depth == 1 && row.function_id != top && functions.contains(&top) {
                 if !pairs.contains_key(&(top, row.function_id)) && pairs.len().is_multiple_of(1 << 10) {
-                    charge.grow(64 << 10)?;
+                    charge.grow(PAIR << 10)?;
                 }
                 let sum = pairs.entry((top, row.function_id)).or_default();
                 *sum = sum.saturating_add(row.estimated_bytes);
             }
-        }
+            Ok(())
+        })?;
         let mut pairs: Vec<_> = pairs.into_iter().collect();
         pairs.sort_unstable();
         for ((function, caller), bytes) in pairs {
@@ -159,7 +187,7 @@ impl Trace {
 
     /// Name of a function.
     pub fn function(&self, function: u32) -> String {
-        let place = self.names.places.get(&function);
+        let place = self.names.places.get(function as usize).filter(|&&at| at != NONE);
         place.map_or_else(|| "?".to_owned(), |&at| shorten(&self.names.functions.text(at as usize), NAME))
     }
 
@@ -167,11 +195,6 @@ impl Trace {
     pub fn share(&self, bytes: u64) -> String {
         let percent = if self.bytes == 0 { 0.0 } else { 100.0 * bytes as f64 / self.bytes as f64 };
         format!("{} ({percent:.1} % of all that was allocated)", size(bytes))
-    }
-
-    /// Whether objects were counted: traces that report an allocation for every so many bytes do not tell how many.
-    pub fn is_counted(&self) -> bool {
-        self.types.iter().any(|row| row.allocated_count != ABSENT)
     }
 
     /// A number of objects, where objects were counted.
@@ -208,10 +231,43 @@ fn most<K: std::hash::Hash + Eq>(table: &mut FxHashMap<K, (u32, u64)>, key: K, w
     }
 }
 
-fn all<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>) -> Result<Vec<T>, StageError> {
+/// Bytes of all types, and whether any was counted.
+fn whole(scratch: &Scratch, context: &Context<'_>) -> Result<(u64, bool), StageError> {
+    let (mut bytes, mut counted) = (0_u64, false);
+    each(scratch, context, TYPES, |row| {
+        bytes = bytes.saturating_add(bytes_of(&row));
+        counted |= row.allocated_count != ABSENT;
+        Ok(())
+    })?;
+    Ok((bytes, counted))
+}
+
+/// Visits all rows of a column.
+fn each<T: bytemuck::Pod>(
+    scratch: &Scratch,
+    context: &Context<'_>,
+    column: Column<T>,
+    mut visit: impl FnMut(T) -> Result<(), StageError>,
+) -> Result<(), StageError> {
     let mut reader = ColumnReader::open(scratch, column)?;
-    let mut rows = Vec::new();
-    reader.append_to(&mut rows, usize::try_from(reader.remaining()).unwrap_or(usize::MAX))?;
+    while reader.remaining() > 0 {
+        if reader.remaining().is_multiple_of(1 << 12) {
+            context.check()?;
+        }
+        visit(reader.next()?)?;
+    }
+    Ok(())
+}
+
+/// Some rows of a column.
+fn some<T: bytemuck::Pod>(
+    scratch: &Scratch,
+    context: &Context<'_>,
+    column: Column<T>,
+    is: impl Fn(&T) -> bool,
+) -> Result<BudgetVec<T>, StageError> {
+    let mut rows = context.budget.growing("findings of a trace");
+    each(scratch, context, column, |row| if is(&row) { rows.push(row) } else { Ok(()) })?;
     Ok(rows)
 }
 

@@ -1,0 +1,409 @@
+//! The reverse call graph of each type: who called the functions that allocate it, who called those, and so on.
+//!
+//! A stack with a cell of its own on each of its n frames makes n chains of up to n callers, if all functions differ: a
+//! square, whatever the algorithm. So the work is limited to a multiple of what the trace has, and of deeper stacks
+//! the callers beyond the depth at which it would be exceeded are left out: [`Written::depth`] and [`Written::cut`] say
+//! where and how many. The limit depends on the trace alone.
+//!
+//! Cells are sorted by type, then by their stacks from the inside out ([`ranks`]), so that those that share callers are
+//! next to each other, and rows follow in order of depth first.
+
+use crate::calls::{Amount, Cell, NONE};
+use crate::ordered::{Space, Unordered};
+use crate::stacks::EMPTY;
+use crate::tree::{Children, Link, ROOT, Step, Tree};
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, ColumnWriter, ReadAt, StageError, WriteAt};
+use heaplake_schemas::allocation_callers::CallerRow;
+use heaplake_schemas::replay::CALLERS;
+use heaplake_schemas::scratch::Column;
+
+/// Name of these arrays in the memory budget.
+const WHO: &str = "the callers of all types";
+
+/// Steps from a function to its caller, and rows: so many for each stack of a type and each node of the call tree, and
+/// so many in any case.
+const STEPS: (u64, u64) = (128, 1 << 28);
+/// See [`STEPS`].
+const ROWS: (u64, u64) = (16, 1 << 20);
+
+/// Rows that are ordered at once, but for a single type that has more.
+const BATCH: u64 = 1 << 17;
+
+const RANKS: [Column<Ranked>; 2] = [Column::new("replay.ranks.a"), Column::new("replay.ranks.b")];
+const BY_TYPE: [Column<Ranked>; 2] = [Column::new("replay.cells.a"), Column::new("replay.cells.b")];
+
+/// A number and what it is compared by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Ranked {
+    key: u64,
+    number: u64,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// Functions that a chain of callers has at most; all where none was cut.
+    pub depth: u64,
+    /// Stacks that have more.
+    pub cut: u64,
+    /// Bytes that went to disk.
+    pub spilled: u64,
+}
+
+/// The order of a tree's nodes by their functions, read from the inside out: by the function of the node itself, then
+/// by that of its caller, and so on. In this order, nodes that begin alike from the inside are next to each other.
+///
+/// Ranks by the first function give those by the first two, these give those by the first four, and so on, so the
+/// depth of stacks counts by its logarithm.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+fn ranks(tree: &mut Tree, space: Space<'_>) -> Result<Array<u32>, StageError> {
+    let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+    let (mut ranks, mut above) = plan.make((filled(tree.count, 0_u32), filled(tree.count, EMPTY)))?;
+    for at in 1..tree.count {
+        space.check(at)?;
+        let link = tree.links.get(at)?;
+        ranks.set(at, link.function + 1)?;
+        above.set(at, link.parent)?;
+    }
+    loop {
+        let mut nodes = Unordered::new(WHO, tree.count, RANKS, space)?;
+        for node in 0..tree.count {
+            let (first, then) = (ranks.get(node)?, above.get(node)?);
+            let key = u64::from(first) << 32 | u64::from(ranks.get(then as usize)?);
+            nodes.push(Ranked { key, number: node as u64 })?;
+        }
+        let mut nodes = nodes.finish()?;
+        let (mut rank, mut before) = (0, None);
+        while let Some(Ranked { key, number }) = nodes.pop()? {
+            rank += u32::from(before.is_some_and(|before| before != key));
+            before = Some(key);
+            ranks.set(number as usize, rank)?;
+        }
+        drop(nodes);
+        if rank as usize + 1 == tree.count {
+            return Ok(ranks);
+        }
+        // From the leaves up: what a node is looked up in has not been changed yet.
+        let mut done = true;
+        for node in (0..tree.count).rev() {
+            space.check(node)?;
+            let next = above.get(node)?;
+            done &= next == EMPTY;
+            let further = above.get(next as usize)?;
+            above.set(node, further)?;
+        }
+        if done {
+            return Ok(ranks);
+        }
+    }
+}
+
+/// Cells in the order of their types and stacks.
+struct Sorted<'a> {
+    cells: &'a [Cell],
+    /// Their numbers.
+    order: Array<u32>,
+    /// Functions on the stack of each.
+    depth: Array<u32>,
+    /// Innermost functions that it shares with the one before, of the same type.
+    shared: Array<u32>,
+    spilled: u64,
+}
+
+/// Where the stacks of cells end in the tree.
+pub struct Stacks<'a> {
+    /// The cells.
+    pub cells: &'a [Cell],
+    /// The node of each stack.
+    pub nodes: &'a mut Array<u32>,
+    /// The tree.
+    pub tree: &'a mut Tree,
+}
+
+impl Stacks<'_> {
+    /// Node of a cell's stack.
+    fn of(&mut self, cell: &Cell) -> Result<u32, StageError> {
+        Ok(self.nodes.get(cell.stack as usize)?)
+    }
+}
+
+impl<'a> Sorted<'a> {
+    fn new(stacks: &mut Stacks<'a>, space: Space<'_>) -> Result<Self, StageError> {
+        let cells = stacks.cells;
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let empty = || filled(cells.len(), 0_u32);
+        let (mut order, mut depth, shared) = plan.make((empty(), empty(), empty()))?;
+        let mut ranks = ranks(stacks.tree, space)?;
+        let mut sorted = Unordered::new(WHO, cells.len(), BY_TYPE, space)?;
+        for (number, cell) in cells.iter().enumerate() {
+            let rank = ranks.get(stacks.of(cell)? as usize)?;
+            sorted.push(Ranked { key: u64::from(cell.type_id) << 32 | u64::from(rank), number: number as u64 })?;
+        }
+        drop(ranks);
+        let mut sorted = sorted.finish()?;
+        let mut at = 0;
+        while let Some(Ranked { number, .. }) = sorted.pop()? {
+            order.set(at, number as u32)?;
+            at += 1;
+        }
+        let spilled = sorted.spilled();
+        drop(sorted);
+        let mut depths = plan.one(filled(stacks.tree.count, 0_u32))?;
+        for node in 1..stacks.tree.count {
+            space.check(node)?;
+            let above = depths.get(stacks.tree.links.get(node)?.parent as usize)?;
+            depths.set(node, above + 1)?;
+        }
+        for at in 0..cells.len() {
+            space.check(at)?;
+            let node = stacks.of(&cells[order.get(at)? as usize])?;
+            depth.set(at, depths.get(node as usize)?)?;
+        }
+        Ok(Self { cells, order, depth, shared, spilled: spilled + plan.spilled_bytes() })
+    }
+
+    fn cell(&mut self, at: usize) -> Result<Cell, StageError> {
+        Ok(self.cells[self.order.get(at)? as usize])
+    }
+
+    /// Finds what neighbours share, and how deep chains of callers may be.
+    fn limit(&mut self, stacks: &mut Stacks<'_>, space: Space<'_>) -> Result<u32, StageError> {
+        let mut deepest = 0;
+        for at in 0..self.cells.len() {
+            space.check(at)?;
+            deepest = deepest.max(self.depth.get(at)?);
+        }
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let mut changes = plan.one(filled(deepest as usize + 1, 0_i64))?;
+        for at in 0..self.cells.len() {
+            space.check(at)?;
+            span(&mut changes, 0, self.depth.get(at)?)?;
+        }
+        let all = (self.cells.len() + stacks.tree.count) as u64;
+        let most = |(each, least): (u64, u64)| (all.saturating_mul(each) + least).min(u64::from(NONE - 1));
+        let steps = deepest_within(&mut changes, most(STEPS), space)?;
+        changes = plan.one(filled(deepest as usize + 1, 0_i64))?;
+        let mut before = None;
+        for at in 0..self.cells.len() {
+            space.check(at)?;
+            let cell = self.cell(at)?;
+            let node = stacks.of(&cell)?;
+            let shared = match before {
+                Some((type_id, other)) if type_id == cell.type_id => {
+                    let whole = self.depth.get(at)?.min(steps);
+                    alike(stacks.tree, (node, other), whole, space)?
+                }
+                _ => 0,
+            };
+            before = Some((cell.type_id, node));
+            self.shared.set(at, shared)?;
+            let depth = self.depth.get(at)?.min(steps);
+            span(&mut changes, shared, depth)?;
+        }
+        Ok(steps.min(deepest_within(&mut changes, most(ROWS), space)?))
+    }
+}
+
+/// One more at each depth from one to another.
+fn span(changes: &mut Array<i64>, from: u32, to: u32) -> Result<(), StageError> {
+    if from < to {
+        changes.change(from as usize, |more| *more += 1)?;
+        changes.change(to as usize, |more| *more -= 1)?;
+    }
+    Ok(())
+}
+
+/// How many depths there are room for: the number of items at each follows from the changes.
+fn deepest_within(changes: &mut Array<i64>, most: u64, space: Space<'_>) -> Result<u32, StageError> {
+    let (mut now, mut sum) = (0_i64, 0_u64);
+    for depth in 0..changes.count() {
+        space.check(depth)?;
+        now += changes.get(depth)?;
+        sum = sum.saturating_add(now.unsigned_abs());
+        if sum > most {
+            return Ok((depth as u32).max(1));
+        }
+    }
+    Ok(u32::MAX)
+}
+
+/// How many functions two stacks share from the inside out; so many of the first are looked at.
+fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'_>) -> Result<u32, StageError> {
+    for shared in 0..whole {
+        space.check(shared as usize + 1)?;
+        // What is above one node is one path.
+        if a == b {
+            return Ok(whole);
+        }
+        let (of_a, of_b) = (tree.links.get(a as usize)?, tree.links.get(b as usize)?);
+        if b == EMPTY || of_a.function != of_b.function {
+            return Ok(shared);
+        }
+        (a, b) = (of_a.parent, of_b.parent);
+    }
+    Ok(whole)
+}
+
+/// Writes the rows of all types. `amount` tells what a cell stands for.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
+pub fn write(
+    mut stacks: Stacks<'_>,
+    amount: impl Fn(&Cell) -> Amount,
+    space: Space<'_>,
+) -> Result<Written, StageError> {
+    let mut sorted = Sorted::new(&mut stacks, space)?;
+    let depth = sorted.limit(&mut stacks, space)?;
+    let mut written = Written { depth: depth.into(), cut: 0, spilled: sorted.spilled };
+    let mut writer = Writer { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, space, spilled: 0 };
+    let mut at = 0;
+    while at < sorted.cells.len() {
+        let (end, rows) = batch(&mut sorted, at, depth, space)?;
+        let mut batch = Batch::new(rows, depth, space)?;
+        while at < end {
+            space.check(at)?;
+            let cell = sorted.cell(at)?;
+            let (whole, shared) = (sorted.depth.get(at)?, sorted.shared.get(at)?);
+            written.cut += if whole > depth { cell.samples } else { 0 };
+            let end = Stack { node: stacks.of(&cell)?, depth: whole.min(depth), shared: shared.min(depth) };
+            batch.add(stacks.tree, cell.type_id, end, &amount(&cell))?;
+            at += 1;
+        }
+        writer.write(batch)?;
+    }
+    writer.rows.finish()?;
+    written.spilled += writer.spilled;
+    Ok(written)
+}
+
+/// The end of a batch of whole types that begins at a cell, and how many rows it has.
+fn batch(sorted: &mut Sorted<'_>, from: usize, most: u32, space: Space<'_>) -> Result<(usize, u64), StageError> {
+    let (mut end, mut rows) = (from, 0);
+    let (mut at, mut of_type, mut type_id) = (from, 0, None);
+    while at < sorted.cells.len() {
+        space.check(at)?;
+        let cell = sorted.cell(at)?;
+        if type_id.replace(cell.type_id).is_some_and(|before| before != cell.type_id) {
+            (end, rows, of_type) = (at, rows + of_type, 0);
+        }
+        if rows > 0 && rows + of_type > BATCH {
+            return Ok((end, rows));
+        }
+        // Each type has a row of its own besides those of functions.
+        let new = sorted.depth.get(at)?.min(most) - sorted.shared.get(at)?.min(most);
+        of_type += u64::from(new) + u64::from(of_type == 0);
+        at += 1;
+    }
+    Ok((at, rows + of_type))
+}
+
+/// A stack, up to a depth, and what it shares with the one before.
+#[derive(Clone, Copy)]
+struct Stack {
+    node: u32,
+    depth: u32,
+    shared: u32,
+}
+
+/// The reverse call graphs of some types. Below the root is a node for each type, below these the functions.
+struct Batch {
+    tree: Tree,
+    amounts: Array<Amount>,
+    /// Nodes of the last stack, the type first.
+    path: Array<u32>,
+    type_id: Option<u32>,
+}
+
+impl Batch {
+    fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
+        let rows = rows as usize + 1;
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let (links, amounts, path) = plan.make((
+            filled(rows, ROOT),
+            filled(rows, Amount::default()),
+            filled(rows.min((depth as usize).saturating_add(2)), EMPTY),
+        ))?;
+        Ok(Self { tree: Tree { links, count: 1 }, amounts, path, type_id: None })
+    }
+
+    fn grow(&mut self, parent: u32, function: u32) -> Result<u32, StageError> {
+        let node = self.tree.count as u32;
+        self.tree.links.set(node as usize, Link { parent, function })?;
+        self.tree.count += 1;
+        Ok(node)
+    }
+
+    fn add(&mut self, calls: &mut Tree, type_id: u32, stack: Stack, amount: &Amount) -> Result<(), StageError> {
+        if self.type_id.replace(type_id) != Some(type_id) {
+            let node = self.grow(EMPTY, type_id)?;
+            self.path.set(0, node)?;
+        }
+        let mut link = calls.links.get(stack.node as usize)?;
+        let new = if stack.shared < stack.depth { stack.depth } else { 0 };
+        for depth in 0..new {
+            if depth >= stack.shared {
+                let parent = self.path.get(depth as usize)?;
+                let node = self.grow(parent, link.function)?;
+                self.path.set(depth as usize + 1, node)?;
+            }
+            link = calls.links.get(link.parent as usize)?;
+        }
+        let last = self.path.get(stack.depth as usize)?;
+        self.amounts.change(last as usize, |sum| sum.add(amount))?;
+        Ok(())
+    }
+}
+
+/// Writes rows, batch by batch.
+struct Writer<'a> {
+    rows: ColumnWriter<CallerRow>,
+    /// Rows of the batches before.
+    base: u32,
+    space: Space<'a>,
+    spilled: u64,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, batch: Batch) -> Result<(), StageError> {
+        let (space, Batch { mut tree, mut amounts, path, .. }) = (self.space, batch);
+        drop(path);
+        tree.sum(&mut amounts, space)?;
+        // Types come in the order of their numbers, functions in that of bytes.
+        let weight =
+            |node: usize, link: Link| Ok(Some(if link.parent == EMPTY { 0 } else { amounts.get(node)?.bytes }));
+        let children = Children::new(&mut tree, weight, space)?;
+        self.spilled += children.spilled;
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let mut positions = plan.one(filled(tree.count, NONE))?;
+        let (mut type_id, rows, base) = (0, &mut self.rows, &mut self.base);
+        children.walk(&mut tree, space, |step| {
+            let Step::Enter(place) = step else { return Ok(()) };
+            if place.depth == 0 {
+                type_id = place.link.function;
+                return Ok(());
+            }
+            let amount = amounts.get(place.node as usize)?;
+            rows.push(CallerRow {
+                node: *base,
+                parent: positions.get(place.link.parent as usize)?,
+                depth: place.depth - 1,
+                type_id,
+                function_id: place.link.function,
+                padding: 0,
+                samples: amount.samples,
+                sampled_bytes: amount.sampled_bytes,
+                estimated_bytes: amount.bytes,
+                estimated_count: amount.count,
+            })?;
+            positions.set(place.node as usize, *base)?;
+            *base = base.checked_add(1).ok_or(StageError::Overflow("the number of callers"))?;
+            Ok(())
+        })
+    }
+}

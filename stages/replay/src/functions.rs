@@ -1,0 +1,189 @@
+//! The functions on stacks, what each of them allocated, and the tree of their calls.
+
+use crate::calls::{Amount, NONE};
+use crate::ordered::Space;
+use crate::replay::Replay;
+use crate::symbols::Symbols;
+use crate::tree::{Children, Place, Step, Tree};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, BudgetVec, ColumnWriter, ReadAt, StageError, StringWriter, WriteAt};
+use heaplake_schemas::allocation_callees::CalleeRow;
+use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::replay as columns;
+use std::cmp::Reverse;
+
+/// Name of these arrays in the memory budget.
+const WHO: &str = "the functions of the call tree";
+
+/// Functions that are on some stack, numbered in the order in which they first occur among the frames.
+pub struct Functions<'a> {
+    symbols: &'a Symbols,
+    /// Number of each function of the trace; [`NONE`] so far.
+    numbers: BudgetVec<u32>,
+    /// Their positions among all functions of the trace.
+    pub list: BudgetVec<u32>,
+    /// Frames of no known function.
+    pub unresolved: u64,
+}
+
+impl<'a> Functions<'a> {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(replay: &'a Replay, space: Space<'_>) -> Result<Self, StageError> {
+        let symbols = &replay.symbols;
+        let count = symbols.functions().len();
+        let (numbers, list) = (space.budget().filled(WHO, count, NONE)?, space.budget().with_room(WHO, count)?);
+        Ok(Self { symbols, numbers, list, unresolved: 0 })
+    }
+
+    /// The number of a frame's function; [`NONE`] where it is not known.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn of(&mut self, frame: u64) -> Result<u32, StageError> {
+        let Some(function) = self.symbols.resolve(frame) else {
+            self.unresolved += 1;
+            return Ok(NONE);
+        };
+        let number = &mut self.numbers[function as usize];
+        if *number == NONE {
+            *number = self.list.len() as u32;
+            self.list.push(function)?;
+        }
+        Ok(*number)
+    }
+
+    /// Writes rows and texts of functions; gives the position of each one's name among the texts.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+    pub fn write(self, replay: &Replay, mut sums: ByFunction, space: Space<'_>) -> Result<BudgetVec<u32>, StageError> {
+        let Self { symbols, numbers, list, .. } = self;
+        drop(numbers);
+        let mut strings = StringWriter::create(space.scratch, columns::STRINGS)?;
+        let mut names = space.budget().with_room("the names of functions", list.len())?;
+        let mut rows = space.budget().with_room("the rows of functions", list.len())?;
+        for (at, &function) in list.iter().enumerate() {
+            space.check(at)?;
+            let function = &symbols.functions()[function as usize];
+            let name = text(&mut strings, Some(&function.name))?;
+            names.push(name)?;
+            let (inclusive, exclusive) = (sums.inclusive.get(at)?, sums.exclusive.get(at)?);
+            let row = FunctionRow {
+                function_id: at as u32,
+                name,
+                method_signature: text(&mut strings, some(&function.signature))?,
+                module: text(&mut strings, replay.symbols.module(function))?,
+                file: text(&mut strings, some(&function.file))?,
+                line: function.line.unwrap_or(NONE),
+                inclusive_count: inclusive.count,
+                inclusive_bytes: inclusive.bytes,
+                exclusive_count: exclusive.count,
+                exclusive_bytes: exclusive.bytes,
+                inclusive_samples: inclusive.samples,
+                exclusive_samples: exclusive.samples,
+            };
+            // A function that is on no counted stack has no row.
+            if row.inclusive_samples > 0 {
+                rows.push(row)?;
+            }
+        }
+        strings.finish()?;
+        rows.sort_unstable_by_key(|row| (Reverse(row.inclusive_bytes), row.function_id));
+        let mut writer = ColumnWriter::create(space.scratch, columns::FUNCTIONS)?;
+        writer.extend(&rows)?;
+        writer.finish()?;
+        Ok(names)
+    }
+}
+
+fn some(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// Adds a text; its position, [`NONE`] for none.
+fn text(strings: &mut StringWriter, text: Option<&str>) -> Result<u32, StageError> {
+    let Some(text) = text else { return Ok(NONE) };
+    let position = strings.count() as u32;
+    strings.push(text.as_bytes())?;
+    Ok(position)
+}
+
+/// What each function allocated: on its own, and with all that it called.
+pub struct ByFunction {
+    exclusive: Array<Amount>,
+    inclusive: Array<Amount>,
+    /// How often each function is on the path to the node at hand.
+    on_path: Array<u32>,
+}
+
+impl ByFunction {
+    /// Goes into a node with these amounts. Only the outermost call of a function counts what is below, so that a
+    /// recursive one counts it once.
+    fn enter(&mut self, function: usize, own: &Amount, all: &Amount) -> Result<(), StageError> {
+        self.exclusive.change(function, |sum| sum.add(own))?;
+        let before = self.on_path.change(function, |count| std::mem::replace(count, *count + 1))?;
+        if before == 0 {
+            self.inclusive.change(function, |sum| sum.add(all))?;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, function: usize) -> Result<(), StageError> {
+        Ok(self.on_path.change(function, |count| *count -= 1)?)
+    }
+}
+
+/// Writes the call tree, from the exclusive and the inclusive amounts of its nodes; gives the position of each node in
+/// it, and the amounts of so many functions.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+pub fn callees(
+    tree: &mut Tree,
+    (exclusive, inclusive): &mut (Array<Amount>, Array<Amount>),
+    functions: usize,
+    space: Space<'_>,
+) -> Result<(Array<u32>, ByFunction), StageError> {
+    let weight = |node: usize, _| {
+        let amount = inclusive.get(node)?;
+        Ok((amount.samples > 0).then_some(amount.bytes))
+    };
+    let children = Children::new(tree, weight, space)?;
+    let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+    let (mut positions, on_path, all, own) = plan.make((
+        filled(tree.count, NONE),
+        filled(functions, 0_u32),
+        filled(functions, Amount::default()),
+        filled(functions, Amount::default()),
+    ))?;
+    let mut sums = ByFunction { exclusive: own, inclusive: all, on_path };
+    let mut writer = ColumnWriter::create(space.scratch, columns::CALLEES)?;
+    let mut position = 0;
+    children.walk(tree, space, |step| {
+        let Place { node, link, depth } = match step {
+            Step::Enter(place) => place,
+            Step::Leave(link) => return sums.leave(link.function as usize),
+        };
+        let (own, all) = (exclusive.get(node as usize)?, inclusive.get(node as usize)?);
+        sums.enter(link.function as usize, &own, &all)?;
+        positions.set(node as usize, position)?;
+        position += 1;
+        writer.push(CalleeRow {
+            node: position - 1,
+            parent: positions.get(link.parent as usize)?,
+            depth,
+            function_id: link.function,
+            inclusive_samples: all.samples,
+            inclusive_bytes: all.bytes,
+            exclusive_samples: own.samples,
+            exclusive_bytes: own.bytes,
+            inclusive_count: all.count,
+            exclusive_count: own.count,
+        })
+    })?;
+    writer.finish()?;
+    Ok((positions, sums))
+}

@@ -1,0 +1,135 @@
+//! Items in order: sorted in memory where they are few and fit, on disk where they do not.
+//!
+//! Up to [`MOST_IN_MEMORY`] items are sorted in one piece, which takes less than half a second; more are sorted in
+//! runs, so that signals are heard between them.
+
+use bytemuck::Pod;
+use heaplake_kit::sorter::{Sorted, Sorter};
+use heaplake_kit::{Budget, BudgetVec, Context, Scratch, StageError};
+use heaplake_schemas::scratch::Column;
+
+/// Items that are sorted in one piece.
+const MOST_IN_MEMORY: usize = 1 << 21;
+
+/// Items between two questions whether the run is cancelled.
+const CHECKED: usize = 1 << 14;
+
+/// Where the work at the end of a replay is done.
+#[derive(Clone, Copy)]
+pub struct Space<'a> {
+    /// The scratch folder.
+    pub scratch: &'a Scratch,
+    /// Budget and cancellation.
+    pub context: &'a Context<'a>,
+}
+
+impl<'a> Space<'a> {
+    /// The budget.
+    #[must_use]
+    pub fn budget(&self) -> &'a Budget {
+        &self.context.budget
+    }
+
+    /// Hears signals now and then: call it with the number of each item.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`].
+    #[inline]
+    pub fn check(&self, number: usize) -> Result<(), StageError> {
+        if number.is_multiple_of(CHECKED) { self.context.check() } else { Ok(()) }
+    }
+}
+
+/// Takes items in any order.
+pub struct Unordered<'a, T> {
+    kept: Kept<'a, T>,
+    space: Space<'a>,
+    count: usize,
+}
+
+enum Kept<'a, T> {
+    Memory(BudgetVec<T>),
+    Disk(Sorter<'a, T>),
+}
+
+impl<'a, T: Pod + Ord> Unordered<'a, T> {
+    /// For at most `most` items; the columns are used where they do not fit.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn new(who: &'static str, most: usize, columns: [Column<T>; 2], space: Space<'a>) -> Result<Self, StageError> {
+        let fits = (most as u64).saturating_mul(size_of::<T>() as u64) <= space.budget().free() / 2;
+        let kept = if fits && most <= MOST_IN_MEMORY {
+            Kept::Memory(space.budget().with_room(who, most)?)
+        } else {
+            Kept::Disk(Sorter::new(who, most.min(MOST_IN_MEMORY), columns, space.budget(), space.scratch)?)
+        };
+        Ok(Self { kept, space, count: 0 })
+    }
+
+    /// Adds an item.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+    #[inline]
+    pub fn push(&mut self, item: T) -> Result<(), StageError> {
+        self.space.check(self.count)?;
+        self.count += 1;
+        match &mut self.kept {
+            Kept::Memory(items) => items.push(item),
+            Kept::Disk(sorter) => sorter.push(item),
+        }
+    }
+
+    /// The items in order.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Budget`].
+    pub fn finish(self) -> Result<Ordered<'a, T>, StageError> {
+        let items = match self.kept {
+            Kept::Memory(mut items) => {
+                items.sort_unstable();
+                Source::Memory(items)
+            }
+            Kept::Disk(sorter) => Source::Disk(sorter.finish()?),
+        };
+        Ok(Ordered { items, space: self.space, at: 0 })
+    }
+}
+
+/// Gives items in order.
+pub struct Ordered<'a, T> {
+    items: Source<'a, T>,
+    space: Space<'a>,
+    at: usize,
+}
+
+enum Source<'a, T> {
+    Memory(BudgetVec<T>),
+    Disk(Sorted<'a, T>),
+}
+
+impl<T: Pod + Ord> Ordered<'_, T> {
+    /// The next item.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Cancelled`].
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<T>, StageError> {
+        self.space.check(self.at)?;
+        self.at += 1;
+        match &mut self.items {
+            Source::Memory(items) => Ok(items.get(self.at - 1).copied()),
+            Source::Disk(sorted) => sorted.pop(),
+        }
+    }
+
+    /// Bytes that went to disk.
+    #[must_use]
+    pub fn spilled(&self) -> u64 {
+        match &self.items {
+            Source::Memory(_) => 0,
+            Source::Disk(sorted) => sorted.bytes(),
+        }
+    }
+}

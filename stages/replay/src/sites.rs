@@ -1,0 +1,96 @@
+//! Where objects of each allocating function and type died.
+
+use crate::calls::{Amount, NONE};
+use crate::ordered::{Space, Unordered};
+use crate::output::ratio_of;
+use crate::replay::Replay;
+use crate::tree::Tree;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::{Array, ColumnWriter, ReadAt, StageError};
+use heaplake_schemas::lifetime_sites::SiteRow;
+use heaplake_schemas::object_lifetimes::GENERATIONS;
+use heaplake_schemas::replay::SITES;
+use heaplake_schemas::scratch::Column;
+
+/// Name of these lists in the memory budget.
+const WHO: &str = "the functions whose objects died";
+
+const BY_SITE: [Column<Site>; 2] = [Column::new("replay.sites.a"), Column::new("replay.sites.b")];
+const BY_BYTES: [Column<Site>; 2] = [Column::new("replay.sites.c"), Column::new("replay.sites.d")];
+
+/// A row, or a part of one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Site {
+    /// By what rows are sorted in the end.
+    heavy: u64,
+    function: u32,
+    type_id: u32,
+    generation: u32,
+    padding: u32,
+    count: u64,
+    bytes: u64,
+    samples: u64,
+}
+
+impl Site {
+    fn key(&self) -> [u32; 3] {
+        [self.function, self.type_id, self.generation]
+    }
+}
+
+/// Writes the rows. `names` has the position of each function's name.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+pub fn write(
+    replay: &Replay,
+    (tree, nodes): (&mut Tree, &mut Array<u32>),
+    names: &[u32],
+    space: Space<'_>,
+) -> Result<(), StageError> {
+    let cells = replay.cells.all();
+    let most = cells.len().saturating_mul(GENERATIONS.len());
+    let mut parts = Unordered::new(WHO, most, BY_SITE, space)?;
+    for (number, cell) in cells.iter().enumerate() {
+        let function = tree.links.get(nodes.get(cell.stack as usize)? as usize)?.function;
+        if function == NONE {
+            continue;
+        }
+        let ratio = ratio_of(replay, cell);
+        let deaths = replay.cells.deaths(number);
+        for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
+            let Amount { samples, count, bytes, .. } = Amount::of(count, count, bytes, ratio);
+            let type_id = cell.type_id;
+            parts.push(Site { heavy: 0, function, type_id, generation, padding: 0, count, bytes, samples })?;
+        }
+    }
+    let mut parts = parts.finish()?;
+    let mut rows = Unordered::new(WHO, most, BY_BYTES, space)?;
+    let mut last: Option<Site> = None;
+    while let Some(part) = parts.pop()? {
+        match &mut last {
+            Some(row) if row.key() == part.key() => {
+                row.count = row.count.saturating_add(part.count);
+                row.bytes = row.bytes.saturating_add(part.bytes);
+                row.samples = row.samples.saturating_add(part.samples);
+            }
+            _ => {
+                if let Some(row) = last.replace(part) {
+                    rows.push(Site { heavy: !row.bytes, ..row })?;
+                }
+            }
+        }
+    }
+    if let Some(row) = last {
+        rows.push(Site { heavy: !row.bytes, ..row })?;
+    }
+    drop(parts);
+    let mut rows = rows.finish()?;
+    let mut writer = ColumnWriter::create(space.scratch, SITES)?;
+    while let Some(Site { function, type_id, generation, count, bytes, samples, .. }) = rows.pop()? {
+        let name = names[function as usize];
+        writer.push(SiteRow { function_id: function, type_id, generation, function: name, count, bytes, samples })?;
+    }
+    writer.finish().map(drop)
+}
