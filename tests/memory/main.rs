@@ -13,6 +13,8 @@ mod planted;
 #[path = "../support/table.rs"]
 mod table;
 
+mod shapes;
+
 use cap::Cap;
 use heaplake::engine::admission::smallest_budget;
 use in_process::{Analysis, analyze};
