@@ -14,6 +14,8 @@ mod planted;
 mod table;
 mod trace_shapes;
 
+mod shapes;
+
 use cap::Cap;
 use heaplake::engine::admission::smallest_budget;
 use in_process::{Analysis, analyze};

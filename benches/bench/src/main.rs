@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod scale;
 mod settings;
+mod shapes;
 mod trace_shapes;
 mod well_formed;
 #[path = "../../../tests/support/written.rs"]
@@ -42,6 +43,7 @@ Examples:
   heaplake-bench end-to-end --peers --sizes 100MB production.heapsnapshot
   heaplake-bench scale --sizes 1GB,10GB --limits none,2GiB/2.5GiB --save
   heaplake-bench replay --sizes 200MB --save
+  heaplake-bench shapes --nodes 250000
   heaplake-bench kernels --shrink 20";
 
 /// Measures heaplake: end to end, at scale, and its inner loops.
@@ -72,6 +74,8 @@ enum Command {
     Replay(replay::Options),
     /// Traces and Java dumps of extreme shapes: time and memory as they grow
     TraceShapes(trace_shapes::Options),
+    /// Heaps of extreme shapes: time for a million nodes as they grow, which must not rise
+    Shapes(shapes::Options),
     /// Inner loops against the best that is known for each
     Kernels(kernels::Options),
     /// Read a file once through a small buffer: the floor of every analysis
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Command::Comparison(options) => comparison::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::TraceShapes(options) => trace_shapes::run(&options),
+        Command::Shapes(options) => shapes::run(&options),
         Command::Kernels(options) => kernels::run(&options),
         Command::Read(options) => files::read(&options),
     };

@@ -30,6 +30,7 @@ pub mod names;
 pub mod plan;
 pub mod rng;
 pub mod section;
+pub mod shapes;
 pub mod shared;
 pub mod sink;
 pub mod strings;

@@ -2,14 +2,16 @@
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, ValueEnum};
 use heaplake_generator::file;
 use heaplake_generator::plan::{Shape, Target};
+use heaplake_generator::shapes::{self, SHAPES};
 
 /// Write a .heapsnapshot of any size whose right answers are known.
 ///
@@ -21,7 +23,8 @@ use heaplake_generator::plan::{Shape, Target};
   heaplake-generate --size 500MB --seed 1 --out big.heapsnapshot --answers big.json
   heaplake-generate --size 10GB --seed 2 --out - | zstd -o huge.heapsnapshot.zst
   heaplake-generate --shape list --nodes 10000000 --out list.heapsnapshot
-  heaplake-generate --shape deep-trace --nodes 1000000 --out deep.heapsnapshot"
+  heaplake-generate --shape deep-trace --nodes 1000000 --out deep.heapsnapshot
+  heaplake-generate --extreme bipartite --nodes 1000000 --out bipartite.heapsnapshot"
 )]
 struct Options {
     /// Size of the file, within a few percent: a number with kB, MB, GB (powers of 1000) or KiB, MiB, GiB
@@ -47,6 +50,16 @@ struct Options {
     /// What the heap is like
     #[arg(long, value_enum, default_value_t = Form::Realistic)]
     shape: Form,
+
+    /// An extreme shape instead, of about so many nodes; its answers are not planted
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = PossibleValuesParser::new(SHAPES.iter().map(|shape| PossibleValue::new(shape.name).help(shape.says))),
+        requires = "nodes",
+        conflicts_with_all = ["shape", "answers", "seed"]
+    )]
+    extreme: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -74,6 +87,9 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    if let Some(shape) = options.extreme.as_deref().and_then(shapes::find) {
+        return extreme(shape, options);
+    }
     let start = Instant::now();
     let count = |bytes_each: u64| options.nodes.or(options.size.map(|size| size / bytes_each)).unwrap_or(1).max(1);
     let shape = match options.shape {
@@ -104,6 +120,20 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         bytes as f64 / 1e6 / seconds,
     )?;
     Ok(())
+}
+
+fn extreme(shape: &shapes::Shape, options: &Options) -> Result<(), Box<dyn Error>> {
+    let nodes = options.nodes.unwrap_or(0);
+    let write = |to: &mut dyn Write| {
+        let mut to = BufWriter::with_capacity(1 << 20, to);
+        shape.write(nodes, &mut to).and_then(|()| to.flush())
+    };
+    let written = if options.out.as_os_str() == "-" {
+        write(&mut io::stdout().lock())
+    } else {
+        File::create(&options.out).and_then(|mut to| write(&mut to))
+    };
+    Ok(written.map_err(|error| format!("{}: {error}", options.out.display()))?)
 }
 
 /// Reads "500MB", "1.5 GiB" or a plain number of bytes.

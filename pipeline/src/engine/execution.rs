@@ -76,7 +76,7 @@ pub fn execute(
             if queue.running.is_empty() {
                 return queue.result();
             }
-            let Finished { step, outcome, seconds } = next(&done, work.cancel, &stop);
+            let Finished { step, outcome, seconds } = next(&done, work, &stop);
             match outcome {
                 Ok(outcome) => {
                     if let Err(error) = queue.finish(step, outcome, seconds, journal) {
@@ -101,13 +101,14 @@ struct Finished {
 }
 
 /// Waits for the next step to finish, and passes cancellation on to the steps.
-fn next(done: &Receiver<Finished>, cancel: &AtomicBool, stop: &AtomicBool) -> Finished {
+fn next(done: &Receiver<Finished>, work: &Work<'_>, stop: &AtomicBool) -> Finished {
     loop {
         match done.recv_timeout(LOOK) {
             Ok(finished) => return finished,
             Err(RecvTimeoutError::Timeout) => {
-                if cancel.load(Ordering::Relaxed) {
+                if work.cancel.load(Ordering::Relaxed) {
                     stop.store(true, Ordering::Relaxed);
+                    work.budget.stop();
                 }
             }
             Err(RecvTimeoutError::Disconnected) => unreachable!("the queue itself holds a sender"),

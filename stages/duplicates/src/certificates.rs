@@ -175,9 +175,9 @@ impl<P: WriteAt<u32>, S: Slots, V: ReadAt<NodeId>, T: WriteAt<u64>> Certifier<P,
         let Self { known, names, cycles } = self;
         let form = cycles.cycle.form(&mut known.slots, &mut known.certificates, context)?;
         let Form::Code(code) = form else { return Ok(false) };
-        let Some(first) = cycles.find_symmetries(known, code)? else { return Ok(false) };
+        let Some(first) = cycles.find_symmetries(known, code, context)? else { return Ok(false) };
         let node = cycles.cycle.node(first)?;
-        let found = names.find(code, node, true, |other| cycles.matches(known, first, other))?;
+        let found = names.find(code, node, true, |other| cycles.matches(known, first, other, context))?;
         for place in 0..cycles.cycle.size() {
             let certificate = if found == node {
                 let orbit = cycles.cycle.orbit(place)?;

@@ -197,8 +197,9 @@ impl Cycle {
         }
         let mut best = u64::MAX;
         for place in 0..self.size {
+            look_up(place, context)?;
             if self.colour(place)? == first {
-                let code = self.number(place, slots, places)?;
+                let code = self.number(place, slots, places, context)?;
                 self.members.change(place, |member| member.code = code)?;
                 best = best.min(code);
             }
@@ -207,7 +208,7 @@ impl Cycle {
         for place in 0..self.size {
             if self.begins(place, best)? {
                 if many > 1 {
-                    self.number(place, slots, places)?;
+                    self.number(place, slots, places, context)?;
                 }
                 let least = |member: &mut Member| member.key = member.number.min(member.key);
                 (0..self.size).try_for_each(|other| self.members.change(other, least))?;
@@ -224,14 +225,13 @@ impl Cycle {
         places: &mut impl WriteAt<u32>,
         context: &Context<'_>,
     ) -> Result<BTreeMap<u64, u32>, StageError> {
-        let mut counts = self.counts()?;
+        let mut counts = self.counts(context)?;
         for _ in 0..ROUNDS {
             if rarest(&counts).1 == 1 || self.patience == 0 {
                 break;
             }
-            self.refine(slots, places)?;
-            context.check()?;
-            let before = std::mem::replace(&mut counts, self.counts()?);
+            self.refine(slots, places, context)?;
+            let before = std::mem::replace(&mut counts, self.counts(context)?);
             if before.len() == counts.len() && counts.len() < COUNTED {
                 break;
             }
@@ -240,9 +240,10 @@ impl Cycle {
     }
 
     /// How often each colour occurs.
-    fn counts(&mut self) -> Result<BTreeMap<u64, u32>, Fault> {
+    fn counts(&mut self, context: &Context<'_>) -> Result<BTreeMap<u64, u32>, StageError> {
         let mut counts = BTreeMap::new();
         for place in 0..self.size {
+            look_up(place, context)?;
             let colour = self.colour(place)?;
             if counts.len() == COUNTED && counts.last_key_value().is_some_and(|(&last, _)| colour > last) {
                 continue;
@@ -257,8 +258,14 @@ impl Cycle {
     }
 
     /// One round of refinement: mixes the colours of neighbours into the colour of each node.
-    fn refine(&mut self, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<(), Fault> {
+    fn refine(
+        &mut self,
+        slots: &mut impl Slots,
+        places: &mut impl WriteAt<u32>,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
         for place in 0..self.size {
+            look_up(place, context)?;
             let Member { mut colour, node, .. } = self.members.get(place)?;
             for slot in slots.of(node)? {
                 if let Some(target) = self.place(slots.to(slot)?, places)? {
@@ -268,17 +275,27 @@ impl Cycle {
             }
             self.members.change(place, |member| member.code = colour)?;
         }
-        (0..self.size).try_for_each(|place| self.members.change(place, |member| member.colour = member.code))
+        for place in 0..self.size {
+            self.members.change(place, |member| member.colour = member.code)?;
+        }
+        Ok(())
     }
 
     /// Numbers all nodes by a search from one of them; returns the code of the numbered cycle.
-    fn number(&mut self, start: usize, slots: &mut impl Slots, places: &mut impl WriteAt<u32>) -> Result<u64, Fault> {
+    fn number(
+        &mut self,
+        start: usize,
+        slots: &mut impl Slots,
+        places: &mut impl WriteAt<u32>,
+        context: &Context<'_>,
+    ) -> Result<u64, StageError> {
         (0..self.size).try_for_each(|place| self.set_number(place, NONE))?;
         self.set_number(start, 0)?;
         self.enqueue(0, start)?;
         let (mut next, mut end) = (0, 1);
         let mut code = self.size as u64;
         while next < end {
+            look_up(next, context)?;
             let place = self.dequeue(next)?;
             next += 1;
             let Member { colour, node, .. } = self.members.get(place)?;
@@ -298,6 +315,12 @@ impl Cycle {
         }
         Ok(code)
     }
+}
+
+/// Looks for a cancellation at some of the places.
+#[inline]
+fn look_up(place: usize, context: &Context<'_>) -> Result<(), StageError> {
+    if place.is_multiple_of(1 << 14) { context.check() } else { Ok(()) }
 }
 
 /// The rarest colour and how often it occurs; of several the least.

@@ -5,7 +5,7 @@
 //! it reaches. So the search stops there, and finally checks that such nodes reach no node that the map moves.
 
 use crate::slots::{SlotArrays, Slots};
-use heaplake_kit::{Lookup, ReadAt, StageError};
+use heaplake_kit::{Context, Lookup, ReadAt, StageError};
 use heaplake_schemas::ids::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,6 +22,9 @@ pub enum Verdict {
 
 /// Upper bound of the bytes per entry of the tables.
 const ENTRY: u64 = 64;
+
+/// Entries of a table that is kept for the next comparison.
+const SMALL: usize = 1 << 10;
 
 /// The memory of comparisons, reused by all of them.
 pub struct Lockstep {
@@ -59,15 +62,23 @@ impl Lockstep {
     }
 
     /// Compares two different nodes. Charges the cost to `work`, and stops when it is used up.
-    pub fn compare(&mut self, left: u32, right: u32, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
-        self.forwards.clear();
-        self.backwards.clear();
-        self.fixed.clear();
-        self.queue.clear();
+    pub fn compare(
+        &mut self,
+        (left, right): (u32, u32),
+        graph: &mut Graph,
+        work: &mut u64,
+        context: &Context<'_>,
+    ) -> Result<Verdict, StageError> {
+        self.clear();
         if !self.pair(left, right) {
             return Ok(Verdict::Different);
         }
+        let mut compared = 0u64;
         while let Some((left, right)) = self.queue.pop() {
+            compared += 1;
+            if compared.is_multiple_of(1 << 14) {
+                context.check()?;
+            }
             if graph.candidates.get(left as usize)? != graph.candidates.get(right as usize)?
                 || graph.values.get(left as usize)? != graph.values.get(right as usize)?
             {
@@ -89,7 +100,21 @@ impl Lockstep {
                 }
             }
         }
-        self.check_fixed(graph, work)
+        self.check_fixed(graph, work, context)
+    }
+
+    /// Forgets the last comparison, in time proportional to what it looked at: clearing a table takes as long as the
+    /// table is large, and one comparison may have made it large.
+    fn clear(&mut self) {
+        for map in [&mut self.forwards, &mut self.backwards] {
+            if map.capacity() > SMALL { *map = FxHashMap::default() } else { map.clear() }
+        }
+        if self.fixed.capacity() > SMALL {
+            self.fixed = FxHashSet::default()
+        } else {
+            self.fixed.clear()
+        }
+        self.queue.clear();
     }
 
     /// Records that `left` maps to `right`; returns whether that is consistent with the map so far.
@@ -115,7 +140,7 @@ impl Lockstep {
     }
 
     /// Whether the nodes on which the map is the identity reach no node that it moves.
-    fn check_fixed(&mut self, graph: &mut Graph, work: &mut u64) -> Result<Verdict, StageError> {
+    fn check_fixed(&mut self, graph: &mut Graph, work: &mut u64, context: &Context<'_>) -> Result<Verdict, StageError> {
         if self.fixed.is_empty() {
             return Ok(Verdict::Same);
         }
@@ -124,7 +149,7 @@ impl Lockstep {
         for &node in self.forwards.keys().chain(self.backwards.keys()) {
             lowest = lowest.min(graph.components.get(node as usize)?);
         }
-        self.below.clear();
+        self.below = FxHashSet::default();
         self.queue.clear();
         for &node in &self.fixed {
             if graph.components.get(node as usize)? >= lowest {
@@ -132,7 +157,12 @@ impl Lockstep {
                 self.queue.push((node, node));
             }
         }
+        let mut looked_at = 0u64;
         while let Some((node, _)) = self.queue.pop() {
+            looked_at += 1;
+            if looked_at.is_multiple_of(1 << 14) {
+                context.check()?;
+            }
             let range = graph.slots.of(node)?;
             if *work < range.len() as u64 || self.below.len() + self.forwards.len() > self.most {
                 *work = work.saturating_sub(range.len() as u64);

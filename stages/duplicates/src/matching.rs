@@ -3,7 +3,7 @@
 use crate::cycle::{Cycle, NONE};
 use crate::known::Known;
 use crate::slots::Slots;
-use heaplake_kit::{Lookup, ReadAt, StageError, WriteAt};
+use heaplake_kit::{Context, Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 
 /// The current cycle among the components.
@@ -23,6 +23,7 @@ impl Cycles {
         known: &mut Known<P, S, V>,
         from: usize,
         to: u32,
+        context: &Context<'_>,
     ) -> Result<bool, StageError> {
         let size = self.cycle.size();
         let component = self.components.get(to as usize)?;
@@ -33,8 +34,11 @@ impl Cycles {
         (0..size).try_for_each(|place| self.cycle.set_image(place, NONE))?;
         self.cycle.set_image(from, to)?;
         self.cycle.enqueue(0, from)?;
-        let (mut next, mut end) = (0, 1);
+        let (mut next, mut end) = (0usize, 1);
         while next < end {
+            if next.is_multiple_of(1 << 14) {
+                context.check()?;
+            }
             let place = self.cycle.dequeue(next)?;
             next += 1;
             let (left, right) = (self.cycle.node(place)?, self.cycle.image(place)?);
@@ -87,6 +91,7 @@ impl Cycles {
         &mut self,
         known: &mut Known<P, S, V>,
         code: u64,
+        context: &Context<'_>,
     ) -> Result<Option<usize>, StageError> {
         self.cycle.separate_orbits()?;
         let mut first = None;
@@ -100,7 +105,7 @@ impl Cycles {
             };
             // Another start node with the same code: most likely an automorphism maps one to the other.
             let node = self.cycle.node(place)?;
-            if self.matches(known, first, node)? {
+            if self.matches(known, first, node, context)? {
                 self.join_images(known)?;
             }
         }

@@ -22,7 +22,8 @@ use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, WriteAt,
+    Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, Stage, StageError, Stats,
+    WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
@@ -151,7 +152,7 @@ impl Resolver {
                 // One candidate class may use only a quarter of the remaining work.
                 class = Class { candidate, groups: class.groups, allowed: self.work / 4, decided: true };
             }
-            if class.decided && !self.decide(node, &mut class)? {
+            if class.decided && !self.decide(node, &mut class, job.context)? {
                 class.decided = false;
                 undecided.insert(candidate as usize);
             }
@@ -164,7 +165,7 @@ impl Resolver {
     }
 
     /// Finds the group of a node in its candidate class; returns whether that was possible.
-    fn decide(&mut self, node: u32, class: &mut Class) -> Result<bool, StageError> {
+    fn decide(&mut self, node: u32, class: &mut Class, context: &Context<'_>) -> Result<bool, StageError> {
         let group = self.groups.find(node)?;
         if class.groups.contains(&group) {
             return Ok(true);
@@ -172,7 +173,7 @@ impl Resolver {
         for known in &mut class.groups {
             let before = class.allowed;
             class.allowed = class.allowed.saturating_sub(1);
-            let verdict = self.lockstep.compare(*known, group, &mut self.graph, &mut class.allowed)?;
+            let verdict = self.lockstep.compare((*known, group), &mut self.graph, &mut class.allowed, context)?;
             self.work -= before - class.allowed;
             match verdict {
                 Verdict::Same => {

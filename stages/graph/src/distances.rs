@@ -6,17 +6,19 @@
 //!   distance, and the second one is followed. Edges that paths avoid are followed when all others have been, to nodes
 //!   without a distance only, and the search continues from there over all edges.
 //! * Input: all edges; if distances follow essential edges only, the essential edges.
-//! * Resident memory: 8 bytes per node and 5 per edge, paged where the budget does not allow it; one byte per four
-//!   nodes for the levels, and as much where paths avoid some edges; 9 bytes per pair.
+//! * Resident memory: 8 bytes per node and 5 per edge, and while pairs are checked 8 per pair, paged where the budget
+//!   does not allow it; one byte per four nodes for the levels, and as much where paths avoid some edges; one bit per
+//!   pair.
 //! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reads move forward. A
 //!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. If a pair has
 //!   more than two edges or more than one target, which no known runtime writes, the order within a level affects the
-//!   result; then nodes are visited in order of discovery.
+//!   result; then nodes are visited in order of discovery, and a level that is too wide to be listed goes to disk.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
 //! * Fails when: the budget is too small.
 //! * Determinism: one thread; see above for the order.
 //! * Reference: Chrome DevTools, distances.
 
+use crate::level::{LEVELS, Level};
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
@@ -73,8 +75,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     };
     let nodes = ColumnReader::open(scratch, degrees)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(scratch, context)? };
-    let most = if pairs.ambiguous { usize::MAX } else { (nodes as usize / WIDE).max(NARROW) };
+    let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(job)? };
+    let most = (nodes as usize / WIDE).max(NARROW);
     // Reserve the lists first, so that the arrays do not take their memory.
     let avoided = Avoided::open(nodes, facts.follows_essential, scratch, context)?;
     let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
@@ -87,8 +89,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         lookup(targets),
     ))?;
     drop(listed);
-    let list = || List { nodes: context.budget.growing("distances: level"), most, wide: false };
-    let levels = Levels { seeds: &facts.distance_seeds, level: list(), next: list(), pairs, avoided };
+    let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), &context.budget);
+    let (level, next) = (list(LEVELS[0]), list(LEVELS[1]));
+    let levels = Levels { seeds: &facts.distance_seeds, level, next, pairs, avoided };
     let reached = match flags {
         None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
         Some(mut flags) => {
@@ -117,8 +120,8 @@ impl ReadAt<u8> for AllFollowed {
 /// The state of the search besides the large arrays.
 struct Levels<'a> {
     seeds: &'a [DistanceSeed],
-    level: List,
-    next: List,
+    level: Level<'a>,
+    next: Level<'a>,
     pairs: Pairs,
     avoided: Option<Avoided>,
 }
@@ -141,45 +144,25 @@ where
     let Levels { seeds, level, next, pairs, avoided } = levels;
     let mut search = Search { offsets, to, flags, pairs, avoided, distance, level, next, reached: 0 };
     let mut nodes = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
-    seeds.iter().try_for_each(|seed| search.run(seed, &mut nodes, job.context))?;
+    let mut again = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
+    seeds.iter().try_for_each(|seed| search.run(seed, [&mut nodes, &mut again], job.context))?;
     search.run_on(job)?;
     Ok(search.reached)
 }
 
-/// The nodes of a level, unless they are too many.
-struct List {
-    nodes: BudgetVec<NodeId>,
-    most: usize,
-    /// Whether the level has more nodes, so that the list is incomplete.
-    wide: bool,
-}
-
-impl List {
-    #[inline]
-    fn push(&mut self, node: NodeId) -> Result<(), StageError> {
-        self.wide |= self.nodes.len() >= self.most;
-        if self.wide { Ok(()) } else { self.nodes.push(node) }
-    }
-
-    fn clear(&mut self) {
-        self.nodes.clear();
-        self.wide = false;
-    }
-}
-
-struct Search<D, O, B, F, E> {
+struct Search<'a, D, O, B, F, E> {
     offsets: Offsets<O, B>,
     to: E,
     flags: F,
     pairs: Pairs,
     avoided: Option<Avoided>,
     distance: D,
-    level: List,
-    next: List,
+    level: Level<'a>,
+    next: Level<'a>,
     reached: u64,
 }
 
-impl<D, O, B, F, E> Search<D, O, B, F, E>
+impl<D, O, B, F, E> Search<'_, D, O, B, F, E>
 where
     D: WriteAt<i32>,
     O: ReadAt<u32>,
@@ -187,10 +170,11 @@ where
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
+    /// The search from a seed, whose nodes both readers have next.
     fn run(
         &mut self,
         seed: &DistanceSeed,
-        nodes: &mut ColumnReader<NodeId>,
+        [nodes, again]: [&mut ColumnReader<NodeId>; 2],
         context: &Context<'_>,
     ) -> Result<(), StageError> {
         self.level.clear();
@@ -198,18 +182,37 @@ where
             let node = nodes.next()?;
             self.reached += u64::from(self.distance.get(node.index())? == NO_DISTANCE);
             self.distance.set(node.index(), seed.distance)?;
-            // Always listed: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
-            // paired edges again.
-            self.level.nodes.push(node)?;
         }
+        // Not by the distances: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
+        // paired edges again.
+        self.expand_all(again, seed.count, seed.distance, context)?;
         let mut distance = seed.distance;
-        while self.level.wide || !self.level.nodes.is_empty() {
-            self.expand_level(distance, context)?;
+        loop {
             std::mem::swap(&mut self.level, &mut self.next);
             self.next.clear();
             distance += 1;
+            if self.level.is_empty() {
+                return Ok(());
+            }
+            self.expand_level(distance, context)?;
         }
-        Ok(())
+    }
+
+    /// Expands the next nodes of a column, which have this distance.
+    fn expand_all(
+        &mut self,
+        nodes: &mut ColumnReader<NodeId>,
+        count: u64,
+        distance: i32,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
+        for done in 1..=count {
+            self.expand(nodes.next()?, distance + 1)?;
+            if done.is_multiple_of(1 << 16) {
+                context.step(1 << 16)?;
+            }
+        }
+        context.step(count % (1 << 16))
     }
 
     /// Continues over the edges that paths avoid, when all others have been followed.
@@ -223,7 +226,7 @@ where
         let mut rest = pending.iter().peekable();
         let mut distance = 0;
         loop {
-            if !self.level.wide && self.level.nodes.is_empty() {
+            if self.level.is_empty() {
                 let Some(&&(nearest, _)) = rest.peek() else { break };
                 distance = nearest;
             }
@@ -294,6 +297,10 @@ where
                 }
             }
             context.step((self.level.nodes.len() % (1 << 16)) as u64)?;
+            if let Some(mut rest) = self.level.rest()? {
+                let count = rest.remaining();
+                self.expand_all(&mut rest, count, distance, context)?;
+            }
         }
         Ok(())
     }
@@ -383,21 +390,29 @@ impl Pairs {
         Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
     }
 
-    fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+    fn open(job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
         let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
         let mut position = 0;
         let edges = ColumnMap::uncounted(scratch, columns::PAIRED_EDGE)?;
         let pairs = ColumnMap::uncounted(scratch, columns::PAIRED_PAIR)?;
         let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut seen = context.budget.filled("distances: pairs", count, (NodeId::NONE, 0u8))?;
+        // Of each pair the target of its last edge, and how many edges there were.
+        let mut seen = ArrayPlan::of(job, "distances: pairs").one(filled(count, [0u32; 2]))?;
         let mut ambiguous = false;
-        for (&edge, &pair) in edges.iter().zip(pairs.iter()) {
+        for (at, (&edge, &pair)) in edges.iter().zip(pairs.iter()).enumerate() {
             to.skip(edge - position)?;
             position = edge + 1;
-            let ((target, times), this) = (&mut seen[pair as usize], to.next()?);
-            ambiguous |= *times >= 2 || (*times == 1 && *target != this);
-            (*target, *times) = (this, times.saturating_add(1));
+            let this = to.next()?.0;
+            seen.change(pair as usize, |[target, times]| {
+                ambiguous |= *times >= 2 || (*times == 1 && *target != this);
+                (*target, *times) = (this, *times + 1);
+            })?;
+            if at.is_multiple_of(1 << 16) {
+                context.check()?;
+            }
         }
+        drop(seen);
         Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })
     }
 

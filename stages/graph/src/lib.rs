@@ -10,6 +10,7 @@
 
 pub mod distances;
 pub mod dominators;
+mod level;
 pub mod preorder;
 pub mod retained;
 pub mod retainers;

@@ -314,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn no_page_is_read_once_the_run_is_to_end() {
+        let (_folder, scratch) = scratch();
+        let budget = Budget::new(4 << 20);
+        let part = budget.part("a stage", 3 << 20).unwrap();
+        let mut paged = ArrayPlan::new(&part, &scratch, "paged").one(filled(1 << 20, 7u32)).unwrap();
+        assert_eq!(paged.get(0).unwrap(), 7);
+        budget.stop();
+        assert_eq!(paged.get(1).unwrap(), 7, "it is in memory");
+        assert!(matches!(paged.get(1 << 19).map_err(|fault| *fault), Err(StageError::Cancelled)));
+        assert!(part.check().is_err());
+    }
+
+    #[test]
     fn the_first_arrays_are_resident() {
         let (_folder, scratch) = scratch();
         let budget = Budget::new(10 << 20);

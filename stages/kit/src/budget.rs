@@ -10,7 +10,7 @@ use crate::{StageError, hint};
 use bytemuck::Zeroable;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A bound on memory, shared by all stages of a run. Clones share the same bound.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ struct Shared {
     limit: u64,
     used: AtomicU64,
     peak: AtomicU64,
+    /// Whether the run is to end. Shared with all parts.
+    stopped: Arc<AtomicBool>,
     /// For a part: its reservation in the whole budget.
     _whole: Option<Reservation>,
 }
@@ -31,11 +33,26 @@ impl Budget {
     /// A budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self::within(limit, None)
+        Self::within(limit, Arc::new(AtomicBool::new(false)), None)
     }
 
-    fn within(limit: u64, whole: Option<Reservation>) -> Self {
-        Self { shared: Arc::new(Shared { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0), _whole: whole }) }
+    fn within(limit: u64, stopped: Arc<AtomicBool>, whole: Option<Reservation>) -> Self {
+        let (used, peak) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { shared: Arc::new(Shared { limit, used, peak, stopped, _whole: whole }) }
+    }
+
+    /// Makes all accesses to pages that are not in memory fail with [`StageError::Cancelled`], in all parts. So a loop
+    /// over paged arrays, which may take long, ends soon, however rarely it looks for a cancellation itself.
+    pub fn stop(&self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks whether [`Self::stop`] was called: for long loops that have no context.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`] if it was.
+    pub fn check(&self) -> Result<(), StageError> {
+        if self.shared.stopped.load(Ordering::Relaxed) { Err(StageError::Cancelled) } else { Ok(()) }
     }
 
     /// A budget of `bytes`, taken from this one until the part and all its clones are dropped.
@@ -43,7 +60,7 @@ impl Budget {
     /// # Errors
     /// [`StageError::Budget`] when they do not fit.
     pub fn part(&self, who: &'static str, bytes: u64) -> Result<Self, StageError> {
-        Ok(Self::within(bytes, Some(self.reserve(who, bytes)?)))
+        Ok(Self::within(bytes, Arc::clone(&self.shared.stopped), Some(self.reserve(who, bytes)?)))
     }
 
     /// Size of the whole budget, bytes.

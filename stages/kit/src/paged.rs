@@ -43,6 +43,7 @@ pub struct Paged<T> {
     used: Vec<bool>,
     changed: Vec<bool>,
     hand: usize,
+    budget: Budget,
     _reservation: Reservation,
     /// The array's own temporary file, removed on drop.
     _own: Option<TempPath>,
@@ -97,6 +98,7 @@ impl<T: Pod> Paged<T> {
             used: vec![false; count],
             changed: vec![false; count],
             hand: 0,
+            budget: frames.budget.clone(),
             _reservation: reservation,
             _own: None,
         })
@@ -144,6 +146,7 @@ impl<T: Pod> Paged<T> {
     /// Reads a page into a frame.
     #[cold]
     fn bring(&mut self, page: usize) -> Result<u32, Fault> {
+        self.budget.check().map_err(Box::new)?;
         let frame = self.free_frame()?;
         let elements = &mut self.frames[frame << Self::SHIFT..(frame + 1) << Self::SHIFT];
         if self.stored[page] {

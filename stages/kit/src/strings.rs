@@ -116,14 +116,30 @@ impl StringTable {
         &self.bytes[self.start[position] as usize..self.start[position + 1] as usize]
     }
 
+    /// The beginning of a string as Unicode text: all of it if it has at most `most` characters, otherwise at least so
+    /// many. Takes time and memory for these only, whatever the length of the string.
+    #[must_use]
+    pub fn beginning(&self, position: usize, most: usize) -> Cow<'_, str> {
+        let bytes = self.get(position);
+        // A character has at most four bytes, of which the cut leaves all or none.
+        let mut end = most.saturating_mul(4).saturating_add(4).min(bytes.len());
+        for _ in 0..3 {
+            end -= usize::from(end < bytes.len() && bytes[end] & 0xc0 == 0x80);
+        }
+        as_text(&bytes[..end])
+    }
+
     /// A string as Unicode text: each lone surrogate and each run of invalid bytes is replaced by U+FFFD.
     #[must_use]
     pub fn text(&self, position: usize) -> Cow<'_, str> {
-        let bytes = self.get(position);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(String::from_utf8_lossy(&without_surrogates(bytes)).into_owned()),
-        }
+        as_text(self.get(position))
+    }
+}
+
+fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(&without_surrogates(bytes)).into_owned()),
     }
 }
 
@@ -136,4 +152,31 @@ fn without_surrogates(bytes: &[u8]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_schemas::scratch::STRINGS;
+
+    #[test]
+    fn beginnings_are_whole_characters() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut writer = StringWriter::create(&scratch, STRINGS).unwrap();
+        let texts = ["short", &"é𝄞a".repeat(50), ""];
+        texts.iter().for_each(|text| writer.push(text.as_bytes()).unwrap());
+        writer.push(&[0x80; 100]).unwrap();
+        writer.finish().unwrap();
+        let table = StringTable::open(&scratch, STRINGS).unwrap();
+        for (position, text) in texts.iter().enumerate() {
+            for most in 0..60 {
+                let beginning = table.beginning(position, most);
+                assert!(text.starts_with(&*beginning), "{beginning}");
+                assert!(beginning.chars().count() >= most.min(text.chars().count()));
+                assert!(beginning.len() <= 4 * most + 4);
+            }
+        }
+        assert!(!table.beginning(3, 5).is_empty());
+    }
 }

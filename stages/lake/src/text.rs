@@ -3,7 +3,7 @@
 //! Texts are identified by their position in a string table, and equal positions mean equal texts. So a row costs one
 //! lookup in a small hash table of integers, whereas the general Parquet encoder copies, compares and hashes every
 //! text again. A text is read once, when the row group ends, directly from the mapped file into the compressor; it is
-//! never held in memory.
+//! never held in memory. Of a text of more than [`LONGEST`] bytes the table has the beginning.
 //!
 //! Keys take four bits or whole bytes: tighter packing is no smaller after compression, since the compressor finds
 //! fewer repeated bytes. The statistics have a minimum and a maximum only where all rows have the same short text, such
@@ -38,6 +38,9 @@ pub enum Texts<'a> {
 impl<'a> Texts<'a> {
     fn text(self, position: u32) -> Cow<'a, str> {
         match self {
+            Self::Table(strings) if self.len(position) > LONGEST => {
+                Cow::Owned(format!("{}…", strings.beginning(position as usize, LONGEST / 4)))
+            }
             Self::Table(strings) => strings.text(position as usize),
             Self::Names(names) => Cow::Borrowed(&names[position as usize]),
         }
@@ -45,11 +48,14 @@ impl<'a> Texts<'a> {
 
     fn len(self, position: u32) -> usize {
         match self {
-            Self::Table(strings) => strings.get(position as usize).len(),
+            Self::Table(strings) => strings.get(position as usize).len().min(LONGEST + 1),
             Self::Names(names) => names[position as usize].len(),
         }
     }
 }
+
+/// Texts of a string table that have more bytes are cut, and end in `…`: a page holds whole texts, in memory.
+const LONGEST: usize = 1 << 20;
 
 /// Bytes of a text in a dictionary besides its content: its length, its position, and its entry in the hash table.
 const ENTRY: usize = 20;

@@ -87,7 +87,7 @@ impl Words {
         if name.is_none() || name == self.class_names[example.class.index()] {
             return None;
         }
-        let text = self.strings.text(name.index());
+        let text = self.strings.beginning(name.index(), PREVIEW + 1);
         if text.is_empty() {
             return None;
         }

@@ -83,7 +83,7 @@ impl Nodes {
         if name == class || name.is_none() {
             String::new()
         } else {
-            self.strings.text(name.index()).chars().take(most).collect()
+            self.strings.beginning(name.index(), most).chars().take(most).collect()
         }
     }
 

@@ -5,7 +5,7 @@ use crate::lockstep::{Graph, Lockstep, Verdict};
 use crate::slots::SlotArrays;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::sorter::Sorted;
-use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, StageError, WriteAt};
+use heaplake_kit::{ArrayPlan, Context, Job, Lookup, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
     while let Some(Ranked { number, .. }) = wanted.pop()? {
         job.context.check()?;
         let group = groups.get(number as usize)?;
-        if let Some(additional) = comparison.additional(group.range())? {
+        if let Some(additional) = comparison.additional(group.range(), job.context)? {
             groups.set(number as usize, Group { additional, exact: 2, ..group })?;
         }
     }
@@ -72,7 +72,7 @@ struct Comparison {
 
 impl Comparison {
     /// Size of all that the members of a set reach and the first one does not; `None` if the work did not suffice.
-    fn additional(&mut self, set: Range<usize>) -> Result<Option<u64>, StageError> {
+    fn additional(&mut self, set: Range<usize>, context: &Context<'_>) -> Result<Option<u64>, StageError> {
         let first = self.members.get(set.start)?;
         let component = self.graph.components.get(first as usize)?;
         let mut more = FxHashSet::default();
@@ -84,7 +84,7 @@ impl Comparison {
                 continue;
             }
             self.work = self.work.saturating_sub(1);
-            let verdict = self.lockstep.compare(first, other, &mut self.graph, &mut self.work)?;
+            let verdict = self.lockstep.compare((first, other), &mut self.graph, &mut self.work, context)?;
             if verdict != Verdict::Same || more.len() > self.most {
                 return Ok(None);
             }

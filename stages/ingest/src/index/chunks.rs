@@ -13,11 +13,20 @@ pub const CHUNK: u32 = 15;
 /// A table of chunks may have so many times as many entries as there are chunks; beyond that they are hashed.
 const SPARSE: u64 = 64;
 
+/// Chunks take at most this part of the free budget; of more, none is kept, and the index is made without them.
+const SHARE: u64 = 4;
+
+/// Bytes per entry of the table of chunks: old and new table exist side by side while it grows.
+const ENTRY: u64 = 18;
+
 /// The chunks in use, while a dump is read.
 pub struct Chunks {
     seen: FxHashSet<u64>,
     last: u64,
     counted: usize,
+    /// Whether there are too many.
+    too_many: bool,
+    most: u64,
     reservation: Reservation,
 }
 
@@ -28,7 +37,8 @@ impl Chunks {
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let reservation = budget.reserve("chunks of memory", 0)?;
-        Ok(Self { seen: FxHashSet::default(), last: u64::MAX, counted: 0, reservation })
+        let most = budget.free() / SHARE;
+        Ok(Self { seen: FxHashSet::default(), last: u64::MAX, counted: 0, too_many: false, most, reservation })
     }
 
     /// Adds the chunk of an address.
@@ -43,16 +53,26 @@ impl Chunks {
 
     fn insert(&mut self, chunk: u64) -> Result<(), StageError> {
         self.last = chunk;
-        self.seen.insert(chunk);
-        if self.seen.capacity() > self.counted {
-            // Old and new table exist side by side while a set grows.
-            self.reservation.grow((self.seen.capacity() - self.counted) as u64 * 18)?;
-            self.counted = self.seen.capacity();
+        if self.too_many {
+            return Ok(());
         }
+        if self.seen.len() == self.counted && !self.seen.contains(&chunk) {
+            // Twice as many as before, and never fewer than that: a set doubles when it grows.
+            let more = (self.counted as u64).max(1 << 10);
+            if (self.counted as u64 + more) * ENTRY > self.most || self.reservation.grow(more * ENTRY).is_err() {
+                self.too_many = true;
+                self.seen = FxHashSet::default();
+                self.reservation.shrink(self.counted as u64 * ENTRY);
+                return Ok(());
+            }
+            self.counted += more as usize;
+            self.seen.reserve(more as usize);
+        }
+        self.seen.insert(chunk);
         Ok(())
     }
 
-    /// Writes them in order.
+    /// Writes them in order; none where there are too many.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Budget`].

@@ -5,9 +5,13 @@
 //! the dump. Words of which that is not true (a class among objects, heaps dumped by several threads at once) have a
 //! list of their ordinals. That is 16 bytes for every 512 of heap (with objects on multiples of 8), exact, and one
 //! access to memory for most look-ups. Only chunks of memory that hold an object have words; a table finds them.
+//!
+//! Where objects lie so far apart that words would take more than [`MOST`] bytes for each, or where the chunks do not
+//! fit, the index is a sorted list of addresses instead: 13 bytes per object, whatever the addresses ([`sorted`]).
 
 mod chunks;
 mod places;
+mod sorted;
 mod words;
 
 pub use chunks::{CHUNKS, Chunks};
@@ -16,10 +20,17 @@ pub use words::{Twice, Word};
 use heaplake_kit::access::{Access, Size, column, per_node};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{Array, ArrayPlan, Job, ReadAt, StageError, on_resident};
+use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, ReadAt, StageError, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 use places::Places;
+use sorted::Rows;
+
+/// Bytes of words per object, at most; beyond that addresses are sorted.
+const MOST: u64 = 32;
+
+/// Bytes of words that any heap may have.
+const FEW: u64 = 1 << 20;
 
 /// Maps the address or number of an object in the input to its node.
 pub trait Find {
@@ -32,18 +43,20 @@ pub trait Find {
 
 /// Finds objects by their addresses.
 pub struct Index {
-    places: Places,
-    words: Array<Word>,
-    lists: Array<u32>,
+    by: By<Array<Word>, Array<u32>, Array<u64>, Places>,
     spilled: u64,
 }
 
-/// An index with its arrays wherever they are.
-pub struct Finder<'a, W, L> {
-    places: &'a Places,
-    words: W,
-    lists: L,
+/// How objects are found.
+enum By<W, L, A, P> {
+    /// By the places of their addresses.
+    Places { places: P, words: W, lists: L },
+    /// By their sorted addresses.
+    Order(Rows<A, L>),
 }
+
+/// An index with its arrays wherever they are.
+pub struct Finder<'a, W, L, A>(By<W, L, A, &'a Places>);
 
 impl Index {
     /// What it reads.
@@ -59,22 +72,20 @@ impl Index {
     /// [`StageError::Io`], [`StageError::Budget`]; inside, [`Twice`] where an address is not unique.
     pub fn build(from: u32, unit: u32, for_others: u64, job: &Job<'_>) -> Result<Result<Self, Twice>, StageError> {
         let Job { scratch, context, .. } = *job;
-        let places = Places::load(unit, &context.budget, scratch)?;
-        let bytes = (places.words * size_of::<Word>()) as u64;
-        let kept = context.budget.reserve("index", for_others.min(context.budget.free().saturating_sub(bytes)))?;
+        let objects = ColumnReader::open(scratch, columns::NODE_ID)?.remaining().saturating_sub(from.into());
+        let chunks = ColumnReader::open(scratch, CHUNKS)?.remaining();
+        let by_places = (chunks > 0 || objects == 0) && Places::bytes(chunks, unit) <= FEW.max(MOST * objects);
+        let bytes = if by_places { Places::bytes(chunks, unit) } else { 13 * objects };
+        // A paged index is content with a part of the budget; others may not be.
+        let free = context.budget.free();
+        let kept = context.budget.reserve("index", for_others.min(free.saturating_sub(bytes).max(free / 4)))?;
         let mut plan = ArrayPlan::of(job, "index");
-        let mut words = plan.one(filled(places.words, Word::EMPTY))?;
-        let mixed = match on_resident!(words => words::fill(&places, words, from, scratch, context))? {
-            Ok(mixed) => mixed,
-            Err(twice) => return Ok(Err(twice)),
+        let by = match by_places {
+            true => by_places_of(from, Places::load(unit, &context.budget, scratch)?, &mut plan, job)?,
+            false => Rows::build(from, &mut plan, job)?.map(By::Order),
         };
-        let listed = on_resident!(words => words::assign_lists(words))?;
-        let mut lists = plan.one(filled(listed, 0))?;
-        if listed > 0 {
-            words::fill_lists(&places, &mut words, &mut lists, &mixed, from, scratch)?;
-        }
         drop(kept);
-        Ok(Ok(Self { places, words, lists, spilled: plan.spilled_bytes() }))
+        Ok(by.map(|by| Self { by, spilled: plan.spilled_bytes() }))
     }
 
     /// The same for a heap in which an earlier stage checked that addresses are unique.
@@ -99,11 +110,15 @@ impl Index {
     /// # Errors
     /// [`StageError::Io`] when the index is paged and cannot be read.
     pub fn any_within(&mut self, from: u64, to: u64) -> Result<bool, Fault> {
+        let (places, words) = match &mut self.by {
+            By::Places { places, words, .. } => (places, words),
+            By::Order(rows) => return rows.anywhere().any_within(from, to),
+        };
         let mut at = from;
         while at < to {
-            let (windows, end) = self.places.windows(at, to);
+            let (windows, end) = places.windows(at, to);
             for window in windows {
-                if self.words.get(window.word)?.bits & window.mask != 0 {
+                if words.get(window.word)?.bits & window.mask != 0 {
                     return Ok(true);
                 }
             }
@@ -113,27 +128,59 @@ impl Index {
     }
 }
 
+/// Fills the words of all objects from the ordinal `from` on, and their lists.
+fn by_places_of(
+    from: u32,
+    places: Places,
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<Result<By<Array<Word>, Array<u32>, Array<u64>, Places>, Twice>, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut words = plan.one(filled(places.words, Word::EMPTY))?;
+    let mixed = match on_resident!(words => words::fill(&places, words, from, scratch, context))? {
+        Ok(mixed) => mixed,
+        Err(twice) => return Ok(Err(twice)),
+    };
+    let listed = on_resident!(words => words::assign_lists(words, context))?;
+    let mut lists = plan.one(filled(listed, 0))?;
+    if listed > 0 {
+        words::fill_lists(&places, &mut words, &mut lists, &mixed, from, job)?;
+    }
+    Ok(Ok(By::Places { places, words, lists }))
+}
+
 impl Residency for Index {
-    type Resident<'a> = Finder<'a, &'a [Word], &'a [u32]>;
-    type Anywhere<'a> = Finder<'a, &'a mut Array<Word>, &'a mut Array<u32>>;
+    type Resident<'a> = Finder<'a, &'a [Word], &'a [u32], &'a [u64]>;
+    type Anywhere<'a> = Finder<'a, &'a mut Array<Word>, &'a mut Array<u32>, &'a mut Array<u64>>;
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
-        match (&self.words, &self.lists) {
-            (Array::Resident(words), Array::Resident(lists)) => Some(Finder { places: &self.places, words, lists }),
-            _ => None,
-        }
+        Some(Finder(match &self.by {
+            By::Places { places, words: Array::Resident(words), lists: Array::Resident(lists) } => {
+                By::Places { places, words, lists }
+            }
+            By::Places { .. } => return None,
+            By::Order(rows) => By::Order(rows.resident()?),
+        }))
     }
 
     fn anywhere(&mut self) -> Self::Anywhere<'_> {
-        Finder { places: &self.places, words: &mut self.words, lists: &mut self.lists }
+        Finder(match &mut self.by {
+            By::Places { places, words, lists } => By::Places { places, words, lists },
+            By::Order(rows) => By::Order(rows.anywhere()),
+        })
     }
 }
 
-impl<W: ReadAt<Word>, L: ReadAt<u32>> Find for Finder<'_, W, L> {
+impl<W: ReadAt<Word>, L: ReadAt<u32>, A: ReadAt<u64>> Find for Finder<'_, W, L, A> {
     #[inline]
     fn find(&mut self, address: u64) -> Result<Option<NodeId>, Fault> {
-        let Some((at, bit)) = self.places.place(address) else { return Ok(None) };
-        self.words.get(at)?.object(bit, &mut self.lists)
+        match &mut self.0 {
+            By::Places { places, words, lists } => {
+                let Some((at, bit)) = places.place(address) else { return Ok(None) };
+                words.get(at)?.object(bit, lists)
+            }
+            By::Order(rows) => rows.find(address),
+        }
     }
 }
 
@@ -259,8 +306,15 @@ mod tests {
         lone.sort_unstable();
         lone.dedup();
         lone.extend([8, u64::MAX - 7]);
+        // Five megabytes of words, but 65 kB of sorted addresses.
+        assert_eq!(check(&lone, 3, 4 << 20), 0);
+        // Neighbours and lone ones, so that buckets are uneven.
+        lone.extend((0..40_000).map(|i| (1 << 40) + 8 * i));
         assert_eq!(check(&lone, 3, 64 << 20), 0);
-        assert!(check(&lone, 3, 4 << 20) > 0, "five megabytes of words are paged");
+        let mut far: Vec<u64> = (0..400_000).map(|_| random(&mut state) << 33 | random(&mut state) << 3).collect();
+        far.sort_unstable();
+        far.dedup();
+        assert!(check(&far, 3, 4 << 20) > 0, "five megabytes of addresses are paged");
     }
 
     #[test]

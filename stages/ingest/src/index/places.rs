@@ -28,6 +28,11 @@ pub(super) struct Window {
 }
 
 impl Places {
+    /// Bytes of the words of so many chunks.
+    pub fn bytes(chunks: u64, unit: u32) -> u64 {
+        (chunks << (CHUNK - unit.min(MOST_UNIT) - 6)) * size_of::<super::Word>() as u64
+    }
+
     /// Of a heap whose addresses are multiples of `1 << unit`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::places::Places;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array::Fault;
-use heaplake_kit::{ColumnReader, Context, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_kit::{ColumnReader, Context, Job, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
@@ -111,13 +111,16 @@ pub(super) fn fill(
 }
 
 /// Gives every marked word its part of the lists; their length.
-pub(super) fn assign_lists(mut words: impl WriteAt<Word>) -> Result<usize, StageError> {
+pub(super) fn assign_lists(mut words: impl WriteAt<Word>, context: &Context<'_>) -> Result<usize, StageError> {
     let mut listed = 0;
     for at in 0..words.count() {
         let word = words.get(at)?;
         if word.list != IN_ORDER {
             words.set(at, Word { list: listed as u32, ..word })?;
             listed += word.bits.count_ones() as usize;
+        }
+        if at.is_multiple_of(1 << 16) {
+            context.check()?;
         }
     }
     Ok(listed)
@@ -130,9 +133,9 @@ pub(super) fn fill_lists(
     mut lists: impl WriteAt<u32>,
     mixed: &Mixed,
     from: u32,
-    scratch: &Scratch,
+    job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let mut addresses = ColumnReader::open(scratch, columns::NODE_ID)?;
+    let mut addresses = ColumnReader::open(job.scratch, columns::NODE_ID)?;
     let nodes = addresses.remaining() as u32;
     let mut ordinal = from;
     let mut skipped = u64::from(from);
@@ -154,6 +157,7 @@ pub(super) fn fill_lists(
             }
             ordinal += 1;
         }
+        job.context.check()?;
     }
     Ok(())
 }

@@ -206,7 +206,7 @@ impl Viewer {
     /// The text of a string or the name of a class, quoted.
     fn text_of(&self, node: NodeId, most: usize) -> Option<String> {
         let name = self.names[node.index()].get()?;
-        Some(format!("{:?}", cut(&self.strings.text(name as usize), most)))
+        Some(format!("{:?}", cut(&self.strings.beginning(name as usize, most + 1), most)))
     }
 
     /// Name of a node's class, without its package.
@@ -254,7 +254,9 @@ impl Viewer {
         let fields = self.fields(class);
         for (number, &(field, kind, at)) in fields.iter().take(FIELDS).enumerate() {
             let separator = if number > 0 { ", " } else { "" };
-            let field = field.get().map_or_else(String::new, |name| cut(&self.strings.text(name as usize), SHORT));
+            let field = field
+                .get()
+                .map_or_else(String::new, |name| cut(&self.strings.beginning(name as usize, SHORT + 1), SHORT));
             let value = self.value(kind, body, at)?;
             // Writing into a string cannot fail.
             let _ = write!(text, "{separator}{field}: {value}");

@@ -2,11 +2,10 @@
 
 use super::header::{Header, is_indexed};
 use super::names;
-use super::snapshot::{EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE};
-use heaplake_kit::{Bitset, ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use super::paired_names::PairedNames;
+use heaplake_kit::{Bitset, Context, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{STRINGS, edge_flags};
-use rustc_hash::FxHashMap;
 
 /// The rules, with the names and kinds that they compare.
 pub struct Rules {
@@ -21,7 +20,7 @@ pub struct Rules {
     map_descriptors: StringId,
     root: u32,
     page_owned: Option<Bitset>,
-    ephemerons: Ephemerons,
+    ephemerons: PairedNames,
     strings: StringTable,
 }
 
@@ -64,7 +63,7 @@ impl Rules {
             map_descriptors: ids[2],
             root: header.root as u32,
             page_owned,
-            ephemerons: Ephemerons::load(scratch, context)?,
+            ephemerons: PairedNames::load(scratch, context)?,
             strings: StringTable::open(scratch, STRINGS)?,
         })
     }
@@ -142,40 +141,6 @@ fn leading_integer(text: &[u8]) -> Option<i64> {
     let value =
         digits.clone().fold(0i64, |value, digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
     (digits.count() > 0).then_some(sign * value)
-}
-
-/// Bytes that a name of a weak map's edge takes in the tables below while they grow: the one by name has a slot of 24
-/// bytes and a mark, of which at least 7 in 16 are in use, the other one half as many entries.
-const BYTES_PER_NAME: u64 = 88;
-
-/// Names of weak-map edges: table and number of the pair, by string.
-struct Ephemerons {
-    by_name: FxHashMap<u32, (u64, u32)>,
-    _reservation: Reservation,
-}
-
-impl Ephemerons {
-    fn load(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let mut names = ColumnReader::open(scratch, EPHEMERON_STRING)?;
-        let mut tables = ColumnReader::open(scratch, EPHEMERON_TABLE)?;
-        let mut shared = ColumnReader::open(scratch, EPHEMERON_SHARED)?;
-        let count = names.remaining();
-        let reservation = context.budget.reserve("weak-map entries", count * BYTES_PER_NAME)?;
-        let mut pairs: FxHashMap<u64, u32> = FxHashMap::default();
-        let mut by_name = FxHashMap::default();
-        by_name.reserve(count as usize);
-        for _ in 0..count {
-            let next = pairs.len() as u32;
-            let pair = *pairs.entry(shared.next()?).or_insert(next);
-            by_name.insert(names.next()?.0, (tables.next()?, pair));
-        }
-        Ok(Self { by_name, _reservation: reservation })
-    }
-
-    #[inline]
-    fn get(&self, name: u32) -> Option<(u64, u32)> {
-        if self.by_name.is_empty() { None } else { self.by_name.get(&name).copied() }
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,10 @@ pub fn parse(name: &[u8]) -> Option<Ephemeron<'_>> {
     const SEPARATOR: &[u8] = b") -> value (";
     let splits = (0..pair.len()).filter(|&at| pair[at..].starts_with(SEPARATOR));
     let numbered = |name: &[u8]| digits_behind(name).is_some_and(|(name, _)| name.ends_with(b" @"));
-    let mut splits = splits.filter(|&at| numbered(&pair[..at]) && numbered(&pair[at + SEPARATOR.len()..]));
+    // Behind a separator the name of the value ends as the whole does, if it is long enough to have an end.
+    let (value, _) = digits_behind(pair)?;
+    let named = value.len().checked_sub(2).filter(|_| value.ends_with(b" @"))?;
+    let mut splits = splits.filter(|&at| at + SEPARATOR.len() <= named && numbered(&pair[..at]));
     let table = std::str::from_utf8(table).ok()?.parse().ok()?;
     (!has_break && splits.next().is_some()).then_some(Ephemeron { table, shared })
 }

@@ -18,7 +18,7 @@
 //! * Determinism: input order; the hash pass only selects, the verify pass compares values.
 //! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
 
-use super::shown::Seen;
+use super::shown::{Seen, Texts};
 use super::slots::{Meaning, Slot, Slots};
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::survey::{Survey, TRAITS};
@@ -130,7 +130,7 @@ struct Found {
 /// The first pass: for each node the slots whose targets are compared by value, and what the file leaves out.
 struct Shape<'a> {
     rules: &'a Rules,
-    strings: &'a StringTable,
+    texts: Texts<'a>,
     traits: Lookup<u8>,
     degrees: ColumnWriter<u32>,
     missing: ColumnWriter<u8>,
@@ -151,7 +151,7 @@ impl<'a> Shape<'a> {
         let follows = follows(&job.setting);
         Ok(Self {
             rules,
-            strings,
+            texts: Texts::new(strings),
             traits,
             degrees: ColumnWriter::create(job.scratch, columns::EQUAL_DEGREE)?,
             missing: ColumnWriter::create(job.scratch, columns::EQUAL_LIMITS)?,
@@ -192,7 +192,7 @@ impl Visitor for Shape<'_> {
         self.degrees.push(degree)?;
         let Some(Found { node: found, .. }) = found else { return self.missing.push(0) };
         let own = self.traits.get(node.index())?;
-        self.missing.push(self.rules.limits(found, own, &seen, degree, self.strings))
+        self.missing.push(self.rules.limits(found, own, &seen, degree, &mut self.texts))
     }
 }
 
@@ -238,7 +238,10 @@ impl Graph<'_> {
                 continue;
             }
             slots.begin(count)?;
-            for _ in 0..count {
+            for number in 1..=count {
+                if number.is_multiple_of(1 << 18) {
+                    context.check()?;
+                }
                 let edge = input.edge()?;
                 let meaning = rules.slot(node.kind, edge, opaque, || Ok(names.get(edge.to.index())?))?;
                 visitor.edge(node.kind, edge, meaning)?;

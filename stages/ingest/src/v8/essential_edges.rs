@@ -3,9 +3,10 @@
 //! * Computes: the essential edges; for every edge whether distances follow it; in-degrees; the nodes that no
 //!   essential edge enters; where distances start.
 //! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
-//!   [`super::pages`] before that; some 88 bytes per weak-map entry name; [`BLOCK_BYTES`] for each block in flight.
+//!   [`super::pages`] before that; three bits per string where
+//!   there are weak maps; [`BLOCK_BYTES`] for each block in flight.
 //! * Passes over disk: one over nodes and edges.
-//! * Worst case: linear.
+//! * Worst case: linear, plus sorting the names of weak maps' entries.
 //! * Fails when: the budget is too small.
 //! * Determinism: threads judge blocks of edges, which are written in input order.
 //! * Reference: Chrome DevTools, "essential edges", and its filter for distances. Dropped are weak edges, self edges,

@@ -209,38 +209,66 @@ impl<'a> Census<'a> {
 }
 
 /// The interfaces of a snapshot, ready to be matched with objects.
+///
+/// An object is matched with all of them at once: each of its properties counts for the interfaces that have it, and
+/// the object has those that are counted in full. That takes a thousand additions of bytes for each property at most,
+/// side by side, whatever the interfaces have in common.
 pub struct Interfaces {
-    definitions: Vec<Sorted>,
-    /// Definitions by their least property: an object that lacks it need not look at them.
-    by_least: FxHashMap<StringId, Vec<usize>>,
+    /// Name and number of properties, in the order of preference: large ones first, then popular ones.
+    definitions: Vec<(StringId, u8)>,
+    /// By property, and by how many times an object has the property before: who has it once more.
+    users: FxHashMap<(StringId, u8), Users>,
+    /// Properties that the current object has of each definition.
+    counts: Vec<u8>,
     remembered: FxHashMap<Box<[StringId]>, Option<StringId>>,
 }
 
-struct Sorted {
-    name: StringId,
-    /// Sorted; a property that occurs twice must be there twice.
-    properties: Vec<StringId>,
+/// The definitions that have a property.
+enum Users {
+    Few(Vec<u16>),
+    /// A 1 for each that has it.
+    Many(Box<[u8]>),
 }
 
+/// From so many users on there is a byte for every definition.
+const MANY: usize = 32;
+
 impl Interfaces {
-    /// Bytes that its tables take at most, the few definitions apart.
+    /// Interfaces at most: each is that of one object in a thousand.
+    const MOST: usize = 1000;
+
+    /// Bytes that its tables take at most: properties that many have, properties that few have, remembered shapes.
     pub const BYTES: u64 = {
+        let properties = Self::MOST * MOST_LIST;
+        let many = properties / MANY * Self::MOST;
+        let few = properties * (3 * (size_of::<(StringId, u8, Users)>() + 1) + 32);
         let shape = 4 * MOST_REMEMBERED + 16 + 3 * (size_of::<(Box<[StringId]>, Option<StringId>)>() + 1);
-        (REMEMBERED * shape) as u64
+        (many + few + REMEMBERED * shape) as u64
     };
 
     /// Takes names and properties, most popular first.
     #[must_use]
     pub fn new(definitions: impl IntoIterator<Item = (StringId, Vec<StringId>)>) -> Self {
-        let mut by_least: FxHashMap<StringId, Vec<usize>> = FxHashMap::default();
-        let definitions = definitions.into_iter().enumerate().map(|(index, (name, mut properties))| {
+        let mut sorted: Vec<(StringId, Vec<StringId>)> = definitions.into_iter().collect();
+        sorted.sort_by_key(|(_, properties)| std::cmp::Reverse(properties.len()));
+        let count = sorted.len();
+        let mut lists: FxHashMap<(StringId, u8), Vec<u16>> = FxHashMap::default();
+        let mut definitions = Vec::with_capacity(count);
+        for (number, (name, mut properties)) in (0..).zip(sorted) {
             properties.sort_unstable();
-            if let Some(&least) = properties.first() {
-                by_least.entry(least).or_default().push(index);
+            numbered(&properties).for_each(|key| lists.entry(key).or_default().push(number));
+            definitions.push((name, properties.len() as u8));
+        }
+        let users = |list: Vec<u16>| {
+            if list.len() < MANY {
+                return Users::Few(list);
             }
-            Sorted { name, properties }
-        });
-        Self { definitions: definitions.collect(), by_least, remembered: FxHashMap::default() }
+            let mut row = vec![0; count];
+            list.iter().for_each(|&number| row[usize::from(number)] = 1);
+            Users::Many(row.into())
+        };
+        let users = lists.into_iter().map(|(key, list)| (key, users(list))).collect();
+        Self { definitions, users, counts: vec![0; count], remembered: FxHashMap::default() }
     }
 
     /// The interface of an object with these properties (which get sorted): of those that it has all properties of, the
@@ -250,20 +278,7 @@ impl Interfaces {
         if let Some(&known) = self.remembered.get(&*properties) {
             return known;
         }
-        let mut best: Option<usize> = None;
-        for least in properties.chunk_by(|a, b| a == b).map(|group| group[0]) {
-            for &candidate in self.by_least.get(&least).map_or(&[][..], Vec::as_slice) {
-                let better = |best: usize| {
-                    let (mine, others) =
-                        (self.definitions[candidate].properties.len(), self.definitions[best].properties.len());
-                    mine > others || mine == others && candidate < best
-                };
-                if best.is_none_or(better) && contains(properties, &self.definitions[candidate].properties) {
-                    best = Some(candidate);
-                }
-            }
-        }
-        let name = best.map(|best| self.definitions[best].name);
+        let name = self.matched(properties);
         if self.remembered.len() == REMEMBERED {
             self.remembered.clear();
         }
@@ -272,12 +287,24 @@ impl Interfaces {
         }
         name
     }
+
+    fn matched(&mut self, properties: &[StringId]) -> Option<StringId> {
+        self.counts.fill(0);
+        for key in numbered(properties) {
+            match self.users.get(&key) {
+                None => {}
+                Some(Users::Few(list)) => list.iter().for_each(|&number| self.counts[usize::from(number)] += 1),
+                Some(Users::Many(row)) => self.counts.iter_mut().zip(row).for_each(|(count, one)| *count += one),
+            }
+        }
+        let full = self.definitions.iter().zip(&self.counts).find(|((_, size), count)| size == *count);
+        full.map(|((name, _), _)| *name)
+    }
 }
 
-/// Whether one sorted list contains another, as a multiset.
-fn contains(all: &[StringId], some: &[StringId]) -> bool {
-    let mut rest = all.iter();
-    some.iter().all(|wanted| rest.any(|have| have == wanted))
+/// Sorted properties, each with how many of the same name are before it; an interface has fewer than 256 of one name.
+fn numbered(properties: &[StringId]) -> impl Iterator<Item = (StringId, u8)> {
+    properties.chunk_by(|a, b| a == b).flat_map(|group| group.iter().copied().zip(0..=u8::MAX))
 }
 
 /// A property's name as interfaces show it: names that could be taken for punctuation are quoted as in JSON.
@@ -335,10 +362,38 @@ mod tests {
             (StringId(100), ids(&[1, 2])),
             (StringId(101), ids(&[2, 3])),
             (StringId(102), ids(&[3, 2, 3])),
+            (StringId(103), ids(&[2, 3])),
         ]);
         assert_eq!(interfaces.best(&mut ids(&[3, 2, 1])), Some(StringId(100)));
         assert_eq!(interfaces.best(&mut ids(&[3, 2])), Some(StringId(101)));
         assert_eq!(interfaces.best(&mut ids(&[3, 2, 3, 9])), Some(StringId(102)));
         assert_eq!(interfaces.best(&mut ids(&[1, 3])), None);
+    }
+
+    /// Tries one after the other.
+    fn naive(definitions: &[(StringId, Vec<StringId>)], object: &[StringId]) -> Option<StringId> {
+        let has = |property: &StringId, list: &[StringId]| list.iter().filter(|other| *other == property).count();
+        let fits = |list: &[StringId]| list.iter().all(|property| has(property, list) <= has(property, object));
+        let mut fitting: Vec<_> = definitions.iter().filter(|(_, list)| fits(list)).collect();
+        fitting.sort_by_key(|(_, list)| std::cmp::Reverse(list.len()));
+        fitting.first().map(|(name, _)| *name)
+    }
+
+    #[test]
+    fn many_interfaces_are_matched_as_one_by_one() {
+        let mut state = 5u32;
+        let mut random = move |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % below
+        };
+        for (count, names) in [(5, 4), (300, 12), (900, 40)] {
+            let mut list = |most: u32| (0..1 + random(most)).map(|_| StringId(random(names))).collect::<Vec<_>>();
+            let definitions: Vec<_> = (0..count).map(|number| (StringId(1000 + number), list(6))).collect();
+            let mut interfaces = Interfaces::new(definitions.clone());
+            for _ in 0..2000 {
+                let mut object = list(20);
+                assert_eq!(interfaces.best(&mut object), naive(&definitions, &object));
+            }
+        }
     }
 }

@@ -2,13 +2,20 @@
 
 use super::header::{Header, position};
 use super::rows::{Limit, NodeWidth, U32, beyond, first_of};
+use bytemuck::{Pod, Zeroable};
 use heaplake_input::chunks::BadNumber;
 use heaplake_input::json::Scanner;
+use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, Column};
 
-/// Reads the section; the last location of a node counts. They are sorted in memory, 20 bytes each.
+const SORTED: [Column<Location>; 2] = [Column::new("v8.locations.a"), Column::new("v8.locations.b")];
+
+/// Locations that are sorted in memory; more are merged from disk.
+const AT_ONCE: u64 = 1 << 18;
+
+/// Reads the section; the last location of a node counts. They are sorted on disk where they do not fit, 20 bytes each.
 ///
 /// # Errors
 /// [`StageError::Input`] for a number that cannot be; [`StageError::Io`], [`StageError::Budget`].
@@ -19,43 +26,74 @@ pub fn read(
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let Some(rows) = LocationRows::new(header) else { return scanner.skip_value() };
-    let mut locations = context.budget.growing::<Location>("source locations");
+    let at_once = header.node_count.min(AT_ONCE) as usize;
+    let mut sorter = Sorter::new("source locations", at_once, SORTED, &context.budget, scratch)?;
+    let mut order = 0;
     scanner.number_array(rows.width, |numbers| {
         rows.read(numbers, |location| {
-            let order = locations.len() as u32;
-            locations.push(Location { order, ..location })
+            order += 1;
+            sorter.push(Location { order, ..location })
         })
     })?;
-    locations.sort_unstable();
-    write(&locations, scratch)
+    let mut sorted = sorter.finish()?;
+    let mut writer = Writer::create(scratch)?;
+    let mut last: Option<Location> = None;
+    while let Some(location) = sorted.pop()? {
+        if let Some(last) = last.replace(location).filter(|last| last.node != location.node) {
+            writer.push(last)?;
+        }
+        if location.order.is_multiple_of(1 << 16) {
+            context.check()?;
+        }
+    }
+    last.map_or(Ok(()), |last| writer.push(last))?;
+    writer.finish()
 }
 
-/// Writes sorted locations; the last one of a node counts.
+/// Writes the columns of no locations.
 ///
 /// # Errors
 /// [`StageError::Io`].
-pub fn write(locations: &[Location], scratch: &Scratch) -> Result<(), StageError> {
-    let mut node = ColumnWriter::create(scratch, columns::LOCATION_NODE)?;
-    let mut script = ColumnWriter::create(scratch, columns::LOCATION_SCRIPT)?;
-    let mut line = ColumnWriter::create(scratch, columns::LOCATION_LINE)?;
-    let mut column = ColumnWriter::create(scratch, columns::LOCATION_COLUMN)?;
-    for (i, location) in locations.iter().enumerate() {
-        if locations.get(i + 1).is_some_and(|next| next.node == location.node) {
-            continue;
-        }
-        node.push(NodeId(location.node))?;
-        script.push(location.script)?;
-        line.push(location.line)?;
-        column.push(location.column)?;
+pub fn write_none(scratch: &Scratch) -> Result<(), StageError> {
+    Writer::create(scratch)?.finish()
+}
+
+/// Writes the columns of locations.
+struct Writer {
+    node: ColumnWriter<NodeId>,
+    script: ColumnWriter<u32>,
+    line: ColumnWriter<u32>,
+    column: ColumnWriter<u32>,
+}
+
+impl Writer {
+    fn create(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            node: ColumnWriter::create(scratch, columns::LOCATION_NODE)?,
+            script: ColumnWriter::create(scratch, columns::LOCATION_SCRIPT)?,
+            line: ColumnWriter::create(scratch, columns::LOCATION_LINE)?,
+            column: ColumnWriter::create(scratch, columns::LOCATION_COLUMN)?,
+        })
     }
-    node.finish()?;
-    script.finish()?;
-    line.finish()?;
-    column.finish().map(drop)
+
+    fn push(&mut self, location: Location) -> Result<(), StageError> {
+        self.node.push(NodeId(location.node))?;
+        self.script.push(location.script)?;
+        self.line.push(location.line)?;
+        self.column.push(location.column)
+    }
+
+    fn finish(self) -> Result<(), StageError> {
+        self.node.finish()?;
+        self.script.finish()?;
+        self.line.finish()?;
+        self.column.finish().map(drop)
+    }
 }
 
 /// A source location of a node, as the file gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
 pub struct Location {
     /// The node.
     pub node: u32,

@@ -40,6 +40,7 @@ pub mod names;
 pub mod node_classes;
 pub mod node_rows;
 pub mod pages;
+mod paired_names;
 pub mod previews;
 mod promises;
 pub mod read;

@@ -196,14 +196,14 @@ impl Viewer {
         let mut text = String::new();
         let own = self.names.get(node.index())?;
         if own != self.plain {
-            text += &cut(&self.strings.text(own.index()), SHORT);
+            text += &cut(&self.strings.beginning(own.index(), SHORT + 1), SHORT);
             text.push(' ');
         }
         text.push('{');
         for (i, &(name, to)) in properties.iter().take(SHOWN).enumerate() {
             let separator = if i > 0 { ", " } else { "" };
             let value = self.inside(to)?;
-            let name = cut(&self.strings.text(name as usize), SHORT);
+            let name = cut(&self.strings.beginning(name as usize, SHORT + 1), SHORT);
             // Writing into a string cannot fail.
             let _ = write!(text, "{separator}{name}: {value}");
         }
@@ -226,7 +226,7 @@ impl Viewer {
         Ok(match name {
             name if kind == self.object && name == self.plain => "{…}".to_owned(),
             name if kind == self.object && name == self.array => "[…]".to_owned(),
-            name => match self.strings.text(name.index()) {
+            name => match self.strings.beginning(name.index(), SHORT + 1) {
                 text if text.is_empty() => "…".to_owned(),
                 text => cut(&text, SHORT),
             },
@@ -234,7 +234,7 @@ impl Viewer {
     }
 
     fn quoted(&self, name: StringId, most: usize) -> String {
-        format!("{:?}", cut(&self.strings.text(name.index()), most))
+        format!("{:?}", cut(&self.strings.beginning(name.index(), most + 1), most))
     }
 }
 

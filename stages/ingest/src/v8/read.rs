@@ -344,7 +344,7 @@ impl Reader<'_> {
             return at_end("a root node", found);
         }
         if !self.scratch.has(columns::LOCATION_NODE) {
-            locations::write(&[], self.scratch)?;
+            locations::write_none(self.scratch)?;
         }
         let facts = facts(&header, identity, content_bytes, string_count);
         Ok(Snapshot { header, facts })

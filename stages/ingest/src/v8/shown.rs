@@ -7,7 +7,10 @@
 //! objects, which for a class derived from one of the engine's is the engine's ([`super::survey`]).
 
 use super::survey::traits;
+use heaplake_kit::StringTable;
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::limits;
+use rustc_hash::FxHashMap;
 
 /// A row of the list.
 pub struct Row {
@@ -112,31 +115,87 @@ pub enum Encoding {
     TwoByte,
 }
 
-/// What the file does not tell of a text: of a string with so many bytes, in a heap with slots of so many bytes.
-#[must_use]
-pub fn text(text: &[u8], bytes: u64, encoding: Encoding, slot: u64) -> u8 {
-    let characters = text.iter().filter(|&byte| byte & 0xc0 != 0x80).count() as u64;
-    // Those of four bytes are two units.
-    let units = characters + text.iter().filter(|&&byte| byte >= 0xf0).count() as u64;
-    let is_lossy = text.windows(3).any(|three| three == b"???" || three == [0xef, 0xbf, 0xbd]);
-    let one_byte = match encoding {
-        Encoding::OneByte => true,
-        Encoding::TwoByte => false,
-        // 0xc4 begins the first character beyond Latin-1.
-        Encoding::Unknown => !is_lossy && text.iter().all(|&byte| byte < 0xc4),
-    };
-    let (width, most) = if one_byte { (1, units) } else { (2, 2 * units) };
-    let is_longer = bytes > REFERENCE && bytes > most * width + 23;
-    let is_shorter = bytes > REFERENCE && bytes < 12 + CUT * width;
-    // A cut inside a character leaves at most three bytes out.
-    let by_bytes = (CUT - 3..=CUT).contains(&(text.len() as u64)) && units < text.len() as u64;
-    let by_units = units <= CUT && CUT <= most && !is_shorter;
-    let cut = if is_longer || by_bytes || by_units { limits::TEXTS } else { 0 };
-    // Characters beyond U+FFFF look like others, and take one more unit.
-    let header = if slot == 8 { 16 } else { 12 };
-    let has_room = bytes <= REFERENCE || bytes != header + 2 * units || !bytes.is_multiple_of(slot);
-    let lossy = if !one_byte && (is_lossy || has_room) { limits::CHARACTERS } else { 0 };
-    cut | lossy
+/// Texts of more bytes are remembered once they were looked at: many strings may share one.
+const LONG: usize = 1 << 16;
+
+/// Bytes of a text that are looked at in one piece.
+const PIECE: usize = 1 << 12;
+
+/// What matters of a text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Text {
+    bytes: u64,
+    /// UTF-16 units.
+    units: u64,
+    /// It has what stands for characters that could not be written.
+    is_lossy: bool,
+    is_latin: bool,
+}
+
+impl Text {
+    /// Looks at a text.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Self {
+        let mut found = Self { bytes: text.len() as u64, units: 0, is_lossy: false, is_latin: true };
+        for start in (0..text.len()).step_by(PIECE) {
+            let end = text.len().min(start + PIECE);
+            let piece = &text[start..end];
+            let count = |matches: fn(u8) -> bool| piece.iter().filter(|&&byte| matches(byte)).count() as u64;
+            // Those of four bytes are two units.
+            found.units += count(|byte| byte & 0xc0 != 0x80) + count(|byte| byte >= 0xf0);
+            // 0xc4 begins the first character beyond Latin-1.
+            found.is_latin &= count(|byte| byte >= 0xc4) == 0;
+            if !found.is_lossy && count(|byte| byte == b'?' || byte == 0xef) > 0 {
+                let with_next = &text[start..text.len().min(end + 2)];
+                found.is_lossy = with_next.windows(3).any(|three| three == b"???" || three == [0xef, 0xbf, 0xbd]);
+            }
+        }
+        found
+    }
+
+    /// What the file does not tell of it, as the text of a string with so many bytes, in a heap with slots of so many
+    /// bytes.
+    #[must_use]
+    pub fn limits(self, bytes: u64, encoding: Encoding, slot: u64) -> u8 {
+        let Self { units, is_lossy, .. } = self;
+        let one_byte = match encoding {
+            Encoding::OneByte => true,
+            Encoding::TwoByte => false,
+            Encoding::Unknown => !is_lossy && self.is_latin,
+        };
+        let (width, most) = if one_byte { (1, units) } else { (2, 2 * units) };
+        let is_longer = bytes > REFERENCE && bytes > most * width + 23;
+        let is_shorter = bytes > REFERENCE && bytes < 12 + CUT * width;
+        // A cut inside a character leaves at most three bytes out.
+        let by_bytes = (CUT - 3..=CUT).contains(&self.bytes) && units < self.bytes;
+        let by_units = units <= CUT && CUT <= most && !is_shorter;
+        let cut = if is_longer || by_bytes || by_units { limits::TEXTS } else { 0 };
+        // Characters beyond U+FFFF look like others, and take one more unit.
+        let header = if slot == 8 { 16 } else { 12 };
+        let has_room = bytes <= REFERENCE || bytes != header + 2 * units || !bytes.is_multiple_of(slot);
+        let lossy = if !one_byte && (is_lossy || has_room) { limits::CHARACTERS } else { 0 };
+        cut | lossy
+    }
+}
+
+/// The texts of strings. Remembers long ones: 40 bytes for each, so next to nothing beside the texts themselves.
+pub struct Texts<'a> {
+    strings: &'a StringTable,
+    long: FxHashMap<StringId, Text>,
+}
+
+impl<'a> Texts<'a> {
+    /// Of a string table.
+    #[must_use]
+    pub fn new(strings: &'a StringTable) -> Self {
+        Self { strings, long: FxHashMap::default() }
+    }
+
+    /// What matters of a text.
+    pub fn get(&mut self, name: StringId) -> Text {
+        let text = self.strings.get(name.index());
+        if text.len() <= LONG { Text::of(text) } else { *self.long.entry(name).or_insert_with(|| Text::of(text)) }
+    }
 }
 
 /// What is seen in the edges of an object or array.
@@ -216,7 +275,7 @@ mod tests {
     /// Limits of a string that V8 keeps whole: of so many units, of which it writes this.
     fn of(shown: &str, units: u64, encoding: Encoding) -> u8 {
         let width = if encoding == Encoding::TwoByte { 2 } else { 1 };
-        text(shown.as_bytes(), (16 + units * width).next_multiple_of(8), encoding, 8)
+        Text::of(shown.as_bytes()).limits((16 + units * width).next_multiple_of(8), encoding, 8)
     }
 
     #[test]
@@ -228,7 +287,7 @@ mod tests {
         // Told by the size, whatever the limit was.
         assert_eq!(of(&q(100), 200, Encoding::OneByte), limits::TEXTS);
         // External strings have no text in the heap.
-        assert_eq!(text(q(900).as_bytes(), 32, Encoding::OneByte, 8), 0);
+        assert_eq!(Text::of(q(900).as_bytes()).limits(32, Encoding::OneByte, 8), 0);
         // Latin-1 takes two bytes in the file.
         assert_eq!(of(&"é".repeat(900), 900, Encoding::OneByte), 0);
         // Perhaps behind 1,024 bytes.

@@ -185,7 +185,8 @@ impl<'a> Slots<'a> {
             drop(many.slots);
             let (slots, other) = self.plan().make((loaded(SLOTS), filled(capacity, Slot::default())))?;
             self.scratch.discard(SLOTS);
-            self.many = Some(Many { slots: merge_all(slots, other, many.count)?, sorted: true, ..many });
+            let slots = merge_all(slots, other, many.count, self.budget)?;
+            self.many = Some(Many { slots, sorted: true, ..many });
         }
         Ok(())
     }
@@ -210,11 +211,17 @@ fn sort(slots: &mut [Slot]) {
 }
 
 /// Merges runs of [`HELD`] slots, from one array into the other and back, until there is only one.
-fn merge_all(mut from: Array<Slot>, mut to: Array<Slot>, count: usize) -> Result<Array<Slot>, StageError> {
+fn merge_all(
+    mut from: Array<Slot>,
+    mut to: Array<Slot>,
+    count: usize,
+    budget: &Budget,
+) -> Result<Array<Slot>, StageError> {
     let mut width = HELD;
     while width < count {
         for start in (0..count).step_by(2 * width) {
             let middle = (start + width).min(count);
+            budget.check()?;
             merge(&mut from, (start, middle, (middle + width).min(count)), &mut to)?;
         }
         std::mem::swap(&mut from, &mut to);

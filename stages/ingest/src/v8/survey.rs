@@ -99,12 +99,12 @@ impl Survey {
         let mut plan = ArrayPlan::of(job, "equality: survey");
         let (mut found, mut link) = plan.make((filled(nodes, 0u8), filled(nodes, NONE)))?;
         let rules = Rules::new(snapshot, scratch)?;
-        let (slot, captured) = rules.nodes(strings, &mut opaque, (&mut found, &mut link), scratch)?;
+        let (slot, captured) = rules.nodes(strings, &mut opaque, (&mut found, &mut link), job)?;
         if captured {
             let mut edges = Edges { rules: &rules, strings, slot, traits: &mut found, link: &mut link };
             edges.read(&opaque, job)?;
             rules.forget_sizes(&mut link, scratch)?;
-            resolve(nodes, &mut found, &mut link)?;
+            resolve(nodes, &mut found, &mut link, job)?;
         }
         drop(link);
         found.write_to(scratch, TRAITS)?;
@@ -165,14 +165,18 @@ impl Rules {
         strings: &StringTable,
         opaque: &mut Bitset,
         (traits, link): (&mut Array<u8>, &mut Array<u32>),
-        scratch: &Scratch,
+        job: &Job<'_>,
     ) -> Result<(u64, bool), StageError> {
+        let scratch = job.scratch;
         let mut kinds = ColumnReader::open(scratch, columns::NODE_KIND)?;
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
         let mut sizes = ColumnReader::open(scratch, columns::NODE_SELF)?;
         let (mut slot, mut captured) = (8, false);
         let mut last = (StringId::NONE, false, 0);
         for node in 0..kinds.remaining() as usize {
+            if node.is_multiple_of(1 << 16) {
+                job.context.check()?;
+            }
             let (kind, name, size) = (kinds.next()?, names.next()?, sizes.next()?);
             let is_text = self.text[kind as usize];
             if !is_text && last.0 != name {
@@ -208,8 +212,12 @@ impl Rules {
     }
 }
 
+/// Bytes of the name of a map that are looked at.
+const LONGEST: usize = 1 << 10;
+
 /// What the name of a map says of its strings, such as `system / Map (SeqOneByteString)`.
 fn encoding(name: &[u8]) -> u8 {
+    let name = &name[..name.len().min(LONGEST)];
     let contains = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     match name.starts_with(b"system / Map (") && contains(b"String") {
         true if contains(b"OneByte") => traits::ONE_BYTE,
@@ -353,22 +361,16 @@ fn is_full_table(slots: u64, objects: u64) -> bool {
 
 /// Whether the name of an edge is a position.
 fn is_position(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(u8::is_ascii_digit)
+    !name.is_empty() && name.len() <= LONGEST && name.iter().all(u8::is_ascii_digit)
 }
 
 /// Hands what is known of functions to the maps that lead to them.
-fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>) -> Result<(), StageError> {
-    /// Links in a row; only those of a damaged file form a ring.
-    const MOST: u32 = 1 << 20;
+fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>, job: &Job<'_>) -> Result<(), StageError> {
     for node in 0..nodes {
-        let (mut at, mut steps) = (node, 0);
-        let creator = loop {
-            let (creator, next) = (traits.get(at)? & traits::CREATOR, link.get(at)?);
-            if creator != traits::UNKNOWN || next == NONE || steps == MOST {
-                break creator;
-            }
-            (at, steps) = (next as usize, steps + 1);
-        };
+        if node.is_multiple_of(1 << 16) {
+            job.context.check()?;
+        }
+        let (creator, steps) = creator(node, traits, link)?;
         // What was settled once is not walked again.
         let mut at = node;
         for _ in 0..steps {
@@ -382,6 +384,22 @@ fn resolve(nodes: usize, traits: &mut Array<u8>, link: &mut Array<u32>) -> Resul
         }
     }
     Ok(())
+}
+
+/// What the links from a node lead to, and after how many steps. Links of a damaged file may form a ring, which is
+/// noticed as in Brent's algorithm: within three times as many steps as there are links.
+fn creator(node: usize, traits: &mut Array<u8>, link: &mut Array<u32>) -> Result<(u8, u64), StageError> {
+    let (mut at, mut steps, mut anchor) = (node, 0u64, usize::MAX);
+    loop {
+        let (creator, next) = (traits.get(at)? & traits::CREATOR, link.get(at)?);
+        if creator != traits::UNKNOWN || next == NONE || at == anchor {
+            return Ok((creator, steps));
+        }
+        if steps.is_power_of_two() {
+            anchor = at;
+        }
+        (at, steps) = (next as usize, steps + 1);
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! What nodes and edges mean for the value of a node, by kinds and names. Used by [`super::equality`].
 
 use super::names;
-use super::shown::{self, Encoding, Seen};
+use super::shown::{self, Encoding, Seen, Texts};
 use super::slots::Meaning;
 use super::snapshot::Snapshot;
 use super::survey::{self, Survey, traits};
-use heaplake_kit::{Bitset, Lookup, ReadAt, Scratch, StageError, StringTable};
+use heaplake_kit::{Bitset, Lookup, ReadAt, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::limits;
 
@@ -159,10 +159,10 @@ impl Rules {
 
     /// What the file does not tell of a node with these traits, and so many slots whose targets are compared.
     #[must_use]
-    pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, strings: &StringTable) -> u8 {
+    pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, texts: &mut Texts<'_>) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
         if is(self.string) {
-            return shown::text(strings.get(node.name.index()), node.bytes, seen.encoding, self.slot);
+            return texts.get(node.name).limits(node.bytes, seen.encoding, self.slot);
         }
         if self.text[node.kind as usize] {
             return if is(self.sliced) || degree == 0 { limits::CONTENTS } else { 0 };

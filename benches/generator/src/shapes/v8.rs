@@ -1,0 +1,136 @@
+//! Writes a graph as V8's `.heapsnapshot`.
+
+use std::io::{self, Write};
+
+/// Kinds of nodes, as their positions in [`NODE_KINDS`].
+pub mod kind {
+    pub const ARRAY: u8 = 1;
+    pub const STRING: u8 = 2;
+    pub const OBJECT: u8 = 3;
+    pub const CLOSURE: u8 = 5;
+    pub const SYNTHETIC: u8 = 9;
+}
+
+const NODE_KINDS: &str = "hidden array string object code closure regexp number native synthetic";
+
+/// Kinds of edges, as their positions in [`EDGE_KINDS`].
+pub mod edge {
+    pub const ELEMENT: u8 = 1;
+    pub const PROPERTY: u8 = 2;
+    pub const INTERNAL: u8 = 3;
+}
+
+const EDGE_KINDS: &str = "context element property internal hidden shortcut weak";
+
+/// A node.
+pub struct Node {
+    pub kind: u8,
+    /// Position of its name among the strings.
+    pub name: u64,
+    pub bytes: u64,
+}
+
+/// Kind, name or position, and target.
+pub type Edge = (u8, u64, u64);
+
+/// A heap as a formula. Node 0 is the root.
+pub struct Heap {
+    pub nodes: u64,
+    pub node: Box<dyn Fn(u64) -> Node>,
+    pub edges: Box<dyn Fn(u64, &mut Vec<Edge>)>,
+    pub strings: u64,
+    pub string: Box<dyn Fn(u64) -> String>,
+    /// Number of the script of a node.
+    pub script: Option<fn(u64) -> u64>,
+}
+
+/// Names of heaps that need no others: root, class and two labels.
+pub const NAMES: [&str; 4] = ["", "Part", "next", "other"];
+
+/// Positions in [`NAMES`].
+pub const PART: u64 = 1;
+pub const NEXT: u64 = 2;
+pub const OTHER: u64 = 3;
+
+/// The root, and objects of one class.
+pub fn part(node: u64) -> Node {
+    if node == 0 {
+        Node { kind: kind::SYNTHETIC, name: 0, bytes: 0 }
+    } else {
+        Node { kind: kind::OBJECT, name: PART, bytes: 24 + node % 5 * 8 }
+    }
+}
+
+/// A heap of objects of one class with these edges.
+pub fn of_parts(nodes: u64, edges: impl Fn(u64, &mut Vec<Edge>) + 'static) -> Heap {
+    Heap {
+        nodes,
+        node: Box::new(part),
+        edges: Box::new(edges),
+        strings: NAMES.len() as u64,
+        string: Box::new(|at| NAMES[at as usize].to_owned()),
+        script: None,
+    }
+}
+
+/// Writes a heap.
+pub fn write(heap: &Heap, out: &mut impl Write) -> io::Result<()> {
+    let mut edges = Vec::new();
+    let mut count = 0;
+    for node in 0..heap.nodes {
+        edges.clear();
+        (heap.edges)(node, &mut edges);
+        count += edges.len() as u64;
+    }
+    header(heap.nodes, count, out)?;
+    for node in 0..heap.nodes {
+        edges.clear();
+        (heap.edges)(node, &mut edges);
+        let Node { kind, name, bytes } = (heap.node)(node);
+        let comma = if node > 0 { "," } else { "" };
+        writeln!(out, "{comma}{kind},{name},{},{bytes},{},0,0", 2 * node + 1, edges.len())?;
+    }
+    out.write_all(b"],\"edges\":[")?;
+    let mut comma = "";
+    for node in 0..heap.nodes {
+        edges.clear();
+        (heap.edges)(node, &mut edges);
+        for (kind, name, to) in &edges {
+            writeln!(out, "{comma}{kind},{name},{}", 7 * to)?;
+            comma = ",";
+        }
+    }
+    out.write_all(b"],\"trace_function_infos\":[],\"trace_tree\":[],\"samples\":[],\"locations\":[")?;
+    if let Some(script) = heap.script {
+        let mut comma = "";
+        for node in 1..heap.nodes {
+            write!(out, "{comma}{},{},1,1", 7 * node, script(node))?;
+            comma = ",";
+        }
+    }
+    out.write_all(b"],\"strings\":[")?;
+    for at in 0..heap.strings {
+        let comma = if at > 0 { "," } else { "" };
+        writeln!(out, "{comma}\"{}\"", (heap.string)(at))?;
+    }
+    out.write_all(b"]}")
+}
+
+fn header(nodes: u64, edges: u64, out: &mut impl Write) -> io::Result<()> {
+    let list = |names: &str| format!("[\"{}\"]", names.replace(' ', "\",\""));
+    write!(
+        out,
+        "{{\"snapshot\":{{\"meta\":{{\"node_fields\":{},\"node_types\":[{},\"string\",\"number\",\"number\",\
+         \"number\",\"number\",\"number\"],\"edge_fields\":{},\"edge_types\":[{},\"string_or_number\",\"node\"],\
+         \"trace_function_info_fields\":{},\"trace_node_fields\":{},\"sample_fields\":{},\"location_fields\":{}}},\
+         \"node_count\":{nodes},\"edge_count\":{edges},\"trace_function_count\":0}},\n\"nodes\":[",
+        list("type name id self_size edge_count trace_node_id detachedness"),
+        list(NODE_KINDS),
+        list("type name_or_index to_node"),
+        list(EDGE_KINDS),
+        list("function_id name script_name script_id line column"),
+        list("id function_info_index count size children"),
+        list("timestamp_us last_assigned_id"),
+        list("object_index script_id line column"),
+    )
+}
