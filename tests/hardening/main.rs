@@ -14,6 +14,7 @@ mod lake;
 #[path = "../support/table.rs"]
 mod table;
 
+mod bombs;
 mod cut_off;
 mod good;
 mod meaning;

@@ -4,7 +4,7 @@
 //! anew, and the run is replaced in one step.
 
 use super::batch::{Requested, prepare, work_through};
-use super::choices::{Naming, Resources, duplicate_mode, pattern};
+use super::choices::{Naming, Resources, Trust, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::Request;
@@ -59,6 +59,9 @@ pub struct Arguments {
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
+    /// What is believed of inputs
+    #[command(flatten)]
+    pub trust: Trust,
     /// Print nothing but errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -180,5 +183,6 @@ fn filled(
         threads: arguments.resources.threads(),
         scratch: arguments.resources.scratch.clone(),
         force: true,
+        allow_bomb: arguments.trust.allow_bomb,
     }
 }
