@@ -22,4 +22,5 @@ mod mutations;
 mod refusal;
 mod resources;
 mod syntax;
+mod tables;
 mod unusual;
