@@ -20,7 +20,9 @@ fn a_table_whose_arrow_schema_is_damaged_is_read_or_refused() {
     report.arg("report").arg(&run).arg("-o").arg(page);
     let mut compare = heaplake();
     compare.arg("diff").arg(&whole).arg(&run).arg("--out").arg(diff);
-    for mut command in [report, compare] {
+    let mut ask = heaplake();
+    ask.arg("why").arg(&run).arg("7");
+    for mut command in [report, compare, ask] {
         let output = command.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(matches!(output.status.code(), Some(0..=2)), "{:?}: {said}", output.status);
