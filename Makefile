@@ -4,7 +4,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-long test-notebooks audit bench bench-peers clean
+.PHONY: help demo check test test-long test-notebooks audit bench bench-peers fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +41,9 @@ bench: ## Speed, memory and inner loops on generated snapshots, into benches/RES
 
 bench-peers: ## The engine beside other programs on the same snapshots (needs node and npm)
 	benches/peers/compare.sh
+
+fuzz: ## Hostile inputs for SECONDS (600) in all, TARGETS or all; guided by coverage where nightly Rust and cargo-fuzz are there
+	SECONDS_IN_ALL=$(or $(SECONDS),600) CARGO="$(CARGO)" fuzz/fuzz.sh $(TARGETS)
 
 clean: ## Remove what was built, and the demo's lake
 	$(CARGO) clean

@@ -14,6 +14,7 @@ mod lake;
 #[path = "../support/table.rs"]
 mod table;
 
+mod bombs;
 mod cut_off;
 mod good;
 mod meaning;
@@ -21,4 +22,5 @@ mod mutations;
 mod refusal;
 mod resources;
 mod syntax;
+mod tables;
 mod unusual;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Where the sources are.
-const FOLDERS: [&str; 5] = ["schemas", "stages", "pipeline", "tests", "benches"];
+const FOLDERS: [&str; 6] = ["schemas", "stages", "pipeline", "tests", "benches", "fuzz"];
 
 /// What is not ours to shape: build outputs, and the peers' programs that the benchmarks build.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "benches/peers"];

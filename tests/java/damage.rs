@@ -5,14 +5,14 @@
 
 use super::check::check;
 use super::dumps::{
-    accepted, assert_means, assert_survives, bytes, chain, failure, file_of, heap, large, refused, some_dump,
+    END, accepted, assert_means, assert_survives, bytes, chain, failure, file_of, heap, large, refused, some_dump,
 };
 use crate::cases::cases;
 use crate::compress::{gzip, zstd};
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
 use heaplake_oracle::jvm::write::{header, u4};
-use heaplake_oracle::jvm::{Referents, truth};
+use heaplake_oracle::jvm::{Layout, Referents, truth};
 use heaplake_oracle::strategies;
 use proptest::prelude::*;
 use std::fs;
@@ -86,7 +86,7 @@ fn cut_off_at_every_byte_of_a_small_dump() {
         assert!((unknown || message.contains(": byte ")) && message.lines().count() == 1, "{length}: {message}");
         if length > first {
             // Complete records only; classes are objects, too.
-            let ends = starts.iter().skip(1).copied().chain([whole.len()]);
+            let ends = starts.iter().skip(1).copied().chain([whole.len() - END]);
             let read = ends.skip(dump.roots.len()).filter(|&end| end <= length).count();
             assert!(message.ends_with(&format!("(after {read} objects)")), "{length}: {message}");
         }
@@ -123,6 +123,35 @@ fn salvage_analyses_what_was_read_and_says_so() {
     let (_lake, run) = salvaged(&whole);
     check(&truth(&dump, Referents::Hold), &run);
     assert_partial(&run, false);
+}
+
+/// A dump that was cut between two of its segments looks whole up to there.
+#[test]
+fn cut_off_between_segments() {
+    let dump = chain(40);
+    let whole = dump.to_bytes(&Layout { segment: 7, ..Layout::default() });
+    accepted(&whole);
+    for segment in segments(&whole).into_iter().skip(1) {
+        let message = refused(&whole[..segment], segment);
+        assert!(message.contains("another segment, or the record (0x2c) that ends the heap dump"), "{message}");
+        let (_lake, run) = salvaged(&whole[..segment]);
+        assert_partial(&run, true);
+    }
+    // A heap dump that is one record says by its length where it ends.
+    assert_means(&dump.to_bytes(&Layout { segment: 0, version: "1.0.1", ..Layout::default() }), &dump);
+}
+
+/// Where segments begin, and what ends them.
+fn segments(file: &[u8]) -> Vec<usize> {
+    let mut at = MAGIC.len() + 2 + 12;
+    let mut starts = Vec::new();
+    while at < file.len() {
+        if matches!(file[at], 0x1c | 0x2c) {
+            starts.push(at);
+        }
+        at += 9 + u32::from_be_bytes(file[at + 5..at + 9].try_into().unwrap()) as usize;
+    }
+    starts
 }
 
 /// Checks that tables, `run.json` and summary agree on whether a run is partial.
@@ -175,18 +204,24 @@ proptest! {
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
-    /// Bytes of a dump are changed, or it is cut: a run or one line of cause, never a panic, and nothing left.
+    /// Bytes of a dump are changed, a part of it is zero, or it is cut: a run or one line of cause, never a panic, and nothing left.
     #[test]
     fn damage_of_any_kind(
         draft in strategies::dump_drafts(20),
         layout in strategies::dump_layouts(),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        hole in proptest::option::weighted(0.3, (any::<prop::sample::Index>(), any::<prop::sample::Index>())),
         cut in proptest::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
         let mut file = draft.build().to_bytes(&layout);
         for (at, value) in changes {
             let at = at.index(file.len() - 31) + 31;
             file[at] = value;
+        }
+        // A part that reads as zeros: what a copy of a file with a hole has in the middle or at the end.
+        if let Some((from, until)) = hole {
+            let (from, until) = (from.index(file.len() - 31) + 31, until.index(2 * file.len()).min(file.len()));
+            file[from.min(until)..until].fill(0);
         }
         if let Some(cut) = cut {
             file.truncate(cut.index(file.len()));

@@ -7,6 +7,7 @@ use heaplake::complaint::{Complaint, Exit};
 use heaplake_oracle::jvm::model::{Dump, Primitive, Root, RootKind, Value};
 use heaplake_oracle::jvm::write::{self, record, root_record};
 use heaplake_oracle::jvm::{Draft, Layout, Referents, truth};
+use heaplake_schemas::options::{AnalysisOptions, Duplicates};
 use std::path::PathBuf;
 
 /// A dump of some classes and a list of objects.
@@ -27,6 +28,9 @@ pub fn chain(objects: usize) -> Dump {
     dump.roots.push(Root { kind: RootKind::JniGlobal, object: next });
     dump
 }
+
+/// Bytes of the record that ends segments.
+pub const END: usize = 9;
 
 /// A dump of 50 kilobytes or more, with records of all kinds.
 pub fn large() -> Dump {
@@ -70,12 +74,14 @@ pub fn assert_means(bytes: &[u8], dump: &Dump) {
     check(&truth(dump, Referents::Hold), &run);
 }
 
-/// A file of these heap records behind the texts and names of a dump, and where each begins.
+/// A file of these heap records behind the texts and names of a dump, with the record that ends it ([`END`] bytes), and
+/// where each begins.
 pub fn file_of(dump: &Dump, heap: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let names = Dump { classes: Vec::new(), objects: Vec::new(), roots: Vec::new(), ..dump.clone() };
     let mut file = names.to_bytes(&Layout { end: false, ..Layout::default() });
     file.extend(record(0x1c, &heap.concat()));
     let mut at = file.len();
+    file.extend(record(0x2c, &[]));
     let mut starts: Vec<usize> = heap.iter().rev().map(|record| (at -= record.len(), at).1).collect();
     starts.reverse();
     (file, starts)
@@ -94,11 +100,17 @@ pub fn bytes(dump: &Dump) -> Vec<u8> {
     dump.to_bytes(&Layout::default())
 }
 
-/// Asserts that bytes are accepted or refused in one line, and that nothing is left behind in the latter case.
+/// Asserts that bytes are accepted or refused in one line, and that nothing is left behind in the latter case; the same
+/// when damage is tolerated.
 pub fn assert_survives(bytes: &[u8]) {
+    [false, true].into_iter().for_each(|salvage| assert_ends_well(bytes, salvage));
+}
+
+fn assert_ends_well(bytes: &[u8], salvage: bool) {
     let lake = Lake::new();
     let input = lake.input("heap.hprof", bytes);
-    match analyze(&lake.path(), &input, Analysis::default()) {
+    let options = AnalysisOptions { salvage, duplicates: Duplicates::All, ..Analysis::default().options };
+    match analyze(&lake.path(), &input, Analysis { options, ..Analysis::default() }) {
         Ok(outcome) => {
             assert!(outcome.place.join("run.json").exists());
             assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());

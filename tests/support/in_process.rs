@@ -39,6 +39,7 @@ pub fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome,
         threads: analysis.threads,
         scratch: None,
         force: true,
+        allow_bomb: false,
     };
     making::make(&request, Mode::Quiet, &AtomicBool::new(false))
 }

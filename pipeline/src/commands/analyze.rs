@@ -1,7 +1,7 @@
 //! `heaplake analyze`: snapshots into the lake.
 
 use super::batch::Batch;
-use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling};
+use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust};
 use crate::complaint::{Complaint, Done};
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
@@ -96,6 +96,9 @@ pub struct Arguments {
     /// .NET: which heap walk of a .nettrace, from 1
     #[arg(long, value_name = "N|last", default_value = "last", value_parser = walk, help_heading = READING)]
     pub walk: WhichWalk,
+    /// What is believed of inputs
+    #[command(flatten)]
+    pub trust: Trust,
     /// What is told of runs besides their tables
     #[command(flatten)]
     pub telling: Telling,
@@ -123,13 +126,13 @@ pub fn run(arguments: &Arguments) -> Done {
         source_maps: source_maps(arguments)?,
         ..arguments.duplicates.options()
     };
-    let Arguments { placement, resources, telling, .. } = arguments;
+    let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
     let of = |input: &Input| {
         let tables = arguments.tables.of(input);
         Options::Analysis(AnalysisOptions { tables, ..options.clone() })
     };
-    Batch { inputs, placement, resources, telling }.run(of)
+    Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
 }
 
 /// The maps that are given.

@@ -1,6 +1,6 @@
 //! Many inputs, one after the other: each becomes a run, and what fails does not stop the others.
 
-use super::choices::{Ending, Placement, Resources, Telling};
+use super::choices::{Ending, Placement, Resources, Telling, Trust};
 use super::tally::{Tally, log_outcome};
 use crate::complaint::{Complaint, Done, Exit, Kind};
 use crate::engine::making;
@@ -33,6 +33,8 @@ pub struct Batch<'a> {
     pub placement: &'a Placement,
     /// What a run may take.
     pub resources: &'a Resources,
+    /// What is believed of inputs.
+    pub trust: Trust,
     /// What is told of runs besides their tables.
     pub telling: &'a Telling,
 }
@@ -43,7 +45,7 @@ impl Batch<'_> {
     /// # Errors
     /// A [`Complaint`] where none can be made.
     pub fn run(self, options: impl Fn(&Input) -> Options) -> Done {
-        let Self { inputs, placement, resources, telling } = self;
+        let Self { inputs, placement, resources, trust, telling } = self;
         if placement.snapshot.is_some() && inputs.len() > 1 {
             let cause = format!("--snapshot names one snapshot, but {} inputs are given", inputs.len());
             return Err(Complaint::usage(cause, "leave --snapshot out"));
@@ -71,7 +73,8 @@ impl Batch<'_> {
             }
             Ok(input) => {
                 let options = options(&input);
-                Requested { name: input.name(), request: Ok(request(input, placement, resources, options)) }
+                let request = request(input, (placement, resources, trust), options);
+                Requested { name: request.input.name(), request: Ok(request) }
             }
         });
         let code = work_through(requests, make, &cancel, &telling.ending)?;
@@ -79,7 +82,7 @@ impl Batch<'_> {
     }
 }
 
-fn request(input: Input, placement: &Placement, resources: &Resources, options: Options) -> Request {
+fn request(input: Input, (placement, resources, trust): (&Placement, &Resources, Trust), options: Options) -> Request {
     Request {
         input,
         lake: placement.out.clone(),
@@ -91,6 +94,7 @@ fn request(input: Input, placement: &Placement, resources: &Resources, options: 
         threads: resources.threads(),
         scratch: resources.scratch.clone(),
         force: placement.force,
+        allow_bomb: trust.allow_bomb,
     }
 }
 

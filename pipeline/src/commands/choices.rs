@@ -113,6 +113,17 @@ pub struct Ending {
     pub json: bool,
 }
 
+/// What is believed of inputs.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Reading of some formats")]
+pub struct Trust {
+    /// Read compressed files that grow more than 1,000 times
+    ///
+    /// Without it they are refused, since they may fill the disk; the first 64MiB are always read.
+    #[arg(long)]
+    pub allow_bomb: bool,
+}
+
 /// What a run may take.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Resources")]

@@ -4,7 +4,7 @@
 //! anew, and the run is replaced in one step.
 
 use super::batch::{Requested, prepare, stopped_by_signals, work_through};
-use super::choices::{Ending, Naming, Resources, duplicate_mode, pattern};
+use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::Request;
@@ -60,6 +60,9 @@ pub struct Arguments {
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
+    /// What is believed of inputs
+    #[command(flatten)]
+    pub trust: Trust,
     /// What is told of all runs
     #[command(flatten)]
     pub ending: Ending,
@@ -194,5 +197,6 @@ fn filled(
         threads: arguments.resources.threads(),
         scratch: arguments.resources.scratch.clone(),
         force: true,
+        allow_bomb: arguments.trust.allow_bomb,
     }
 }

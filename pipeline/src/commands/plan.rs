@@ -1,6 +1,6 @@
 //! `heaplake plan`: what an analysis would take.
 
-use super::choices::{Chosen, DuplicateOptions, budget};
+use super::choices::{Chosen, DuplicateOptions, Trust, budget};
 use crate::complaint::Done;
 use crate::engine::forecast::{self, Forecast, Heap};
 use crate::engine::picture::{self, Language};
@@ -37,6 +37,9 @@ pub struct Arguments {
     /// What to do about duplicates
     #[command(flatten)]
     pub duplicates: DuplicateOptions,
+    /// What is believed of inputs
+    #[command(flatten)]
+    pub trust: Trust,
     /// Print the graph of the stages instead, as mermaid or dot
     ///
     /// It shows which stage waits for which.
@@ -61,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
     let options = AnalysisOptions { tables: arguments.tables.of(&input), ..arguments.duplicates.options() };
     let options = Options::Analysis(options);
-    let mut source = Source::open(&input)?;
+    let mut source = Source::open(&input)?.allowing_bombs(arguments.trust.allow_bomb);
     let beginning = source.peek(&context)?;
     inputs::check(&input.name(), beginning, Wanted::Snapshots)?;
     let format = heaplake_ingest::of(beginning);

@@ -1,7 +1,7 @@
 //! `heaplake replay`: traces of allocations and collections into the lake.
 
 use super::batch::Batch;
-use super::choices::{Naming, Placement, Resources, Telling};
+use super::choices::{Naming, Placement, Resources, Telling, Trust};
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use clap::Args;
@@ -66,6 +66,9 @@ pub struct Arguments {
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
+    /// What is believed of inputs
+    #[command(flatten)]
+    pub trust: Trust,
     /// What is told of runs besides their tables
     #[command(flatten)]
     pub telling: Telling,
@@ -120,11 +123,11 @@ pub fn run(arguments: &Arguments) -> Done {
         pprof: arguments.pprof,
         collapsed: arguments.collapsed,
     };
-    let Arguments { placement, resources, telling, .. } = arguments;
+    let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
     let options =
         Options::Replay(ReplayOptions { labels: placement.labels(), recording, names: arguments.naming.rules()? });
-    Batch { inputs, placement, resources, telling }.run(|_| options.clone())
+    Batch { inputs, placement, resources, trust: *trust, telling }.run(|_| options.clone())
 }
 
 fn table() -> impl TypedValueParser<Value = TraceTable> {

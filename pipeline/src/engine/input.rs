@@ -1,10 +1,11 @@
 //! Opens an input and recognises its format.
 
 use super::registry::{self, Entry};
+use super::request::Request;
 use crate::complaint::Complaint;
 use crate::inputs::{Wanted, check};
 use heaplake_ingest::{FORMATS, Format};
-use heaplake_input::source::{Input, Opened, Source};
+use heaplake_input::source::{Opened, Source};
 use heaplake_kit::Context;
 use heaplake_kit::Setting;
 use heaplake_kit::stage::Handover;
@@ -23,12 +24,8 @@ impl Known {
     ///
     /// # Errors
     /// A [`Complaint`] when the input cannot be read, is damaged at its beginning, or is something else altogether.
-    pub fn open(
-        input: &Input,
-        options: &Options,
-        context: &Context<'_>,
-        is_done: impl Fn(&str) -> bool,
-    ) -> Result<Self, Complaint> {
+    pub fn open(request: &Request, context: &Context<'_>, is_done: impl Fn(&str) -> bool) -> Result<Self, Complaint> {
+        let Request { input, options, .. } = request;
         let snapshot = options.analysis().is_some();
         let formats = FORMATS.into_iter().map(Some).filter(|_| snapshot).chain((!snapshot).then_some(None));
         let was_read = |format: &Option<&'static dyn Format>| {
@@ -37,7 +34,8 @@ impl Known {
         if let Some(format) = formats.into_iter().find(was_read) {
             return Ok(Self { format, input: Handover::nothing() });
         }
-        let mut source = Source::open_with(input, context.threads, &context.budget)?;
+        let source = Source::open_with(input, context.threads, &context.budget)?;
+        let mut source = source.allowing_bombs(request.allow_bomb);
         let beginning = source.peek(context)?;
         check(&input.name(), beginning, if snapshot { Wanted::Snapshots } else { Wanted::Traces })?;
         let format = snapshot.then(|| heaplake_ingest::of(beginning));

@@ -86,7 +86,7 @@ impl Making<'_> {
         let options = &request.options;
         let budget = Budget::new(request.memory.saturating_sub(FIXED_OVERHEAD));
         let context = Context { budget: budget.clone(), threads: request.threads, progress: display, cancel };
-        let known = Known::open(&request.input, options, &context, |stage| journal.has(stage))?;
+        let known = Known::open(request, &context, |stage| journal.has(stage))?;
         drop(context);
         let graph = Graph::new(&known.entries(), &known.setting(options));
         let admit_size = |(nodes, edges)| admission::admit(&graph, request.memory, nodes, edges);

@@ -29,6 +29,8 @@ pub struct Request {
     pub scratch: Option<PathBuf>,
     /// Whether an existing run is replaced.
     pub force: bool,
+    /// Whether a compressed input may be any number of times as large when it is decompressed.
+    pub allow_bomb: bool,
 }
 
 /// A run that is in the lake.

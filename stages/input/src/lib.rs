@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`source`] | the content of a file or of standard input in blocks, decompressed; the identity of what was read |
 //! | [`blocked`] | gzip in independent blocks, inflated on several threads |
+//! | [`expansion`] | the limit on what a compressed file may become |
 //! | [`bytes`](mod@bytes) | a content in pieces of any length, for binary formats and for lines |
 //! | [`json`] | a content as JSON, token by token, without a tree |
 //! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
@@ -16,6 +17,7 @@ pub mod arrays;
 pub mod blocked;
 pub mod bytes;
 pub mod chunks;
+pub mod expansion;
 pub mod json;
 pub mod nettrace;
 pub mod numbers;

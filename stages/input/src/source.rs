@@ -2,9 +2,11 @@
 //!
 //! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
 //! What was compressed in [`blocked`] pieces, it leaves to several threads.
-//! Blocks travel back when used up, so a run touches a few fixed pages however large its input.
+//! Blocks travel back when used up, so a run touches a few fixed pages however large its input. What grows too much when
+//! it is decompressed, or is compressed twice, is refused ([`expansion`](crate::expansion)).
 
 use crate::blocked::{self, Blocked, Inflaters};
+use crate::expansion::{Counted, Expansion, Refusal};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::fs::{self, File};
 use heaplake_kit::{Budget, Context, InputError, StageError};
@@ -124,6 +126,8 @@ pub struct Source {
     hash: Option<Xxh3>,
     /// Bytes of the input as stored that were read so far.
     stored: Arc<AtomicU64>,
+    /// Whether a compressed content may be any number of times as large as its file.
+    lifted: Arc<AtomicBool>,
 }
 
 impl Source {
@@ -140,11 +144,9 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
-        let stored = Arc::new(AtomicU64::new(0));
-        let reader = Box::new(Counted { reader: input.open()?, bytes: Arc::clone(&stored) });
         let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
-        let open = move || Content::new(reader, |beginning| Inflaters::plan(threads, beginning, &budget));
-        Ok(Self { stored, ..Self::start(open, input.name(), BLOCK) })
+        let pool = move |beginning: &[u8]| Inflaters::plan(threads, beginning, &budget);
+        Ok(Self::start(input.open()?, pool, input.name(), BLOCK))
     }
 
     /// Opens a file whose bytes are the content, without decompression and without a hash. Messages call it `name`.
@@ -170,17 +172,25 @@ impl Source {
     /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
     #[must_use]
     pub fn of_bytes(bytes: impl Into<Vec<u8>>, block: usize) -> Self {
-        let bytes = bytes.into();
-        Self::start(move || Content::new(Box::new(io::Cursor::new(bytes)), |_| None), "memory".to_owned(), block)
+        Self::start(Box::new(io::Cursor::new(bytes.into())), |_| None, "memory".to_owned(), block)
     }
 
-    fn start(open: impl FnOnce() -> io::Result<Content> + Send + 'static, name: String, block: usize) -> Self {
+    fn start(
+        reader: Box<dyn Read + Send>,
+        pool: impl FnOnce(&[u8]) -> Option<Inflaters> + Send + 'static,
+        name: String,
+        block: usize,
+    ) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
+        let source = Self::new(name, blocks, used);
+        let reader = Box::new(Counted { reader, bytes: source.progress() });
+        let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
         let to_tell = send.clone();
         let read = move || {
             // A dropped consumer is not an error of the reader.
-            let last = match open().and_then(|content| pump(content, block, &send, &reuse)) {
+            let content = Content::new(reader, pool);
+            let last = match content.and_then(|content| pump(content, expansion, block, &send, &reuse)) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
             };
@@ -189,8 +199,7 @@ impl Source {
         if let Err(error) = fs::before_thread().and_then(|()| thread::Builder::new().spawn(read).map(drop)) {
             let _ = to_tell.send(Message::NoThread(error));
         }
-        drop(to_tell);
-        Self::new(name, blocks, used)
+        source
     }
 
     fn new(name: String, blocks: Receiver<Message>, used: Sender<Vec<u8>>) -> Self {
@@ -204,6 +213,7 @@ impl Source {
             direct: None,
             hash: None,
             stored: Arc::default(),
+            lifted: Arc::default(),
         }
     }
 
@@ -217,6 +227,14 @@ impl Source {
     #[must_use]
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.stored)
+    }
+
+    /// Lifts the limit on how many times as large as its file a compressed content may be, if `allow`. The reader is
+    /// never so far ahead that it has met the limit when this is called first.
+    #[must_use]
+    pub fn allowing_bombs(self, allow: bool) -> Self {
+        self.lifted.store(allow, Ordering::Relaxed);
+        self
     }
 
     /// Gives it another name for messages.
@@ -311,9 +329,12 @@ impl Source {
         if error.raw_os_error().is_some() {
             return self.unread(error);
         }
-        let (file, found) = (self.name.clone(), error.to_string());
-        InputError { file, offset: self.handed_out, expected: "intact compressed data".to_owned(), found, hint: HINT }
-            .into()
+        let (file, offset) = (self.name.clone(), self.handed_out);
+        if let Some(refusal) = Refusal::of(&error) {
+            return refusal.at(file, offset).into();
+        }
+        let found = error.to_string();
+        InputError { file, offset, expected: "intact compressed data".to_owned(), found, hint: HINT }.into()
     }
 
     fn unread(&self, error: io::Error) -> StageError {
@@ -340,7 +361,13 @@ pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageErr
     }
 }
 
-fn pump(mut content: Content, size: usize, send: &Sender<Message>, reuse: &Receiver<Vec<u8>>) -> io::Result<Identity> {
+fn pump(
+    mut content: Content,
+    mut expansion: Expansion,
+    size: usize,
+    send: &Sender<Message>,
+    reuse: &Receiver<Vec<u8>>,
+) -> io::Result<Identity> {
     loop {
         let mut block = reuse.try_recv().unwrap_or_default();
         block.resize(size, 0);
@@ -348,6 +375,9 @@ fn pump(mut content: Content, size: usize, send: &Sender<Message>, reuse: &Recei
         block.truncate(filled);
         if filled == 0 {
             return content.finish();
+        }
+        if !matches!(content, Content::Plain(_)) {
+            expansion.check(&block)?;
         }
         if send.send(Message::Block(block)).is_err() {
             // The consumer was dropped, so the rest need not be read.
@@ -422,20 +452,6 @@ impl Read for Content {
             Self::Blocked(blocked) => blocked.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
         }
-    }
-}
-
-/// Counts what passes through.
-struct Counted {
-    reader: Box<dyn Read + Send>,
-    bytes: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }
 

@@ -45,7 +45,11 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, StageError> {
         let file = heaplake_kit::fs::File::open(path).map_err(|error| StageError::io(path, "read", error))?.into_std();
         // Load the page index: selected rows are then found without decoding those before them.
-        let options = ArrowReaderOptions::new().with_offset_index_policy(PageIndexPolicy::Optional);
+        // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
+        // decoder panics where it is damaged.
+        let options = ArrowReaderOptions::new()
+            .with_offset_index_policy(PageIndexPolicy::Optional)
+            .with_skip_arrow_metadata(true);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
         let builder = builder.map_err(|error| damaged(path, error))?.with_batch_size(BATCH);
         Ok(Self { path: path.into(), builder })

@@ -3,7 +3,7 @@
 use super::sizes::Sizes;
 use heaplake_input::source::Identity;
 use heaplake_kit::access::{Access, column, document};
-use heaplake_kit::{InputError, Scratch, StageError};
+use heaplake_kit::{InputError, Job, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -86,5 +86,37 @@ impl Dump {
     pub(crate) fn error(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> StageError {
         let (file, expected, found) = (self.name.clone(), expected.into(), found.into());
         InputError { file, offset, expected, found, hint: HINT }.into()
+    }
+}
+
+/// Something in a dump that contradicts the rest of it, and that was passed over because damage is tolerated.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    offset: u64,
+    expected: String,
+    found: String,
+}
+
+impl Damage {
+    /// What is wrong at an offset: what was expected there and what was found.
+    ///
+    /// # Errors
+    /// [`StageError::Input`] where damage is not tolerated.
+    pub(crate) fn tolerated(
+        dump: &Dump,
+        (offset, expected, found): (u64, impl Into<String>, impl Into<String>),
+        job: &Job<'_>,
+    ) -> Result<Self, StageError> {
+        if !job.analysis().salvage {
+            return Err(dump.error(offset, expected, found));
+        }
+        Ok(Self { offset, expected: expected.into(), found: found.into() })
+    }
+
+    /// What the analysis leaves out.
+    #[must_use]
+    pub fn leaves_out(&self) -> String {
+        let Self { offset, expected, found } = self;
+        format!("what contradicts the rest, first at byte {offset}: expected {expected}, found {found}")
     }
 }

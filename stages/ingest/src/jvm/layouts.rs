@@ -2,7 +2,7 @@
 
 use super::big_endian::u32_at;
 use super::cursor::MOST_PIECE;
-use super::dump::Dump;
+use super::dump::{Damage, Dump};
 use super::fields::Placed;
 use super::hidden::{HiddenFields, STACK_CHUNK, STACK_WORDS};
 use super::sizes::Sizes;
@@ -77,6 +77,8 @@ pub struct Types {
     mirror: u64,
     /// Where sizes follow HotSpot: the class of instances whose sizes differ.
     pub stack: Option<StackChunk>,
+    /// What was wrong first with superclasses, where damage is tolerated.
+    pub damage: Option<Damage>,
     /// Bytes of an id.
     id_bytes: usize,
     _reservation: Reservation,
@@ -110,8 +112,8 @@ pub type Position = usize;
 const UNKNOWN: Layout = Layout { size: 0, body: u32::MAX, first: 0, count: 0 };
 
 impl Types {
-    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing counts as
-    /// one without.
+    /// Loads the classes and lays them out. Where damage is tolerated, a class whose superclass is missing, or is below
+    /// the class itself, counts as one without.
     ///
     /// # Errors
     /// [`StageError::Input`] where a class cannot be laid out; [`StageError::Io`], [`StageError::Budget`].
@@ -134,11 +136,13 @@ impl Types {
             by_id,
             mirror: 0,
             stack: None,
+            damage: None,
             id_bytes: dump.id_bytes.into(),
             _reservation: reservation,
         };
+        all.settle_superclasses(dump, job)?;
         for position in 0..all.descriptors.len() {
-            all.lay_out(position, dump, job.analysis().salvage)?;
+            all.lay_out(position, dump)?;
         }
         if dump.sizes.heads.is_some() {
             all.place_fields(&dump.sizes, job)?;
@@ -188,29 +192,42 @@ impl Types {
         sizes.aligned(u64::from(class.static_bytes) + u64::from(class.statics) * sizes.reference)
     }
 
+    /// Checks that every superclass is there and that going up from a class ends, which all that follows relies on.
+    /// Where damage is tolerated, the superclass of which that is not true is forgotten. Each class is looked at twice.
+    fn settle_superclasses(&mut self, dump: &Dump, job: &Job<'_>) -> Result<(), StageError> {
+        // The class from which each was met first, one more; 0 where it was not yet.
+        let mut met = job.context.budget.filled("classes: superclasses", self.descriptors.len(), 0u32)?;
+        for first in 0..self.descriptors.len() {
+            let mut class = first;
+            while met[class] == 0 {
+                met[class] = first as u32 + 1;
+                let TypeDescriptor { superclass, offset, .. } = self.descriptors[class];
+                let (expected, found) = match self.position(superclass) {
+                    _ if superclass == 0 => break,
+                    Some(above) if met[above] != first as u32 + 1 => {
+                        class = above;
+                        continue;
+                    }
+                    Some(_) => ("a chain of superclasses that ends", "one that leads back to itself".to_owned()),
+                    None => ("a superclass that the dump holds", format!("none at {superclass:#x}")),
+                };
+                let damage = Damage::tolerated(dump, (offset, expected, found), job)?;
+                self.damage.get_or_insert(damage);
+                self.descriptors[class].superclass = 0;
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Lays out a class and all above it, from the top down.
-    fn lay_out(&mut self, class: Position, dump: &Dump, lenient: bool) -> Result<(), StageError> {
-        let mut path = vec![class];
-        let mut above = loop {
-            let lowest = path[path.len() - 1];
-            if self.layouts[lowest].body != u32::MAX {
-                path.pop();
-                break Some(lowest);
-            }
-            let TypeDescriptor { superclass, offset, .. } = self.descriptors[lowest];
-            match self.position(superclass) {
-                _ if superclass == 0 => break None,
-                None if lenient => break None,
-                None => {
-                    let found = format!("none at {superclass:#x}");
-                    return Err(dump.error(offset, "a superclass that the dump holds", found));
-                }
-                Some(superclass) => path.push(superclass),
-            }
-            if path.len() > self.descriptors.len() {
-                return Err(dump.error(offset, "a chain of superclasses that ends", "one that leads back to itself"));
-            }
-        };
+    fn lay_out(&mut self, class: Position, dump: &Dump) -> Result<(), StageError> {
+        let mut path = Vec::new();
+        let mut above = Some(class);
+        while let Some(class) = above.filter(|&class| self.layouts[class].body == u32::MAX) {
+            path.push(class);
+            above = self.position(self.descriptors[class].superclass);
+        }
         for &class in path.iter().rev() {
             let Some(layout) = self.level(class, above, &dump.sizes)? else {
                 let offset = self.descriptors[class].offset;

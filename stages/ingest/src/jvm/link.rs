@@ -8,8 +8,9 @@
 //! * Passes over disk: the content once, addresses once or twice.
 //! * Worst case: linear in the dump, times the logarithm of its roots, frames and stacks; one stack of any depth is no
 //!   special case. A stack that several threads share is written in full once, and to 64 frames for the others.
-//! * Fails when: an object's class is missing or does not fit it, two objects have one address, superclasses form a
-//!   ring (with `--salvage`, such objects are kept without fields); the budget is too small for the classes.
+//! * Fails when: an object's class is missing or does not fit it, superclasses form a ring (with `--salvage`, such
+//!   objects are kept without fields, a ring is cut, and the run is partial); two objects have one address; the budget is
+//!   too small for the classes.
 //! * Determinism: one thread, order of the dump.
 //! * Reference: Eclipse MAT. Its pseudo edges are those to the class, of a class to its superclass and loader, and of
 //!   a thread to what its stack refers to. An edge to a class to which the root has an edge is left out of
@@ -207,7 +208,7 @@ fn link<I: Find, D: WriteAt<u8>>(
     let degrees = degrees.map(|degrees| InDegrees::new(degrees, &context.budget)).transpose()?;
     let output = Output::create(wanted, degrees, pseudo.by_kind(), scratch)?;
     let linker = Linker::create(heap, index, output, &roots, called)?;
-    let Linked { edges, mut index, thread_names } = match (heap.dump.id_bytes, wanted.edges) {
+    let Linked { edges, mut index, thread_names, damage } = match (heap.dump.id_bytes, wanted.edges) {
         (4, false) => linker.all::<4, false>()?,
         (4, true) => linker.all::<4, true>()?,
         (_, false) => linker.all::<8, false>()?,
@@ -223,6 +224,8 @@ fn link<I: Find, D: WriteAt<u8>>(
     let mut seed = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
     seed.push(NodeId(ROOT))?;
     seed.finish()?;
+    // What the first pass left out weighs more.
+    facts.partial = facts.partial.take().or_else(|| damage.map(|damage| damage.leaves_out()));
     facts.edge_count = edges.all;
     facts.essential_edge_count = edges.essential;
     facts.root_count = roots.edges.len() as u64;

@@ -103,7 +103,7 @@ mod tests {
         let mut heap = [&[0x23][..], &0x1000u64.to_be_bytes(), &[0; 4], &1u32.to_be_bytes(), &[8, 42]].concat();
         heap.extend([&[0x20][..], &class.to_be_bytes(), &[0; 4 + 6 * 8 + 4 + 3 * 2]].concat());
         let head = [b"JAVA PROFILE 1.0.2\0", &8u32.to_be_bytes()[..], &[0; 8]].concat();
-        [&head[..], &[0x1c, 0, 0, 0, 0], &(heap.len() as u32).to_be_bytes(), &heap].concat()
+        [&head[..], &[0x1c, 0, 0, 0, 0], &(heap.len() as u32).to_be_bytes(), &heap, &[0x2c], &[0; 8]].concat()
     }
 
     /// Runs the stages up to the names of nodes, each with no other files than those that it declares.

@@ -3,7 +3,7 @@
 use super::big_endian::id;
 use super::containers::ContainerWriter;
 use super::cursor::{Cursor, MOST_PIECE};
-use super::dump::{BOOT_LOADER, HINT};
+use super::dump::{BOOT_LOADER, Damage, HINT};
 use super::header::header;
 use super::heap::Heap;
 use super::keys::Ids;
@@ -45,6 +45,8 @@ pub(super) struct Linker<'a, I, D> {
     local: usize,
     /// The next class of the dump.
     class: Position,
+    /// What was wrong first, where damage is tolerated.
+    damage: Option<Damage>,
 }
 
 /// Names of edges.
@@ -65,6 +67,8 @@ pub(super) struct Linked<I> {
     pub index: I,
     /// The strings that are the names of the threads.
     pub thread_names: BudgetVec<NodeId>,
+    /// What was wrong first, where damage is tolerated.
+    pub damage: Option<Damage>,
 }
 
 impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
@@ -98,6 +102,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             thread_names: heap.job.context.budget.growing("names of threads"),
             local: 0,
             class: 0,
+            damage: heap.types.damage.clone(),
         })
     }
 
@@ -126,13 +131,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
                 "the end of the content",
             ));
         }
-        let Self { strings, containers, output, heap, index, thread_names, .. } = linker;
+        let Self { strings, containers, output, heap, index, thread_names, damage, .. } = linker;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
         let edges = output.finish(heap.job.scratch)?;
-        Ok(Linked { edges, index, thread_names })
+        Ok(Linked { edges, index, thread_names, damage })
     }
 
     /// The root, whose edges lead to the roots of the dump.
@@ -179,9 +184,9 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             return self.instance_of_nothing::<ID, EDGES>(class, length, records);
         };
         let layout = types.layout(class);
-        if layout.body != length && !self.heap.job.analysis().salvage {
+        if layout.body != length {
             let expected = format!("an instance with {} bytes of fields, as its class says", layout.body);
-            return Err(self.heap.dump.error(records.start(), expected, length.to_string()));
+            self.tolerate(records.start(), expected, length.to_string())?;
         }
         if length as usize > MOST_PIECE {
             return self.instance_of_nothing::<ID, EDGES>(0, length, records);
@@ -265,11 +270,16 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     }
 
     /// An object whose class the dump does not hold.
-    fn missing(&self, class: u64, offset: u64) -> Result<(), StageError> {
-        if self.heap.job.analysis().salvage {
-            return Ok(());
-        }
-        Err(self.heap.dump.error(offset, "an object of a class that the dump holds", format!("one of {class:#x}")))
+    fn missing(&mut self, class: u64, offset: u64) -> Result<(), StageError> {
+        self.tolerate(offset, "an object of a class that the dump holds".to_owned(), format!("one of {class:#x}"))
+    }
+
+    /// Passes over damage, if that is asked for, and notes the first.
+    #[cold]
+    fn tolerate(&mut self, offset: u64, expected: String, found: String) -> Result<(), StageError> {
+        let damage = Damage::tolerated(self.heap.dump, (offset, expected, found), self.heap.job)?;
+        self.damage.get_or_insert(damage);
+        Ok(())
     }
 
     fn array<const ID: usize, const EDGES: bool>(

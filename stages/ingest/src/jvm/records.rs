@@ -51,6 +51,9 @@ pub trait Visitor<const W: usize> {
     }
 }
 
+/// Tag of the record that ends the segments of a heap dump.
+const END: u8 = 0x2c;
+
 /// The records of a dump whose ids have `W` bytes.
 pub struct Records<'a, const W: usize> {
     /// Where the bodies are.
@@ -61,6 +64,8 @@ pub struct Records<'a, const W: usize> {
     segment_end: u64,
     /// Heap dumps and segments met so far.
     segments: u64,
+    /// Whether segments were met and no record that ends them.
+    unended: bool,
     /// Where the last record begins.
     start: u64,
 }
@@ -69,13 +74,21 @@ impl<'a, const W: usize> Records<'a, W> {
     /// From the cursor, which stands behind the header of a content of so many bytes.
     #[must_use]
     pub fn new(cursor: Cursor<'a>, content_bytes: u64) -> Self {
-        Self { cursor, content_bytes, segment_end: 0, segments: 0, start: 0 }
+        Self { cursor, content_bytes, segment_end: 0, segments: 0, unended: false, start: 0 }
     }
 
     /// Heap dumps and segments met so far.
     #[must_use]
     pub fn segments(&self) -> u64 {
         self.segments
+    }
+
+    /// Whether segments were met that no record has ended: every writer of segments puts such a record (0x2c) behind
+    /// the last one, so that a dump without it was cut between two. A heap dump that is a single record (0x0c) needs
+    /// none, its length says where it ends.
+    #[must_use]
+    pub fn is_unended(&self) -> bool {
+        self.unended
     }
 
     /// Where the record that was read last begins.
@@ -151,9 +164,11 @@ impl<'a, const W: usize> Records<'a, W> {
             0x0c | 0x1c => {
                 self.segment_end = start + length;
                 self.segments += 1;
+                self.unended = tag == 0x1c;
                 None
             }
             _ => {
+                self.unended &= tag != END;
                 self.cursor.skip(length)?;
                 None
             }

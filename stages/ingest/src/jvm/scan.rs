@@ -8,7 +8,8 @@
 //! * Passes over disk: one read of the input; compressed inputs and standard input are first written to scratch,
 //!   decompressed.
 //! * Worst case: linear.
-//! * Fails when: the input is no such dump, is damaged (without `--salvage`), or has more objects than ordinals.
+//! * Fails when: the input is no such dump, is damaged or cut (without `--salvage`), also between two segments, or has
+//!   more objects than ordinals.
 //! * Determinism: one thread parses, a second one reads ahead; everything is in the order of the dump.
 //! * Reference: the format as HotSpot writes it, `heapDumper.cpp`, and Android's `hprof.cc`; Eclipse MAT reads it.
 
@@ -263,6 +264,11 @@ impl<'a> Scan<'a> {
         if records.segments() == 0 {
             let offset = records.cursor.offset();
             return Err(records.cursor.error(offset, "a heap dump", "the end of the content"));
+        }
+        if records.is_unended() {
+            let offset = records.cursor.offset();
+            let expected = "another segment, or the record (0x2c) that ends the heap dump";
+            return Err(records.cursor.error(offset, expected, "the end of the content"));
         }
         Ok(())
     }

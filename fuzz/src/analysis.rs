@@ -1,0 +1,121 @@
+//! Whole analyses and replays in this process.
+
+use heaplake::complaint::{Complaint, Exit};
+use heaplake::engine::admission::smallest_budget;
+use heaplake::engine::making;
+use heaplake::engine::request::{Outcome, Request};
+use heaplake::print::progress::Mode;
+use heaplake_input::source::Input;
+use heaplake_kit::StageError;
+use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, Options, Recording, ReplayOptions};
+use heaplake_schemas::options::{Tables, TraceTable};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// Characters of an outcome.
+const SHOWN: usize = 200;
+
+/// A folder in memory where the system has one.
+#[must_use]
+pub fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::with_prefix_in("heaplake-fuzz-", memory) } else { TempDir::new() }.unwrap()
+}
+
+/// Every table, chains of all classes, all duplicates.
+#[must_use]
+pub fn everything() -> AnalysisOptions {
+    let big = BigClasses { min_retained: Some(0), ..BigClasses::default() };
+    AnalysisOptions { tables: Tables::all(), big, duplicates: Duplicates::All, ..AnalysisOptions::default() }
+}
+
+/// Analyses bytes as a file of this name.
+#[must_use]
+pub fn analyze(name: &str, data: &[u8], options: AnalysisOptions) -> String {
+    of_file(name, data, &Options::Analysis(options))
+}
+
+/// Replays bytes as a file of this name.
+#[must_use]
+pub fn replay(name: &str, data: &[u8]) -> String {
+    let tables = TraceTable::ALL.into_iter().collect();
+    let recording = Recording { sample_interval: 2, tables, pprof: true, collapsed: true, ..Recording::default() };
+    of_file(name, data, &Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() }))
+}
+
+fn of_file(name: &str, data: &[u8], options: &Options) -> String {
+    let folder = folder();
+    let (path, lake) = (folder.path().join(name), folder.path().join("lake"));
+    fs::write(&path, data).unwrap();
+    let outcome = make(&path, &lake, options, 1 + data.len() % 2);
+    judged(&outcome, &path, &lake)
+}
+
+/// Makes the run of a file, with the smallest budget.
+///
+/// # Errors
+/// What the engine complains of.
+pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Result<Outcome, Complaint> {
+    let request = Request {
+        hash: None,
+        input: Input::File(path.to_owned()),
+        lake: lake.to_owned(),
+        release: "none".to_owned(),
+        snapshot: Some("it".to_owned()),
+        options: options.clone(),
+        memory: smallest_budget(),
+        threads,
+        scratch: None,
+        force: true,
+        allow_bomb: false,
+    };
+    making::make(&request, Mode::Quiet, &AtomicBool::new(false))
+}
+
+/// What came of a run, in short, after checking that it is what it should be.
+#[must_use]
+pub fn judged(outcome: &Result<Outcome, Complaint>, path: &Path, lake: &Path) -> String {
+    match outcome {
+        Ok(outcome) => {
+            assert!(outcome.place.join("run.json").exists(), "a run without run.json");
+            let summary = &outcome.run.summary;
+            let of = |count: u64| count.checked_ilog2().unwrap_or(0);
+            let partial = summary.partial.as_deref().map_or("whole", |_| "partial");
+            format!("run of 2^{} nodes, 2^{} edges, {partial}", of(summary.node_count), of(summary.edge_count))
+        }
+        Err(complaint) => {
+            let left: Vec<_> = fs::read_dir(lake).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+            assert!(left.is_empty(), "refused, but left behind: {left:?}");
+            if let Some(StageError::Input(_)) = complaint.error.as_deref() {
+                assert!(complaint.cause.contains(&path.display().to_string()), "no file named: {}", complaint.cause);
+            }
+            refused(complaint)
+        }
+    }
+}
+
+/// A complaint in short, after checking that the input can be its cause.
+#[must_use]
+pub fn refused(complaint: &Complaint) -> String {
+    use StageError::{Budget, Input, Overflow, Plan};
+    let of_input = matches!(complaint.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)));
+    assert!(of_input, "not the input's fault? {complaint}: {:?}", complaint.error);
+    assert!(complaint.exit != Exit::Interrupted, "interrupted? {complaint}");
+    told(complaint)
+}
+
+/// A complaint in short, after checking its form.
+#[must_use]
+pub fn told(complaint: &Complaint) -> String {
+    assert!(complaint.cause.lines().count() == 1, "not one line of cause: {:?}", complaint.cause);
+    assert!(complaint.advice.lines().count() == 1, "not one line of advice: {:?}", complaint.advice);
+    without_numbers(&complaint.cause)
+}
+
+/// A message without paths and numbers.
+fn without_numbers(text: &str) -> String {
+    let words = text.split(' ').filter(|word| !word.contains('/') && !word.contains(|c: char| c.is_ascii_digit()));
+    words.collect::<Vec<_>>().join(" ").chars().take(SHOWN).collect()
+}

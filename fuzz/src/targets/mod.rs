@@ -1,0 +1,44 @@
+//! All targets.
+
+mod compressed;
+mod lake;
+mod rules;
+mod scratch;
+mod snapshots;
+mod structured;
+mod table_values;
+mod traces;
+
+use crate::subject::Target;
+
+/// Every target.
+pub const ALL: &[Target] = &[
+    snapshots::HPROF,
+    snapshots::HPROF_SALVAGE,
+    structured::HPROF_RECORDS,
+    snapshots::HEAPSNAPSHOT,
+    structured::HEAPSNAPSHOT_ROWS,
+    snapshots::GCDUMP,
+    snapshots::WALK,
+    structured::NETTRACE_EVENTS,
+    traces::LOG,
+    structured::LOG_LINES,
+    traces::NETTRACE,
+    traces::HEAPPROFILE,
+    traces::TRACE_TREE,
+    compressed::COMPRESSED,
+    lake::RUN_JSON,
+    lake::TABLES,
+    table_values::TABLE_VALUES,
+    scratch::SCRATCH,
+    rules::OWNERS,
+    rules::NAMES,
+    rules::GATES,
+    rules::SOURCE_MAP,
+];
+
+/// The target of a name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Target> {
+    ALL.iter().find(|target| target.name == name)
+}

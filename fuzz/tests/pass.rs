@@ -1,0 +1,26 @@
+//! A short pass of every target with a fixed seed: no input may end a process, hang, or take more memory than it may.
+
+use heaplake_fuzz::driver::{Driver, Tally};
+use heaplake_fuzz::targets;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Inputs of a target; `make fuzz` runs many more.
+const INPUTS: u64 = 60;
+
+/// Nobody waits longer for a target.
+const LONGEST: Duration = Duration::from_secs(20);
+
+#[test]
+fn every_target_survives_a_short_pass() {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let driver = Driver { program: PathBuf::from(env!("CARGO_BIN_EXE_heaplake-fuzz")), findings: folder.keep() };
+    let mut found = Vec::new();
+    for target in targets::ALL {
+        let mut tally = Tally::default();
+        let findings = driver.run(target, 7, LONGEST, INPUTS, &mut tally);
+        assert!(tally.inputs > 0 || !findings.is_empty(), "{} did nothing", target.name);
+        found.extend(findings.into_iter().map(|finding| format!("{}: {finding:?}", target.name)));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -1,0 +1,153 @@
+//! What compressed contents may become: bombs and compression inside compression are refused.
+//!
+//! A content that is stored compressed may be [`MOST_RATIO`] times as large as what was read of its file, once it is
+//! larger than [`FREE`]. Real snapshots shrink 5 to 35 times, and gzip cannot shrink anything more than 1,032 times: what
+//! is beyond the limit is nearly all one repeated byte. The limit can be lifted for a heap that really is.
+
+use heaplake_kit::InputError;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How many times as large as its file the content may be.
+pub const MOST_RATIO: u64 = 1000;
+
+/// Bytes that the content may have in any case.
+pub const FREE: u64 = 64 << 20;
+
+/// What a compressed content begins with, and how it is called.
+const MAGICS: [(&[u8], &str); 2] = [(&[0x1f, 0x8b, 8], "gzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
+
+/// Watches a content that comes out of a decoder.
+pub(crate) struct Expansion {
+    /// Bytes that were read of the file so far.
+    stored: Arc<AtomicU64>,
+    /// Whether there is no limit.
+    lifted: Arc<AtomicBool>,
+    content: u64,
+}
+
+impl Expansion {
+    pub(crate) fn new(stored: Arc<AtomicU64>, lifted: Arc<AtomicBool>) -> Self {
+        Self { stored, lifted, content: 0 }
+    }
+
+    /// Takes note of the next piece of the content.
+    ///
+    /// # Errors
+    /// A [`Refusal`].
+    pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
+        if self.content == 0
+            && let Some((_, name)) = MAGICS.iter().find(|(magic, _)| piece.starts_with(magic))
+        {
+            return Err(Refusal {
+                expected: "a snapshot or a trace in the compressed file".to_owned(),
+                found: format!("another compressed file ({name})"),
+                hint: "it was compressed twice: decompress it once",
+            }
+            .into());
+        }
+        self.content += piece.len() as u64;
+        let stored = self.stored.load(Ordering::Relaxed);
+        if self.content <= FREE || self.content / MOST_RATIO <= stored || self.lifted.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Refusal {
+            expected: format!("a content at most {MOST_RATIO} times as large as its compressed file"),
+            found: format!("{} bytes from {stored}", self.content),
+            hint: "a file that grows so much may fill the disk: give --allow-bomb if it really is a snapshot",
+        }
+        .into())
+    }
+}
+
+/// Counts what passes through.
+pub(crate) struct Counted {
+    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Why a content is not read though its compression is intact.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// What was expected.
+    expected: String,
+    /// What was found.
+    found: String,
+    /// What to do.
+    hint: &'static str,
+}
+
+impl Refusal {
+    /// That which an error is.
+    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref().and_then(|error| error.downcast_ref())
+    }
+
+    /// The same as an error of a file, met at an offset.
+    pub(crate) fn at(&self, file: String, offset: u64) -> InputError {
+        let Self { expected, found, hint } = self;
+        InputError { file, offset, expected: expected.clone(), found: found.clone(), hint }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl Error for Refusal {}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::other(refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(stored: u64, lifted: bool) -> Expansion {
+        Expansion::new(Arc::new(AtomicU64::new(stored)), Arc::new(AtomicBool::new(lifted)))
+    }
+
+    /// Bytes that are taken before a refusal.
+    fn taken(mut expansion: Expansion, most: u64) -> u64 {
+        let piece = vec![b'x'; 1 << 20];
+        let mut taken = 0;
+        while taken < most && expansion.check(&piece).is_ok() {
+            taken += piece.len() as u64;
+        }
+        taken
+    }
+
+    #[test]
+    fn what_grows_too_much_is_refused() {
+        assert_eq!(taken(of(10, false), 1 << 30), FREE);
+        assert_eq!(taken(of(100_000, false), 1 << 30), 100_000_999 >> 20 << 20);
+        assert_eq!(taken(of(10, true), 200 << 20), 200 << 20);
+        assert_eq!(taken(of(1 << 20, false), 200 << 20), 200 << 20);
+    }
+
+    #[test]
+    fn compression_in_compression_is_refused_at_the_beginning_only() {
+        for (magic, name) in MAGICS {
+            let refusal = of(10, true).check(magic).unwrap_err().to_string();
+            assert!(refusal.ends_with(&format!("found another compressed file ({name})")), "{refusal}");
+            let mut later = of(10, false);
+            assert!(later.check(b"text").is_ok() && later.check(magic).is_ok());
+        }
+    }
+}
