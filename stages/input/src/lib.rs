@@ -20,3 +20,4 @@ pub mod json;
 pub mod nettrace;
 pub mod numbers;
 pub mod source;
+mod stored;

@@ -65,7 +65,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     }
     if let Some(tracks) = tracks {
         if !replay.tracks() {
-            tracks.discard(scratch);
+            tracks.discard(scratch)?;
             return Ok(totals);
         }
         let stack = |cell: u32| {
