@@ -102,10 +102,16 @@ impl File {
     /// # Errors
     /// As [`Self::create`].
     pub fn lockable(path: impl AsRef<Path>) -> io::Result<Self> {
-        // With permission to read, another user's lock can be waited for, too.
         let mut options = OpenOptions::new();
         let wanted = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CREATE;
-        opened(path.as_ref(), flags(options.read(true), wanted).mode(0o666))
+        let options = flags(options.read(true).write(true), wanted).mode(0o666);
+        match opened(path.as_ref(), options) {
+            // That of another user. Network file systems lock only what can be written to; others do not mind.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                opened(path.as_ref(), options.write(false))
+            }
+            other => other,
+        }
     }
 
     /// A file that was opened elsewhere.
