@@ -2,6 +2,7 @@
 
 use crate::common::{CASES, succeed, tables, undisturbed};
 use crate::lake::{Lake, complaint};
+use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
@@ -52,16 +53,21 @@ fn scratch_is_private_and_never_behind_a_link() {
     assert!(tables(&lake.run()) == expected);
 }
 
-/// All files of scratch, cut off at half of their length when they are longer than so many bytes.
+/// Cuts files of scratch off at half of their length: those that finished stages left and no other one extends or
+/// rewrites, when they are longer than so many bytes.
 fn cut_off(lake: &Lake, least: u64) -> usize {
     let mut cut = 0;
-    for path in lake.leftovers().iter().filter(|path| path.starts_with(lake.path().join(".heaplake-scratch"))) {
-        let length = fs::metadata(path).map_or(0, |file| file.len());
-        if length > least
-            && !path.ends_with("journal.json")
-            && File::options().write(true).open(path).is_ok_and(|file| file.set_len(length / 2).is_ok())
-        {
-            cut += 1;
+    let scratch = lake.path().join(".heaplake-scratch");
+    for folder in fs::read_dir(scratch).into_iter().flatten().flatten() {
+        let journal = fs::read(folder.path().join("journal.json")).unwrap_or_default();
+        let journal: Value = serde_json::from_slice(&journal).unwrap_or_default();
+        let left = journal["lengths"].as_object().into_iter().flatten();
+        for (name, length) in left.filter(|(name, _)| !name.starts_with("string.") && *name != "node.name") {
+            let file = File::options().write(true).open(folder.path().join(name));
+            let length = length.as_u64().unwrap_or(0);
+            if length > least && file.is_ok_and(|file| file.set_len(length / 2).is_ok()) {
+                cut += 1;
+            }
         }
     }
     cut

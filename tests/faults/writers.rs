@@ -87,7 +87,7 @@ fn duplicates_beside_an_analysis() {
         duplicates.arg(&run).arg("--quiet");
         let forced = analyze(&lake.path(), &input, &["--snapshot", "n", "--force"]);
         assert_told(&at_once(vec![duplicates, forced]), &format!("round {round}"));
-        assert_eq!(lake.runs(), [run.clone()]);
+        assert_eq!(lake.run(), run);
         assert_clean(&lake, &format!("round {round}"));
     }
 }

@@ -306,7 +306,7 @@ impl<'a> Queue<'a> {
         // Only now: who sees the line may kill the run and count on the stage.
         display.finished(&step.name, stats, self.bytes_of(step), seconds);
         for access in step.stage.rewrites {
-            access.files(setting).for_each(|file| scratch.forget_aside(file.name));
+            access.files(setting).try_for_each(|file| scratch.forget_aside(file.name))?;
         }
         self.settle(position);
         self.ran.push(Ran { position, done });

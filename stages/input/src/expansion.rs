@@ -7,7 +7,7 @@
 use heaplake_kit::InputError;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -60,20 +60,6 @@ impl Expansion {
             hint: "a file that grows so much may fill the disk: give --allow-bomb if it really is a snapshot",
         }
         .into())
-    }
-}
-
-/// Counts what passes through.
-pub(crate) struct Counted {
-    pub(crate) reader: Box<dyn Read + Send>,
-    pub(crate) bytes: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }
 

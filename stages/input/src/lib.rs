@@ -22,3 +22,4 @@ pub mod json;
 pub mod nettrace;
 pub mod numbers;
 pub mod source;
+mod stored;

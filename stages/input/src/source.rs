@@ -6,7 +6,8 @@
 //! it is decompressed, or is compressed twice, is refused ([`expansion`](crate::expansion)).
 
 use crate::blocked::{self, Blocked, Inflaters};
-use crate::expansion::{Counted, Expansion, Refusal};
+use crate::expansion::{Expansion, Refusal};
+use crate::stored::{Counted, Hashing, Late};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::fs::{self, File};
 use heaplake_kit::{Budget, Context, InputError, StageError};
@@ -17,6 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use xxhash_rust::xxh3::Xxh3;
+
+pub use crate::stored::Identity;
 
 /// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
 pub const BLOCK: usize = 256 << 10;
@@ -60,7 +63,7 @@ impl Input {
             Self::File(path) => match File::open(path) {
                 Ok(file) => Ok(Box::new(file)),
                 // A pipe or a device. To open it may take until somebody writes to it: the reader thread waits for that.
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Box::new(Late::Path(path.clone()))),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Box::new(Late::new(path))),
                 Err(error) if error.kind() == io::ErrorKind::IsADirectory => Err(StageError::io(path, "read", error)),
                 Err(error) => Err(StageError::io(path, "open", error)),
             },
@@ -77,37 +80,11 @@ pub struct Opened {
     pub source: Source,
 }
 
-/// What is known of an input once it was read to its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Bytes as stored.
-    pub bytes: u64,
-    /// XXH3-128 of them, hexadecimal.
-    pub hash: String,
-}
-
 enum Message {
     Block(Vec<u8>),
     End(Identity),
     Failed(io::Error),
     NoThread(io::Error),
-}
-
-/// What is opened when it is first read.
-enum Late {
-    Path(PathBuf),
-    Open(std::fs::File),
-}
-
-impl Read for Late {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self {
-                Self::Open(file) => return file.read(buffer),
-                Self::Path(path) => *self = Self::Open(std::fs::File::open(path)?),
-            }
-        }
-    }
 }
 
 /// The consumer's end of the reader thread.
@@ -184,7 +161,7 @@ impl Source {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
         let source = Self::new(name, blocks, used);
-        let reader = Box::new(Counted { reader, bytes: source.progress() });
+        let reader = Box::new(Counted::new(reader, &source.stored));
         let expansion = Expansion::new(source.progress(), Arc::clone(&source.lifted));
         let to_tell = send.clone();
         let read = move || {
@@ -452,37 +429,5 @@ impl Read for Content {
             Self::Blocked(blocked) => blocked.read(buffer),
             Self::Zstd(decoder) => decoder.read(buffer),
         }
-    }
-}
-
-/// Hashes what passes through.
-struct Hashing {
-    reader: Box<dyn Read + Send>,
-    hash: Xxh3,
-    bytes: u64,
-}
-
-impl Hashing {
-    fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, hash: Xxh3::new(), bytes: 0 }
-    }
-
-    fn identity(&self) -> Identity {
-        Identity { bytes: self.bytes, hash: format!("{:032x}", self.hash.digest128()) }
-    }
-}
-
-impl Read for Hashing {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Decoders take an interrupted call for the end of what they decode.
-        let count = loop {
-            match self.reader.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other?,
-            }
-        };
-        self.hash.update(&buffer[..count]);
-        self.bytes += count as u64;
-        Ok(count)
     }
 }

@@ -6,6 +6,7 @@ use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,9 +116,28 @@ impl Scratch {
         fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))
     }
 
-    /// Removes the original.
-    pub fn forget_aside(&self, name: &str) {
-        self.discard_file(&format!("{name}{ORIGINAL}"));
+    /// Removes the original. One that stayed would be taken for that of the next stage that rewrites the file.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn forget_aside(&self, name: &str) -> Result<(), StageError> {
+        self.remove_file(&format!("{name}{ORIGINAL}"))
+    }
+
+    /// Removes a column whose absence tells the stages that follow something. It need not exist.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn withdraw<T>(&self, column: Column<T>) -> Result<(), StageError> {
+        self.remove_file(column.name)
+    }
+
+    fn remove_file(&self, name: &str) -> Result<(), StageError> {
+        let path = self.file(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StageError::io(&path, "remove", error)),
+            _ => Ok(()),
+        }
     }
 
     /// Restores the original: the stage has nothing to change.
@@ -159,7 +179,7 @@ impl Scratch {
         self.path(column).exists()
     }
 
-    /// Removes a column that no later stage reads. It need not exist.
+    /// Removes a column that no later stage reads or looks for. It need not exist.
     pub fn discard<T>(&self, column: Column<T>) {
         self.discard_file(column.name);
     }
@@ -305,7 +325,7 @@ mod tests {
         scratch.take_back(MINE).unwrap();
         assert_eq!(read(&scratch), 1);
         scratch.set_aside(MINE.name).unwrap();
-        scratch.forget_aside(MINE.name);
+        scratch.forget_aside(MINE.name).unwrap();
         assert!(!scratch.has(MINE) && !scratch.originals().has(MINE));
     }
 }

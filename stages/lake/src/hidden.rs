@@ -5,7 +5,8 @@
 
 use heaplake_kit::{StageError, fs};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use std::fs::symlink_metadata;
+use rustix::io::Errno;
+use std::fs::{Metadata, symlink_metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Hidden {
     path: PathBuf,
-    _locked: OwnedFd,
+    _locked: Option<OwnedFd>,
 }
 
 impl Hidden {
@@ -30,9 +31,12 @@ impl Hidden {
             fs::before_folder(folder).map_err(failed)?;
             let made = tempfile::Builder::new().prefix(prefix).tempdir_in(folder).map_err(failed)?;
             let path = made.keep();
-            // Another process may have taken it for a leftover before it was locked.
-            if let Some(_locked) = locked(&path) {
-                return Ok(Self { path, _locked });
+            match locked(&path) {
+                Ok(Some(locked)) => return Ok(Self { path, _locked: Some(locked) }),
+                // Another process took it for a leftover before it was locked.
+                Ok(None) => {}
+                // A file system without locks on folders, where nobody can take it for one.
+                Err(_) => return Ok(Self { path, _locked: None }),
             }
         }
     }
@@ -54,19 +58,26 @@ impl Drop for Hidden {
 /// Removes the folders that killed processes left.
 pub fn sweep(folder: &Path, prefix: &str) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix) && locked(&entry.path()).is_some() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) && matches!(locked(&entry.path()), Ok(Some(_))) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// A folder, locked, if no other process has it.
-fn locked(path: &Path) -> Option<OwnedFd> {
-    let folder =
-        open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    rustix::io::retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)).ok()?;
-    let (mine, there) = (rustix::fs::fstat(&folder).ok()?, symlink_metadata(path).ok()?);
-    ((mine.st_dev, mine.st_ino) == (there.dev(), there.ino())).then_some(folder)
+/// A folder, locked; nothing where another process has it, or removed it.
+fn locked(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let wanted = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match open(path, wanted, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        folder => folder?,
+    };
+    match rustix::io::retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        locked => locked?,
+    }
+    let mine = rustix::fs::fstat(&folder)?;
+    let same = |there: Metadata| (mine.st_dev, mine.st_ino) == (there.dev(), there.ino());
+    Ok(symlink_metadata(path).is_ok_and(same).then_some(folder))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {
-        tracks.discard(scratch);
+        tracks.discard(scratch)?;
         return Ok(totals);
     }
     let stack = |cell: u32| {

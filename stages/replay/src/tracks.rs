@@ -135,11 +135,14 @@ impl Tracks {
     }
 
     /// Forgets everything: the trace does not tell what became of objects.
-    pub fn discard(self, scratch: &Scratch) {
-        scratch.discard(BIRTHS);
-        scratch.discard(DEATHS);
-        scratch.discard(MOVES);
-        scratch.discard(WALK_OBJECTS);
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn discard(self, scratch: &Scratch) -> Result<(), StageError> {
+        scratch.withdraw(BIRTHS)?;
+        scratch.withdraw(DEATHS)?;
+        scratch.withdraw(MOVES)?;
+        scratch.withdraw(WALK_OBJECTS)
     }
 
     /// Joins births and deaths; gives the bytes that were spilled for it. `stack` tells the node of the call tree for a

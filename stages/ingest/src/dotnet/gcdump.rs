@@ -303,8 +303,8 @@ impl Graph {
     /// Takes the descriptions of the nodes apart; gives the number of those that have none.
     fn decode(&self, bytes: &Bytes<'_>, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<u64, StageError> {
         // Those of a trace that was read in an earlier attempt.
-        job.scratch.discard(ROOTS);
-        job.scratch.discard(DEPENDENTS);
+        job.scratch.withdraw(ROOTS)?;
+        job.scratch.withdraw(DEPENDENTS)?;
         let mut block = plan.one(lookup(BLOCK))?;
         on_resident!(block => self.nodes(Cursor { block, at: 0 }, bytes, job))
     }

@@ -228,7 +228,7 @@ impl Slots {
         self.missing.finish()?;
         self.records.finish()?;
         if !self.any_missing {
-            scratch.discard(columns::EQUAL_LIMITS);
+            scratch.withdraw(columns::EQUAL_LIMITS)?;
         }
         Ok(())
     }

@@ -1,0 +1,75 @@
+//! Folders among other users.
+
+use super::faults::{At, Operation, before};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// A folder that only its owner can look into, made if needed; false where there is something else, or the folder of
+/// another user.
+///
+/// # Errors
+/// Those of the system.
+pub fn private_folder(path: &Path) -> io::Result<bool> {
+    before(Operation::Folder, At::Path(path))?;
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let there = fs::symlink_metadata(path)?;
+    if !there.is_dir() || there.uid() != user() {
+        return Ok(false);
+    }
+    if there.mode() & 0o077 != 0 {
+        // Made by an earlier version.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(true)
+}
+
+/// The user for whom the process works.
+#[must_use]
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether this is a folder of this user into which nobody else can look.
+#[must_use]
+pub fn is_private(path: &Path) -> bool {
+    let own = |there: Metadata| there.uid() == user() && there.mode() & 0o077 == 0;
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() && own(there))
+}
+
+/// Whether any user may replace what is in a folder.
+///
+/// # Errors
+/// Those of the system.
+pub fn is_open_to_all(folder: &Path) -> io::Result<bool> {
+    let mode = fs::metadata(folder)?.mode();
+    Ok(mode & 0o002 != 0 && mode & 0o1000 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn private_folders_are_ones_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(private_folder(&at("new")).unwrap() && private_folder(&at("new")).unwrap());
+        fs::create_dir(at("wide")).unwrap();
+        fs::set_permissions(at("wide"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(private_folder(&at("wide")).unwrap());
+        assert_eq!(fs::metadata(at("wide")).unwrap().mode() & 0o777, 0o700);
+        symlink(at("new"), at("link")).unwrap();
+        assert!(!private_folder(&at("link")).unwrap());
+        assert!(!is_open_to_all(&at("new")).unwrap());
+        fs::set_permissions(at("new"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(is_open_to_all(&at("new")).unwrap());
+        fs::set_permissions(at("new"), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert!(!is_open_to_all(&at("new")).unwrap());
+    }
+}
