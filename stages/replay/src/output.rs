@@ -69,7 +69,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     let callers = callers::write(stacks, |cell| amount(replay, cell), space)?;
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
-        sites::write(replay, (&mut tree, &mut nodes), &names, space)?;
+        sites::write(replay, (&mut tree, &mut nodes), &names, |cell| ratio_of(replay, cell), space)?;
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {
@@ -95,7 +95,7 @@ fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
 }
 
 /// The ratio by which the objects of a cell are scaled.
-pub(crate) fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
+fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
     let counts = &replay.counts[cell.type_id as usize];
     match replay.coverage {
         Coverage::Every => counts.sample.ratio(cell.stratum, counts.allocated),

@@ -1,8 +1,7 @@
 //! Where objects of each allocating function and type died.
 
-use crate::calls::{Amount, NONE};
+use crate::calls::{Amount, Cell, NONE};
 use crate::ordered::{Space, Unordered};
-use crate::output::ratio_of;
 use crate::replay::Replay;
 use crate::tree::Tree;
 use bytemuck::{Pod, Zeroable};
@@ -39,7 +38,7 @@ impl Site {
     }
 }
 
-/// Writes the rows. `names` has the position of each function's name.
+/// Writes the rows. `names` has the position of each function's name, `ratio` tells by what a cell is scaled.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
@@ -47,6 +46,7 @@ pub fn write(
     replay: &Replay,
     (tree, nodes): (&mut Tree, &mut Array<u32>),
     names: &[u32],
+    ratio: impl Fn(&Cell) -> (u64, u64),
     space: Space<'_>,
 ) -> Result<(), StageError> {
     let cells = replay.cells.all();
@@ -57,7 +57,7 @@ pub fn write(
         if function == NONE {
             continue;
         }
-        let ratio = ratio_of(replay, cell);
+        let ratio = ratio(cell);
         let deaths = replay.cells.deaths(number);
         for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
             let Amount { samples, count, bytes, .. } = Amount::of(count, count, bytes, ratio);
