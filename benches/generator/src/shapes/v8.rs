@@ -33,11 +33,14 @@ pub struct Node {
 /// Kind, name or position, and target.
 pub type Edge = (u8, u64, u64);
 
+/// Adds the edges of a node.
+pub type Edges = dyn Fn(u64, &mut Vec<Edge>);
+
 /// A heap as a formula. Node 0 is the root.
 pub struct Heap {
     pub nodes: u64,
     pub node: Box<dyn Fn(u64) -> Node>,
-    pub edges: Box<dyn Fn(u64, &mut Vec<Edge>)>,
+    pub edges: Box<Edges>,
     pub strings: u64,
     pub string: Box<dyn Fn(u64) -> String>,
     /// Number of the script of a node.

@@ -74,8 +74,9 @@ impl Index {
         let Job { scratch, context, .. } = *job;
         let objects = ColumnReader::open(scratch, columns::NODE_ID)?.remaining().saturating_sub(from.into());
         let chunks = ColumnReader::open(scratch, CHUNKS)?.remaining();
-        let by_places = (chunks > 0 || objects == 0) && Places::bytes(chunks, unit) <= FEW.max(MOST * objects);
-        let bytes = if by_places { Places::bytes(chunks, unit) } else { 13 * objects };
+        let bytes_of_words = Places::words_of(chunks, unit) * size_of::<Word>() as u64;
+        let by_places = (chunks > 0 || objects == 0) && bytes_of_words <= FEW.max(MOST * objects);
+        let bytes = if by_places { bytes_of_words } else { 13 * objects };
         // A paged index is content with a part of the budget; others may not be.
         let free = context.budget.free();
         let kept = context.budget.reserve("index", for_others.min(free.saturating_sub(bytes).max(free / 4)))?;

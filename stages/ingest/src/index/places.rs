@@ -28,9 +28,9 @@ pub(super) struct Window {
 }
 
 impl Places {
-    /// Bytes of the words of so many chunks.
-    pub fn bytes(chunks: u64, unit: u32) -> u64 {
-        (chunks << (CHUNK - unit.min(MOST_UNIT) - 6)) * size_of::<super::Word>() as u64
+    /// Words of so many chunks.
+    pub fn words_of(chunks: u64, unit: u32) -> u64 {
+        chunks << (CHUNK - unit.min(MOST_UNIT) - 6)
     }
 
     /// Of a heap whose addresses are multiples of `1 << unit`.
@@ -40,7 +40,7 @@ impl Places {
     pub fn load(unit: u32, budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
         let (table, chunks) = Table::load(budget, scratch)?;
         let unit = unit.min(MOST_UNIT);
-        Ok(Self { table, unit, words: (chunks as usize) << (CHUNK - unit - 6) })
+        Ok(Self { table, unit, words: Self::words_of(chunks, unit) as usize })
     }
 
     /// First word of a chunk, which has words.
