@@ -110,9 +110,9 @@ impl Lockstep {
             if map.capacity() > SMALL { *map = FxHashMap::default() } else { map.clear() }
         }
         if self.fixed.capacity() > SMALL {
-            self.fixed = FxHashSet::default()
+            self.fixed = FxHashSet::default();
         } else {
-            self.fixed.clear()
+            self.fixed.clear();
         }
         self.queue.clear();
     }

@@ -43,7 +43,7 @@ pub trait Find {
 
 /// Finds objects by their addresses.
 pub struct Index {
-    by: By<Array<Word>, Array<u32>, Array<u64>, Places>,
+    by: Owned,
     spilled: u64,
 }
 
@@ -54,6 +54,9 @@ enum By<W, L, A, P> {
     /// By their sorted addresses.
     Order(Rows<A, L>),
 }
+
+/// With arrays that may be paged.
+type Owned = By<Array<Word>, Array<u32>, Array<u64>, Places>;
 
 /// An index with its arrays wherever they are.
 pub struct Finder<'a, W, L, A>(By<W, L, A, &'a Places>);
@@ -135,7 +138,7 @@ fn by_places_of(
     places: Places,
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
-) -> Result<Result<By<Array<Word>, Array<u32>, Array<u64>, Places>, Twice>, StageError> {
+) -> Result<Result<Owned, Twice>, StageError> {
     let Job { scratch, context, .. } = *job;
     let mut words = plan.one(filled(places.words, Word::EMPTY))?;
     let mixed = match on_resident!(words => words::fill(&places, words, from, scratch, context))? {
