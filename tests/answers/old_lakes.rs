@@ -113,3 +113,24 @@ fn runs_of_this_version_stand() {
     lake.analyze(&input).args(["--release", "1.4", "--snapshot", "whole", "--edges"]).assert().success();
     assert_eq!(fs::read(run.join("run.json")).unwrap(), before);
 }
+
+#[test]
+fn runs_of_newer_versions_are_refused() {
+    let lake = old(SCHEMA_VERSION);
+    let run = lake.path().join("release=1.4/snapshot=whole");
+    let text = fs::read_to_string(run.join("run.json")).unwrap();
+    let mut json: Value = serde_json::from_str(&text).unwrap();
+    json["schema_version"] = Value::from(SCHEMA_VERSION + 1);
+    json["heaplake_version"] = Value::from("9.0.0");
+    // As it may be said then.
+    json["summary"] = Value::from("elsewhere");
+    fs::write(run.join("run.json"), json.to_string()).unwrap();
+    for verb in ["show", "top", "report", "duplicates"] {
+        let (cause, advice) = complaint(heaplake().arg(verb).arg(&run), 1);
+        assert!(cause.contains(&format!("schema version {}", SCHEMA_VERSION + 1)), "{verb}: {cause}");
+        assert!(advice.contains("9.0.0"), "{verb}: {advice}");
+    }
+    let listed = heaplake().arg("ls").arg(lake.path()).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("damaged") && listed.contains("schema version"), "{listed}");
+}

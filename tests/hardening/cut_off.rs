@@ -84,7 +84,7 @@ fn damage_as_the_user_sees_it() {
         let lake = Lake::new();
         let input = lake.input(name, bytes);
         let (cause, _) = complaint(&mut lake.analyze(&input), 1);
-        let input = input.display().to_string().replace('\n', " ");
+        let input = input.display().to_string().replace('\n', "\\n");
         assert!(cause.starts_with(&format!("{input}: {wanted}")), "{cause}");
         lake.assert_empty();
 

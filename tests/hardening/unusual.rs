@@ -110,9 +110,12 @@ fn prose(bytes: usize) -> String {
     text
 }
 
+/// Longest text that tables have in full, bytes.
+const MEBIBYTE: usize = 1 << 20;
+
 #[test]
 fn names_of_megabytes() {
-    for bytes in [1_200_000, 5_000_000] {
+    for bytes in [1_000_000, 5_000_000] {
         let long = prose(bytes);
         // A name, one that is almost equal, and one that is equal but written with escapes.
         let text = edited(&[
@@ -122,9 +125,17 @@ fn names_of_megabytes() {
         ]);
         let nodes = nodes(text);
         let names = nodes.texts("name");
+        // Tables have the beginning of what is longer than a mebibyte.
+        let is_told = |name: &Option<String>, text: &str| match (name.as_deref(), text.len()) {
+            (Some(name), 0..=MEBIBYTE) => name == text,
+            (Some(name), _) => name.strip_suffix('…').is_some_and(|beginning| {
+                text.starts_with(beginning) && (MEBIBYTE..MEBIBYTE + 5).contains(&beginning.len())
+            }),
+            (None, _) => false,
+        };
         // Not assert_eq, which would print them.
-        assert!(names[1].as_ref() == Some(&long) && names[3].as_ref() == Some(&long), "{bytes}");
-        assert!(names[2].as_deref() == Some(&format!("{long}!")), "{bytes}");
+        assert!(is_told(&names[1], &long) && is_told(&names[3], &long), "{bytes}");
+        assert!(is_told(&names[2], &format!("{long}!")), "{bytes}");
         let classes = nodes.u32s("class_id");
         assert_ne!(classes[1], classes[2]);
     }

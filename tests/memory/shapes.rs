@@ -1,24 +1,20 @@
 //! Heaps of extreme shapes in the smallest budget: each is analysed in a memory cgroup that allows the budget and a
 //! little more, or it is told how much would suffice, which then does.
 
-use super::{ALONE, Cgroup};
+use super::ALONE;
+use super::cgroup::{Cgroup, ROOM};
 use heaplake::engine::admission::smallest_budget;
 use heaplake_generator::shapes::{SHAPES, Shape};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use tempfile::TempDir;
-
-/// What a process may take beyond its budget: its code, and pages of mapped files that the kernel has not dropped.
-const BEYOND: u64 = 48 << 20;
 
 /// Analyses the file with this budget, in a cgroup.
 fn analyse(input: &Path, lake: &Path, memory: u64, group: &Cgroup) -> Output {
-    Command::new("sh")
-        .args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""])
-        .arg(&group.folder)
-        .arg(env!("CARGO_BIN_EXE_heaplake"))
+    group
+        .heaplake()
         .arg("analyze")
         .arg(input)
         .args(["--snapshot", "it", "--quiet", "--threads", "2", "--duplicates", "all", "--force", "--out"])
@@ -44,7 +40,7 @@ fn check(shape: &Shape, nodes: u64) {
     to.flush().unwrap();
     let mut memory = smallest_budget();
     for attempt in 0.. {
-        let Some(group) = Cgroup::limited_to(memory + BEYOND) else { return };
+        let Some(group) = Cgroup::limited_to(memory + ROOM) else { return };
         let output = analyse(&input, &lake, memory, &group);
         let text = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
@@ -59,7 +55,6 @@ fn check(shape: &Shape, nodes: u64) {
 fn check_all(nodes: u64) {
     let _alone = ALONE.lock().unwrap();
     if Cgroup::limited_to(smallest_budget()).is_none() {
-        eprintln!("SKIPPED: this machine does not let a test make a memory cgroup");
         return;
     }
     SHAPES.iter().for_each(|shape| check(shape, nodes));

@@ -1,17 +1,15 @@
 //! Traces and Java dumps of extreme shapes in the smallest budget: each is read in a memory cgroup that allows the budget
 //! and a little more, or it is told how much would suffice, which then does.
 
-use super::{ALONE, Cgroup};
+use super::ALONE;
+use super::cgroup::{Cgroup, ROOM};
 use heaplake::engine::admission::smallest_budget;
 use heaplake_generator::trace_shapes::{SHAPES, Shape};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use tempfile::TempDir;
-
-/// What a process may take beyond its budget: its code, and pages of mapped files that the kernel has not dropped.
-const BEYOND: u64 = 48 << 20;
 
 /// Reads the file with this budget, in a cgroup.
 fn read(shape: &Shape, (input, lake): (&Path, &Path), memory: u64, group: &Cgroup) -> Output {
@@ -19,10 +17,8 @@ fn read(shape: &Shape, (input, lake): (&Path, &Path), memory: u64, group: &Cgrou
         "replay" => &["--sample-interval=1", "--pprof", "--collapsed"],
         _ => &[],
     };
-    Command::new("sh")
-        .args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""])
-        .arg(&group.folder)
-        .arg(env!("CARGO_BIN_EXE_heaplake"))
+    group
+        .heaplake()
         .arg(shape.command)
         .arg(input)
         .args(["--snapshot", "it", "--quiet", "--threads", "2", "--force", "--out"])
@@ -48,7 +44,7 @@ fn check(shape: &Shape, events: u64) {
     to.flush().unwrap();
     let mut memory = smallest_budget();
     for attempt in 0.. {
-        let Some(group) = Cgroup::limited_to(memory + BEYOND) else { return };
+        let Some(group) = Cgroup::limited_to(memory + ROOM) else { return };
         let output = read(shape, (&input, &lake), memory, &group);
         let text = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
@@ -63,7 +59,6 @@ fn check(shape: &Shape, events: u64) {
 fn check_all(events: u64) {
     let _alone = ALONE.lock().unwrap();
     if Cgroup::limited_to(smallest_budget()).is_none() {
-        eprintln!("SKIPPED: this machine does not let a test make a memory cgroup");
         return;
     }
     SHAPES.iter().for_each(|shape| check(shape, events));

@@ -11,7 +11,9 @@
 
 use crate::place::{self, Place, Standing, in_new_folder, remove};
 use heaplake_kit::{StageError, fs};
+use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
+use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +26,8 @@ pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
 /// Reads the description of a run; returns `None` if there is no run.
 ///
 /// # Errors
-/// [`StageError::Io`], or [`StageError::Table`] when `run.json` is damaged.
+/// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged; [`StageError::Refused`] when a newer version of
+/// heaplake made the run.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     let path = place.join(run::FILE);
     let text = match fs::read(&path) {
@@ -34,9 +37,24 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
         }
         Err(error) => return Err(StageError::io(&path, "read", error)),
     };
+    // A newer version may say things in other ways, so its number is looked at alone.
+    if let Ok(Made { heaplake_version, schema_version }) = serde_json::from_slice(&text)
+        && schema_version > SCHEMA_VERSION
+    {
+        let known = format!("schema version {schema_version}, and this heaplake knows those up to {SCHEMA_VERSION}");
+        let problem = format!("{}: {known}", path.display());
+        return Err(StageError::Refused { problem, advice: format!("use heaplake {heaplake_version}, which made it") });
+    }
     serde_json::from_slice(&text)
         .map(Some)
         .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
+}
+
+/// By which version a run was made.
+#[derive(Deserialize)]
+struct Made {
+    heaplake_version: String,
+    schema_version: u32,
 }
 
 /// A run that is being written. Removed if dropped before its commit.

@@ -14,6 +14,8 @@ const SORTED: [Column<Location>; 2] = [Column::new("v8.locations.a"), Column::ne
 
 /// Locations that are sorted in memory; more are merged from disk.
 const AT_ONCE: u64 = 1 << 18;
+/// The same for a file of few nodes, which may have any number of locations all the same.
+const AT_LEAST: u64 = 1 << 15;
 
 /// Reads the section; the last location of a node counts. They are sorted on disk where they do not fit, 20 bytes each.
 ///
@@ -26,7 +28,7 @@ pub fn read(
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     let Some(rows) = LocationRows::new(header) else { return scanner.skip_value() };
-    let at_once = header.node_count.min(AT_ONCE) as usize;
+    let at_once = header.node_count.clamp(AT_LEAST, AT_ONCE) as usize;
     let mut sorter = Sorter::new("source locations", at_once, SORTED, &context.budget, scratch)?;
     let mut order = 0;
     scanner.number_array(rows.width, |numbers| {

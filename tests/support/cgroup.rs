@@ -1,0 +1,68 @@
+//! A memory cgroup for the real binary: what it touches, pages of its code and of mapped files included, is limited.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bytes that a process may touch beyond its budget.
+pub const ROOM: u64 = 48 << 20;
+
+/// A memory cgroup of its own for one process at a time, gone in the end.
+pub struct Cgroup {
+    folder: PathBuf,
+    /// File of the most memory that was in use.
+    peak: &'static str,
+}
+
+impl Cgroup {
+    /// A group below that of this process. Where the machine lets nobody make one, that is said, and there is none.
+    pub fn limited_to(bytes: u64) -> Option<Self> {
+        let group = Self::try_limited_to(bytes);
+        if group.is_none() {
+            eprintln!("SKIPPED: this machine does not let a test make a memory cgroup");
+        }
+        group
+    }
+
+    fn try_limited_to(bytes: u64) -> Option<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("heaplake-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+        groups.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (controllers, own) = (parts.next()?, parts.next()?.trim_start_matches('/'));
+            let (root, limit, peak) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max", "memory.peak"),
+                "memory" => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
+                _ => return None,
+            };
+            let folder = Path::new(root).join(own).join(&name);
+            fs::create_dir(&folder).ok()?;
+            let group = Self { folder, peak };
+            fs::write(group.folder.join(limit), bytes.to_string()).ok()?;
+            Some(group)
+        })
+    }
+
+    /// The binary in this group, to be given arguments. The process that is started is the binary itself.
+    pub fn heaplake(&self) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""])
+            .arg(&self.folder)
+            .arg(env!("CARGO_BIN_EXE_heaplake"));
+        command
+    }
+
+    /// The most memory that was in use, as the system says it.
+    pub fn peak(&self) -> String {
+        fs::read_to_string(self.folder.join(self.peak)).unwrap_or_default().trim().to_owned()
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
