@@ -12,8 +12,8 @@ use crate::print::progress::Mode;
 use crate::print::terminal::Look;
 use crate::print::{self, summary};
 use heaplake_input::source::Input;
+use heaplake_kit::StageError;
 use heaplake_kit::text::visible;
-use heaplake_kit::{StageError, release_freed};
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
@@ -122,7 +122,6 @@ pub fn work_through(
     let mut reports = Vec::new();
     let mut tally = Tally::begin();
     for Requested { name, request } in requests.by_ref() {
-        release_freed();
         match request.and_then(|request| make(&request, mode, cancel)) {
             Ok(outcome) => {
                 tally.add(&outcome);

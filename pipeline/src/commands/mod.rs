@@ -23,6 +23,7 @@ pub mod why;
 use crate::print::log;
 use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
+use heaplake_kit::keep_little_freed;
 use heaplake_kit::text::visible;
 use std::process::ExitCode;
 
@@ -94,6 +95,7 @@ pub enum Command {
 /// Reads the command line of the process and does what it asks for; the exit code.
 #[must_use]
 pub fn start() -> ExitCode {
+    keep_little_freed();
     match Cli::try_parse() {
         Ok(cli) => run(cli),
         Err(error) => {
