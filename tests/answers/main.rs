@@ -24,10 +24,12 @@ mod table;
 #[path = "../support/written.rs"]
 mod written;
 
+mod budgets;
 mod choice_of_tables;
 mod dialects;
 mod diff;
 mod diff_objects;
+mod differential;
 mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;

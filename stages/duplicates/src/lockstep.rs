@@ -3,6 +3,9 @@
 //! Slots are ordered, so a map that takes one node to the other can only be the one that results from following equal
 //! slots from both. Where both sides reach the same node, the map must be the identity on that node and on all that
 //! it reaches. So the search stops there, and finally checks that such nodes reach no node that the map moves.
+//!
+//! The map has a limit, and beyond it nothing is decided. It is a constant: a limit by the memory that happens to be
+//! free would let the budget decide which duplicates are certain.
 
 use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::{Context, Lookup, ReadAt, StageError};
@@ -16,12 +19,18 @@ pub enum Verdict {
     Same,
     /// The nodes are not duplicates.
     Different,
-    /// The work did not suffice.
+    /// The work or the tables did not suffice.
     Unknown,
 }
 
-/// Upper bound of the bytes per entry of the tables.
+/// What the tables take at most, bytes. A stage that compares reserves so much, whatever its budget.
+pub const BYTES: u64 = 16 << 20;
+
+/// Upper bound of the bytes per entry of the tables, while one of them grows, too.
 const ENTRY: u64 = 64;
+
+/// Maximum number of entries of the tables.
+const MOST: usize = (BYTES / ENTRY) as usize;
 
 /// Entries of a table that is kept for the next comparison.
 const SMALL: usize = 1 << 10;
@@ -39,15 +48,19 @@ pub struct Lockstep {
 }
 
 impl Lockstep {
-    /// Tables of at most `bytes` bytes.
-    pub fn new(bytes: u64) -> Self {
+    /// Tables of at most [`BYTES`].
+    pub fn new() -> Self {
+        Self::of_at_most(MOST)
+    }
+
+    fn of_at_most(most: usize) -> Self {
         Self {
             forwards: FxHashMap::default(),
             backwards: FxHashMap::default(),
             fixed: FxHashSet::default(),
             queue: Vec::new(),
             below: FxHashSet::default(),
-            most: (bytes / ENTRY) as usize,
+            most,
         }
     }
 
@@ -70,8 +83,8 @@ impl Lockstep {
         context: &Context<'_>,
     ) -> Result<Verdict, StageError> {
         self.clear();
-        if !self.pair(left, right) {
-            return Ok(Verdict::Different);
+        if let Some(verdict) = self.pair(left, right) {
+            return Ok(verdict);
         }
         let mut compared = 0u64;
         while let Some((left, right)) = self.queue.pop() {
@@ -88,15 +101,13 @@ impl Lockstep {
             if a.len() != b.len() {
                 return Ok(Verdict::Different);
             }
-            if *work < a.len() as u64 || self.forwards.len() + self.fixed.len() + self.queue.len() > self.most {
-                *work = work.saturating_sub(a.len() as u64);
+            if !charge(work, a.len()) {
                 return Ok(Verdict::Unknown);
             }
-            *work -= a.len() as u64;
             for (a, b) in a.zip(b) {
                 let (a, b) = (graph.slots.to(a)?, graph.slots.to(b)?);
-                if !self.pair(a, b) {
-                    return Ok(Verdict::Different);
+                if let Some(verdict) = self.pair(a, b) {
+                    return Ok(verdict);
                 }
             }
         }
@@ -117,25 +128,32 @@ impl Lockstep {
         self.queue.clear();
     }
 
-    /// Records that `left` maps to `right`; returns whether that is consistent with the map so far.
+    /// Records that `left` maps to `right`. Returns a verdict if that contradicts the map so far, or if the tables are
+    /// full.
     #[inline]
-    fn pair(&mut self, left: u32, right: u32) -> bool {
+    fn pair(&mut self, left: u32, right: u32) -> Option<Verdict> {
+        let full = self.forwards.len() + self.fixed.len() >= self.most;
         if left == right {
+            if self.forwards.contains_key(&left) || self.backwards.contains_key(&left) {
+                return Some(Verdict::Different);
+            }
+            if full && !self.fixed.contains(&left) {
+                return Some(Verdict::Unknown);
+            }
             self.fixed.insert(left);
-            return !self.forwards.contains_key(&left) && !self.backwards.contains_key(&left);
+            return None;
         }
         match (self.forwards.get(&left), self.backwards.get(&right)) {
+            (None, None) if self.fixed.contains(&left) || self.fixed.contains(&right) => Some(Verdict::Different),
+            (None, None) if full => Some(Verdict::Unknown),
             (None, None) => {
-                if self.fixed.contains(&left) || self.fixed.contains(&right) {
-                    return false;
-                }
                 self.forwards.insert(left, right);
                 self.backwards.insert(right, left);
                 self.queue.push((left, right));
-                true
+                None
             }
-            (Some(&known), _) => known == right,
-            _ => false,
+            (Some(&known), _) if known == right => None,
+            _ => Some(Verdict::Different),
         }
     }
 
@@ -164,23 +182,31 @@ impl Lockstep {
                 context.check()?;
             }
             let range = graph.slots.of(node)?;
-            if *work < range.len() as u64 || self.below.len() + self.forwards.len() > self.most {
-                *work = work.saturating_sub(range.len() as u64);
+            if !charge(work, range.len()) {
                 return Ok(Verdict::Unknown);
             }
-            *work -= range.len() as u64;
             for slot in range {
                 let target = graph.slots.to(slot)?;
                 if self.forwards.contains_key(&target) || self.backwards.contains_key(&target) {
                     return Ok(Verdict::Different);
                 }
                 if graph.components.get(target as usize)? >= lowest && self.below.insert(target) {
+                    if self.below.len() + self.forwards.len() > self.most {
+                        return Ok(Verdict::Unknown);
+                    }
                     self.queue.push((target, target));
                 }
             }
         }
         Ok(Verdict::Same)
     }
+}
+
+/// Charges the slots of a node; returns whether the work that is left sufficed. What is left is used up in any case.
+fn charge(work: &mut u64, slots: usize) -> bool {
+    let enough = *work >= slots as u64;
+    *work = work.saturating_sub(slots as u64);
+    enough
 }
 
 /// The graph that comparisons read.

@@ -5,15 +5,16 @@
 //!   class, by all that they reach. A successful comparison also joins the groups of all corresponding nodes on the
 //!   way. So nodes that may contain the others are compared first.
 //! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 4 bytes per node, 4
-//!   per slot, paged where the budget does not allow it; a sixteenth of the rest for the pairs of a comparison. The
-//!   pairs to compare are sorted on disk.
+//!   per slot, paged where the budget does not allow it; 16 MiB for the pairs of a comparison. The pairs to compare are
+//!   sorted on disk.
 //! * Passes over disk: candidate classes and certificates three times.
-//! * Worst case: the allowed work. Pairs beyond it stay in one group per candidate class, marked as undecided.
+//! * Worst case: the allowed work. Pairs beyond it stay in one group per candidate class, marked as undecided; so do
+//!   pairs whose comparison meets more than 262,144 nodes. Neither limit depends on the budget.
 //! * Fails when: the budget is too small.
 //! * Determinism: components from the last to the first, then order of the input.
 //! * Reference: deciding all pairs in near-linear time would also find triangles in graphs in near-linear time.
 
-use crate::lockstep::{Graph, Lockstep, Verdict};
+use crate::lockstep::{self, Graph, Lockstep, Verdict};
 use crate::options::{Choices, names_classes};
 use crate::pairs::{self, Pair};
 use crate::slots::SlotArrays;
@@ -31,6 +32,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "undecided pairs",
+    version: 2,
     when: |setting| setting.looks_into_references(),
     reads: &[
         column(columns::EQUAL_VALUE),
@@ -53,7 +55,8 @@ pub const STAGE: Stage = Stage {
         per_node::<u32>(),
     ]],
     least: &[bits_per_node(2)],
-    fixed: 32 << 20,
+    // Tables of a comparison, the pairs while they are merged, page frames.
+    fixed: lockstep::BYTES + (16 << 20),
     // The pairs, and a copy while they are merged.
     temporary: &[per_node::<[Pair; 2]>()],
     passes: "candidate classes and certificates; what they leave undecided pair by pair",
@@ -71,8 +74,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, nodes as u64);
     let mut undecided = Bitset::new(&context.budget, "undecided candidate classes", nodes)?;
     let mut pairs = pairs::find(&choices, &mut undecided, nodes, job)?;
-    let tables = context.budget.free() / 16;
-    let _tables = context.budget.reserve("pairs of a comparison", tables)?;
+    let _tables = context.budget.reserve("pairs of a comparison", lockstep::BYTES)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (groups, offsets, to, values, candidates, components) = plan.make((
         loaded(columns::EQUAL_CERTIFICATE),
@@ -85,7 +87,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut resolver = Resolver {
         groups: Groups(groups),
         graph: Graph { slots: SlotArrays::new(offsets, to), values, candidates, components },
-        lockstep: Lockstep::new(tables),
+        lockstep: Lockstep::new(),
         work: choices.work,
     };
     resolver.compare_all(&mut pairs, &mut undecided, job)?;

@@ -9,6 +9,7 @@
 //! * [`mod@truth`]: what Chrome DevTools would say about it, node for node and class for class.
 //! * [`jvm`]: heap dumps of Java virtual machines, their files, and what Eclipse MAT would say.
 //! * [`dotnet`]: walks of .NET heaps, their traces, and what the tables must say.
+//! * [`plain`]: heaps that all three can tell, for comparing what is said of them.
 //! * [`duplicates`]: sets of duplicate instances, what they cost and which set dominates which, pair by pair.
 //! * [`graph`]: the same questions for plain directed graphs.
 //! * [`random`]: adversarial snapshots from a seed; [`strategies`]: the same for `proptest`, so that
@@ -40,6 +41,7 @@ pub mod json;
 pub mod jvm;
 pub mod model;
 pub mod owners;
+pub mod plain;
 pub mod random;
 pub mod rng;
 pub mod strategies;

@@ -1,7 +1,7 @@
 //! The additional bytes of sets whose members have several certificates.
 
 use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked, TOO_LARGE};
-use crate::lockstep::{Graph, Lockstep, Verdict};
+use crate::lockstep::{self, Graph, Lockstep, Verdict};
 use crate::slots::SlotArrays;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::sorter::Sorted;
@@ -10,15 +10,22 @@ use heaplake_schemas::scratch as columns;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
+/// Bytes for the nodes that a set adds.
+const MORE_BYTES: u64 = 4 << 20;
+
+/// Maximum number of nodes that a set may add: a constant, as the limit of a comparison.
+const MOST: usize = (MORE_BYTES / 16) as usize;
+
+/// What comparisons take besides page frames: their tables, and the order of the sets while it is merged.
+pub const BYTES: u64 = lockstep::BYTES + MORE_BYTES + (4 << 20);
+
 /// Computes them by comparing members again, the largest sets first, within the allowed work.
 pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let mut wanted = wanted(groups, job)?;
     if wanted.count() == 0 {
         return Ok(());
     }
-    let budget = &job.context.budget;
-    let tables = budget.free() / 8;
-    let _tables = budget.reserve("pairs of a comparison", tables)?;
+    let _tables = job.context.budget.reserve("pairs of a comparison", lockstep::BYTES + MORE_BYTES)?;
     let (offsets, to, values, candidates, components, bytes, members) =
         ArrayPlan::of(job, "additional bytes").make((
             offsets(columns::EQUAL_DEGREE),
@@ -33,8 +40,7 @@ pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
         graph: Graph { slots: SlotArrays::new(offsets, to), values, candidates, components },
         bytes,
         members,
-        lockstep: Lockstep::new(tables / 2),
-        most: (tables / 2 / 16) as usize,
+        lockstep: Lockstep::new(),
         work,
     };
     while let Some(Ranked { number, .. }) = wanted.pop()? {
@@ -65,13 +71,12 @@ struct Comparison {
     /// Members of all sets.
     members: Lookup<u32>,
     lockstep: Lockstep,
-    /// Maximum number of nodes that a set may add, as memory allows.
-    most: usize,
     work: u64,
 }
 
 impl Comparison {
-    /// Size of all that the members of a set reach and the first one does not; `None` if the work did not suffice.
+    /// Size of all that the members of a set reach and the first one does not; `None` if work or
+    /// tables did not suffice.
     fn additional(&mut self, set: Range<usize>, context: &Context<'_>) -> Result<Option<u64>, StageError> {
         let first = self.members.get(set.start)?;
         let component = self.graph.components.get(first as usize)?;
@@ -85,11 +90,14 @@ impl Comparison {
             }
             self.work = self.work.saturating_sub(1);
             let verdict = self.lockstep.compare((first, other), &mut self.graph, &mut self.work, context)?;
-            if verdict != Verdict::Same || more.len() > self.most {
+            if verdict != Verdict::Same {
                 return Ok(None);
             }
             for (_, image) in self.lockstep.moved() {
                 if !self.lockstep.moves(image) && more.insert(image) {
+                    if more.len() > MOST {
+                        return Ok(None);
+                    }
                     sum = sum.checked_add(self.bytes.get(image as usize)?).ok_or(TOO_LARGE)?;
                 }
             }

@@ -6,9 +6,11 @@
 //!   component, times the number of components minus one. For other sets that is a lower bound, and a second
 //!   comparison computes the exact value if the allowed work suffices.
 //! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, paged where the budget does
-//!   not allow it; for the second comparison as `undecided pairs`. The sets are sorted on disk.
+//!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
+//!   disk.
 //! * Passes over disk: groups twice, components and their slots once.
-//! * Worst case: linear, sorting of the sets, and the allowed work.
+//! * Worst case: linear, sorting of the sets, and the allowed work. The second comparison gives up on sets that add more
+//!   than 262,144 nodes. Neither limit depends on the budget.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: by additional bytes, then first member.
 //! * Reference: none needed.
@@ -31,7 +33,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
-    version: 3,
+    version: 4,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -84,13 +86,17 @@ pub const STAGE: Stage = Stage {
         &[GROUPS, per_node::<u32>()],
     ],
     least: &[bits_per_node(2)],
-    fixed: PairSpill::MOST_BYTES + (12 << 20),
+    // Groups have at least 8 MiB.
+    fixed: numbers::LATER + (8 << 20),
     // Numbers, members twice while they are grouped, sizes, and the order of the sets while it is merged.
     temporary: &[per_node::<u32>(), per_node::<[u32; 2]>(), per_node::<u32>(), per_node::<u64>()],
     passes: "groups twice, components once",
     run,
     ..Stage::NEW
 };
+
+// What later phases need beside the groups covers the pairs while they are grouped.
+const _: () = assert!(PairSpill::MOST_BYTES < numbers::LATER);
 
 /// The groups, estimated as one per eight nodes. Most heaps have fewer; what does not fit is paged.
 const GROUPS: Size = bits_per_node(8 * size_of::<Group>() as u64 / 8);

@@ -1,9 +1,13 @@
 //! Numbers the groups of two or more nodes, in the order of their first members.
 
+use super::additional;
 use super::group::{Group, Groups, NONE, NUMBER};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::scratch as columns;
+
+/// What must be free beside the groups, at least: for the last comparison and eight paged arrays of a mebibyte.
+pub const LATER: u64 = additional::BYTES + (8 << 20);
 
 /// Numbers the groups, and writes the number of each node's group.
 pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
@@ -11,7 +15,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
     let mut groups = {
         // The groups exist until the end; other arrays are allocated and released beside them.
         let budget = &job.context.budget;
-        let _later = budget.reserve("arrays to come", budget.free() / 2)?;
+        let _later = budget.reserve("arrays to come", (budget.free() / 2).max(LATER))?;
         ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
     };
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;

@@ -1,0 +1,188 @@
+//! Tables are the same bytes at any budget and with any number of threads, and right at the smallest one.
+
+use super::duplicate_sets::sets;
+use crate::lake::Lake;
+use crate::table::Table;
+use heaplake::engine::admission::smallest_budget;
+use heaplake_oracle::graph::{Arc, distances, dominators_by_deletion, random_graph, retained};
+use heaplake_oracle::{Edge, Layout, Snapshot, SplitMix64};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A budget in which nothing is paged.
+const PLENTY: u64 = 1 << 30;
+
+/// All tables of a run but that with times.
+fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = fs::read_dir(run).unwrap().map(|entry| entry.unwrap().path());
+    let kept = files.filter(|path| !["run.json", "snapshot.parquet"].iter().any(|name| path.ends_with(name)));
+    kept.map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap())).collect()
+}
+
+/// Bytes that the stages of a run spilled, by their names.
+fn spilled(run: &Path) -> BTreeMap<String, i64> {
+    let snapshot = Table::read(run, "snapshot.parquet");
+    let stages = snapshot.0.column_by_name("stages").unwrap();
+    let stages = stages.as_any().downcast_ref::<arrow::array::ListArray>().unwrap().value(0);
+    let stages = stages.as_any().downcast_ref::<arrow::array::StructArray>().unwrap();
+    let names = stages.column_by_name("name").unwrap();
+    let names = names.as_any().downcast_ref::<arrow::array::StringArray>().unwrap();
+    let bytes = stages.column_by_name("spilled_bytes").unwrap();
+    let bytes = bytes.as_any().downcast_ref::<arrow::array::Int64Array>().unwrap();
+    names.iter().map(|name| name.unwrap().to_owned()).zip(bytes.iter().map(Option::unwrap)).collect()
+}
+
+/// Analyses an input with a budget and a number of threads; the run.
+fn analyzed(lake: &Lake, input: &Path, memory: u64, threads: usize) -> PathBuf {
+    let (memory, threads) = (memory.to_string(), threads.to_string());
+    let options = ["--duplicates", "all", "--edges", "--force", "--memory", &memory, "--threads", &threads];
+    lake.analyze(input).args(options).assert().success();
+    lake.run()
+}
+
+/// Two chains of so many nodes, each with two references to the next one: what is entered twice is compared by
+/// identity at first, so only a comparison of all pairs shows that the chains are equal.
+fn twin_chains(length: usize) -> Snapshot {
+    let mut snapshot = Snapshot::new();
+    let root = snapshot.add_node("synthetic", "", 0);
+    let mut above = [root, root];
+    for _ in 0..length {
+        for above in &mut above {
+            let link = snapshot.add_node("object", "Link", 32);
+            if *above == root {
+                snapshot.add_numbered_edge(root, "element", link as u64, link);
+            } else {
+                ["left", "right"].into_iter().for_each(|name| snapshot.add_edge(*above, "property", name, link));
+            }
+            *above = link;
+        }
+    }
+    snapshot
+}
+
+/// The budget does not decide which duplicates are found. Links at one depth are equal; those at the last few depths
+/// are shown by comparing few pairs, those at the top by comparing nearly all.
+fn check_twins(length: usize, found: bool) {
+    let lake = Lake::new();
+    let input = lake.input("it.heapsnapshot", &twin_chains(length).to_json(&Layout::default()));
+    let small = files(&analyzed(&lake, &input, smallest_budget(), 1));
+    let large = analyzed(&lake, &input, PLENTY, 3);
+    assert!(files(&large) == small, "tables depend on budget or threads");
+    let sets = sets(&large);
+    assert_eq!(sets.len(), length);
+    let top = sets.iter().find(|set| set.members == [1, 2]).unwrap();
+    assert_eq!(top.additional_exact, found);
+    assert_eq!(top.additional_bytes, if found { 32 * length as u64 } else { 32 });
+}
+
+#[test]
+fn the_budget_does_not_decide_what_is_a_duplicate() {
+    check_twins(60_000, true);
+}
+
+/// Beyond the limit of a comparison nothing is decided, at any budget.
+#[test]
+#[ignore = "long"]
+fn the_limit_of_a_comparison_is_the_same_at_any_budget() {
+    check_twins(300_000, false);
+}
+
+/// Many random graphs below one root, their nodes mixed, so that neighbours lie far apart.
+struct Forest {
+    snapshot: Snapshot,
+    /// Each graph, and the nodes that are its nodes; the first is held by the root.
+    graphs: Vec<(Vec<Arc>, Vec<usize>)>,
+}
+
+impl Forest {
+    fn new(seed: u64, nodes: usize) -> Self {
+        let rng = &mut SplitMix64::new(seed);
+        let (mut graphs, mut count) = (Vec::new(), 0);
+        while count < nodes {
+            let (n, arcs) = random_graph(rng.next_u64(), 30);
+            graphs.push((arcs, n));
+            count += n;
+        }
+        let mut names: Vec<usize> = (1..=count).collect();
+        rng.shuffle(&mut names);
+        let mut snapshot = Snapshot::new();
+        let root = snapshot.add_node("synthetic", "", 0);
+        for _ in 0..count {
+            snapshot.add_node("object", ["A", "B", "C"][rng.below(3)], 8 * rng.below(4) as u64);
+        }
+        let mut names = names.into_iter();
+        let graphs: Vec<_> = graphs.into_iter().map(|(arcs, n)| (arcs, names.by_ref().take(n).collect())).collect();
+        let kind = snapshot.edge_types.iter().position(|kind| kind == "element").unwrap();
+        for (arcs, names) in &graphs {
+            let mut add = |from: usize, to| {
+                let edges = &mut snapshot.nodes[from].edges;
+                edges.push(Edge { kind, name_or_index: edges.len() as u64, to });
+            };
+            let names: &Vec<usize> = names;
+            add(root, names[0]);
+            arcs.iter().for_each(|&(from, to)| add(names[from as usize], names[to as usize]));
+        }
+        Self { snapshot, graphs }
+    }
+
+    /// Every node of a run against the definition.
+    fn check(&self, run: &Path) {
+        let nodes = Table::read(run, "nodes.parquet");
+        let (kept, dominators, far) = (nodes.u64s("retained_bytes"), nodes.u32s("dominator"), nodes.i32s("distance"));
+        assert_eq!(nodes.rows(), self.snapshot.nodes.len());
+        for (arcs, names) in &self.graphs {
+            let truth = self.truth(arcs, names);
+            for (&node, truth) in names.iter().zip(truth) {
+                let ours = (dominators[node].unwrap() as usize, kept[node].unwrap(), far[node].map(|far| far as u32));
+                assert_eq!(ours, truth, "node {node}");
+            }
+        }
+    }
+
+    /// Dominator, retained size and distance of each node of a graph.
+    fn truth(&self, arcs: &[Arc], names: &[usize]) -> Vec<(usize, u64, Option<u32>)> {
+        let n = names.len() + 1;
+        let mut arcs: Vec<Arc> = arcs.iter().map(|&(from, to)| (from + 1, to + 1)).collect();
+        arcs.push((0, 1));
+        let far = distances(n, &arcs, 0);
+        let held = |node: u32| arcs.iter().any(|&(from, to)| to == node && from != node);
+        // The root holds what nothing else does.
+        let orphans: Vec<Arc> = (1..n as u32).filter(|&node| !held(node)).map(|node| (0, node)).collect();
+        arcs.extend(orphans);
+        let sizes: Vec<u64> =
+            std::iter::once(&0).chain(names).map(|&node| self.snapshot.nodes[node].self_size).collect();
+        let (dominators, kept) = (dominators_by_deletion(n, &arcs, 0), retained(n, &arcs, 0, &sizes));
+        let name = |node: u32| if node == 0 { 0 } else { names[node as usize - 1] };
+        let alone = |node: usize| dominators[node].map_or(sizes[node], |_| kept[node]);
+        (1..n).map(|node| (dominators[node].map_or(0, name), alone(node), far[node])).collect()
+    }
+}
+
+/// A forest of about so many nodes at the smallest budget, with one thread and with three, and with plenty. These
+/// stages are to spill at the smallest.
+fn check_forest(seed: u64, nodes: usize, pages: &[&str]) {
+    let lake = Lake::new();
+    let forest = Forest::new(seed, nodes);
+    let input = lake.input("it.heapsnapshot", &forest.snapshot.to_json(&Layout::default()));
+    let run = analyzed(&lake, &input, smallest_budget(), 1);
+    let spilled = spilled(&run);
+    let paged: Vec<&&str> = pages.iter().filter(|stage| spilled.get(**stage).is_some_and(|bytes| *bytes > 0)).collect();
+    assert_eq!(paged.len(), pages.len(), "{spilled:?}");
+    forest.check(&run);
+    let expected = files(&run);
+    for (memory, threads) in [(smallest_budget(), 3), (PLENTY, 3)] {
+        assert!(files(&analyzed(&lake, &input, memory, threads)) == expected, "{memory} bytes, {threads} threads");
+    }
+}
+
+#[test]
+fn random_graphs_are_right_where_stages_spill() {
+    check_forest(1, 450_000, &["equality", "retainers", "undecided pairs"]);
+}
+
+#[test]
+#[ignore = "long"]
+fn random_graphs_are_right_where_most_stages_page() {
+    check_forest(2, 4_200_000, &["candidate classes", "preorder", "dominators"]);
+}
