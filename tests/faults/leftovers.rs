@@ -1,7 +1,7 @@
 //! What killed processes leave: the next command on the lake removes it, unless somebody needs it.
 
 use crate::common::{CASES, heaplake, succeed, tables, undisturbed};
-use crate::lake::{Lake, complaint};
+use crate::lake::{Lake, complaint, resealed};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
@@ -72,7 +72,7 @@ fn scratch_of_another_version_is_not_used_and_goes() {
         let journal = lake.leftovers().into_iter().find(is_journal).expect("a journal");
         let text = fs::read_to_string(&journal).unwrap();
         assert!(text.contains(from), "{text}");
-        fs::write(&journal, text.replace(from, to)).unwrap();
+        fs::write(&journal, resealed(&text.replace(from, to))).unwrap();
         let mut command = heaplake("analyze");
         command.arg(&input).arg("--out").arg(lake.path()).args(["--edges", "--duplicates", "all"]);
         let output = command.output().unwrap();

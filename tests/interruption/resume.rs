@@ -1,7 +1,7 @@
 //! Killed runs resume behind the last finished stage, and their tables equal those of an undisturbed run.
 
 use crate::fixtures;
-use crate::lake::Lake;
+use crate::lake::{Lake, resealed};
 use crate::planted;
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;
@@ -191,7 +191,8 @@ fn what_was_made_from_something_else_is_not_used() {
     let journal = lake.leftovers().into_iter().find(|path| path.ends_with("journal.json"));
     if let Some(journal) = journal {
         let text = fs::read_to_string(&journal).unwrap();
-        fs::write(&journal, text.replace("\"heaplake_version\":\"", "\"heaplake_version\":\"0.0.0-")).unwrap();
+        let text = text.replace("\"heaplake_version\":\"", "\"heaplake_version\":\"0.0.0-");
+        fs::write(&journal, resealed(&text)).unwrap();
         let log = finish(&lake, &input, &[]);
         assert!(!log.contains("going on after") && log.contains(": read: "), "{log}");
     }

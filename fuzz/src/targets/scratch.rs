@@ -1,9 +1,10 @@
-//! What an interrupted run left and a later one goes on with: documents of any content.
+//! What an interrupted run left and a later one goes on with: columns, documents and the journal, of any length and
+//! content.
 //!
-//! The first byte of an input chooses a document, the rest is its content. Columns stay as they are: they are private to
-//! the user, and the journal does not know what lies in them.
+//! The first byte of an input chooses how far the run had come, the second a file, the rest is the content of that file.
+//! The later run must end as an undisturbed one does, whatever it finds: with the same tables, byte for byte.
 
-use crate::analysis::{everything, folder, told};
+use crate::analysis::{everything, folder};
 use crate::seeds;
 use crate::subject::Target;
 use heaplake::complaint::{Complaint, Exit};
@@ -22,15 +23,21 @@ use std::thread;
 use tempfile::TempDir;
 
 /// Scratch of an analysis.
-pub const SCRATCH: Target = Target { name: "scratch", run, seeds: documents, words: seeds::JSON };
+pub const SCRATCH: Target = Target { name: "scratch", run, seeds: files, words: seeds::JSON };
 
-/// An interrupted run.
+/// So many stages are done, as far as that can be hit.
+const DONE: [usize; 4] = [3, 8, 16, 24];
+
+/// Files by path.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// An input, and what runs of it left that were interrupted.
 struct Left {
     folder: TempDir,
-    /// Its files.
-    files: Vec<(PathBuf, Vec<u8>)>,
-    /// Positions of documents among them.
-    documents: Vec<usize>,
+    /// After each of [`DONE`].
+    files: Vec<Files>,
+    /// Tables of an undisturbed run.
+    tables: Files,
 }
 
 impl Left {
@@ -65,13 +72,21 @@ fn left() -> &'static Left {
     LEFT.get_or_init(interrupted)
 }
 
-/// Interrupts a run when so many stages are done, as far as that can be hit.
+/// Makes the input and interrupts runs of it.
 fn interrupted() -> Left {
-    const DONE: usize = 12;
-    let mut left = Left { folder: folder(), files: Vec::new(), documents: Vec::new() };
+    let mut left = Left { folder: folder(), files: Vec::new(), tables: Vec::new() };
     let input = seeds::heapsnapshot().into_iter().max_by_key(Vec::len).unwrap_or_default();
     fs::write(left.folder.path().join("heap.heapsnapshot"), input).unwrap();
+    left.make(&AtomicBool::new(false)).unwrap();
+    left.tables = tables(&left.lake());
+    left.files = DONE.into_iter().map(|done| interrupted_after(&left, done)).collect();
+    left
+}
+
+/// Interrupts a run when so many stages are done; what it leaves.
+fn interrupted_after(left: &Left, done: usize) -> Files {
     loop {
+        fs::remove_dir_all(left.lake()).unwrap();
         let (cancel, ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let outcome = thread::scope(|scope| {
             scope.spawn(|| {
@@ -79,20 +94,25 @@ fn interrupted() -> Left {
                     let journal =
                         below(&left.lake().join(HIDDEN)).into_iter().find(|path| path.ends_with("journal.json"));
                     let text = journal.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
-                    cancel.fetch_or(text.matches("\"stage\"").count() >= DONE, Ordering::Relaxed);
+                    cancel.fetch_or(text.matches("\"stage\"").count() >= done, Ordering::Relaxed);
                 }
             });
             let outcome = left.make(&cancel);
             ended.store(true, Ordering::Relaxed);
             outcome
         });
-        left.files = below(&left.lake()).into_iter().map(|path| (path.clone(), seeds::read(&path))).collect();
-        left.documents = (0..left.files.len()).filter(|&file| is_document(&left.files[file].0)).collect();
-        if outcome.is_err_and(|complaint| complaint.exit == Exit::Interrupted) && left.files.len() > DONE {
-            return left;
+        let files: Files = below(&left.lake()).into_iter().map(|path| (path.clone(), seeds::read(&path))).collect();
+        if outcome.is_err_and(|complaint| complaint.exit == Exit::Interrupted) && files.len() > done {
+            return files;
         }
-        fs::remove_dir_all(left.lake()).unwrap();
     }
+}
+
+/// The tables of a lake; that of the snapshot tells times.
+fn tables(lake: &Path) -> Files {
+    let tables = below(lake).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "parquet"));
+    let lasting = tables.filter(|path| !path.ends_with("snapshot.parquet"));
+    lasting.map(|path| (path.clone(), seeds::read(&path))).collect()
 }
 
 /// All files below a folder, by path.
@@ -104,26 +124,28 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn documents() -> Vec<Vec<u8>> {
-    let Left { files, documents, .. } = left();
-    (0u8..).zip(documents).map(|(number, &file)| [&[number], &files[file].1[..]].concat()).collect()
-}
-
-fn is_document(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "json")
+fn files() -> Vec<Vec<u8>> {
+    let of = |(state, files): (u8, &Files)| {
+        (0u8..).zip(files).map(|(number, (_, bytes))| [&[state, number], &bytes[..]].concat()).collect::<Vec<_>>()
+    };
+    (0u8..).zip(&left().files).flat_map(of).collect()
 }
 
 fn run(data: &[u8]) -> String {
-    let Some((&choice, rest)) = data.split_first() else { return String::new() };
+    let [state, choice, rest @ ..] = data else { return String::new() };
     let left = left();
     if left.lake().exists() {
         fs::remove_dir_all(left.lake()).unwrap();
     }
-    let changed = left.documents[usize::from(choice) % left.documents.len()];
-    for (number, (path, bytes)) in left.files.iter().enumerate() {
+    let files = &left.files[usize::from(*state) % DONE.len()];
+    let (changed, original) = &files[usize::from(*choice) % files.len()];
+    for (path, bytes) in files {
         fs::create_dir_all(path.parent().unwrap_or(path)).unwrap();
-        fs::write(path, if number == changed { rest } else { bytes }).unwrap();
+        fs::write(path, if path == changed { rest } else { bytes }).unwrap();
     }
-    let outcome = left.make(&AtomicBool::new(false));
-    outcome.map_or_else(|complaint| told(&complaint), |_| "resumed, or begun anew".to_owned())
+    left.make(&AtomicBool::new(false)).unwrap();
+    assert!(tables(&left.lake()) == left.tables, "other tables");
+    // What the loop shall find more of: other files, in other ways.
+    let name = changed.file_name().unwrap_or_default().to_string_lossy();
+    format!("{state} {name} {:?}", rest.len().cmp(&original.len()))
 }

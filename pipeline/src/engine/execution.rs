@@ -243,6 +243,7 @@ impl<'a> Queue<'a> {
                 Ok(()) => catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context, &lengths))),
                 Err(cut_off) => Ok(Err(cut_off)),
             };
+            let outcome = outcome.or_else(|panic| damage(work.scratch, &lengths).map_or(Err(panic), |it| Ok(Err(it))));
             drop(context);
             // Whatever came of a file that was cut off meanwhile, the file is the cause.
             let outcome = whole().map_or_else(|cut_off| Ok(Err(cut_off)), |()| outcome);
@@ -292,6 +293,7 @@ impl<'a> Queue<'a> {
         let stats = match outcome {
             Err(StageError::Budget { .. }) if running.is_some_and(|running| !running.all_memory) => {
                 // Its memory depends on more than it could declare. It runs again, alone, as after a kill.
+                journal.take_back(scratch, step)?;
                 self.waiting.insert(position);
                 self.alone.insert(position);
                 return Ok(());
@@ -356,6 +358,15 @@ fn whole(scratch: &Scratch, lengths: &[(String, u64)]) -> Result<(), StageError>
     Ok(())
 }
 
+/// What is wrong with the content of files of scratch, where a stage did not expect it.
+fn damage(scratch: &Scratch, lengths: &[(String, u64)]) -> Option<StageError> {
+    let never = AtomicBool::new(false);
+    let paths = lengths.iter().map(|(name, _)| scratch.file(name)).filter(|path| path.exists());
+    let mut known = paths.filter_map(|path| Some((scratch.sum(&path)?, path)));
+    let (_, path) = known.find(|(sum, path)| sum.is_of(path, &never).is_ok_and(|is| !is))?;
+    Some(StageError::Scratch { path, problem: "it does not hold what was written to it".to_owned() })
+}
+
 /// Runs one step on its view of scratch.
 fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, u64)]) -> Result<Stats, StageError> {
     let folder = match step.folder {
@@ -370,6 +381,7 @@ fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, 
     let Work { setting, input, admit, output, .. } = work;
     let job = Job { scratch: &scratch, context, setting: *setting, input, admit: *admit, output };
     let stats = (step.stage.run)(&job)?;
+    scratch.undamaged()?;
     match step.writes.iter().find(|file| !file.optional && !work.scratch.file(&file.name).exists()) {
         None => Ok(stats),
         Some(file) => {

@@ -1,24 +1,29 @@
 //! The journal of a scratch folder: its finished stages, so that a killed run resumes where it stopped.
 //!
-//! `journal.json` lists the finished stages. It is replaced in one step after each stage, so at any moment the folder
-//! has everything that the listed stages wrote. It may have more: columns of a stage that was running, which that
-//! stage writes anew, and bytes that it appended to files, which are cut off. A journal is ignored if its input, its
-//! options, or the version of heaplake or of a stage differ, or if it is older than the last start of the system.
+//! `journal.json` lists the finished stages and the sums of their files. It is replaced in one step after each stage, so
+//! at any moment the folder has everything that the listed stages wrote. It may have more: files of a stage that was
+//! running, which are removed, and bytes that it appended to files, which are cut off. A journal is ignored if its
+//! input, its options, or the version of heaplake or of a stage differ, if it is older than the last start of the
+//! system, or if it or a file of the folder is not what was written. So it is too where a stage was killed between
+//! replacing a file of others and its entry in the journal.
 
 use super::graph::Step;
 use super::registry;
 use super::request::Request;
+use super::seal;
 use heaplake_input::source::Input;
 use heaplake_kit::fs::File;
+use heaplake_kit::sums::Sum;
 use heaplake_kit::{Scratch, StageError};
 use heaplake_lake::place::Standing;
 use heaplake_schemas::HEAPLAKE_VERSION;
 use heaplake_schemas::options::Options;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 const FILE: &str = "journal.json";
 
@@ -29,8 +34,8 @@ pub struct Journal {
     done: Vec<Done>,
     /// Most disk that the folder took, bytes.
     peak: u64,
-    /// Lengths of files after the last finished stage that wrote or changed them.
-    lengths: BTreeMap<String, u64>,
+    /// What files held after the last finished stage that wrote or changed them.
+    sums: BTreeMap<String, Sum>,
     /// The run that was about to be committed: its place, with device and inode of its folder.
     committing: Option<(PathBuf, (u64, u64))>,
 }
@@ -64,39 +69,75 @@ impl Journal {
     /// Opens a scratch folder: with the stages that are done in it, or empty.
     ///
     /// # Errors
-    /// [`StageError::Io`].
-    pub fn open(folder: &Path, request: &Request) -> Result<(Scratch, Self), StageError> {
+    /// [`StageError::Io`]; [`StageError::Cancelled`] when `cancel` is set meanwhile.
+    pub fn open(folder: &Path, request: &Request, cancel: &AtomicBool) -> Result<(Scratch, Self), StageError> {
         let origin = Origin::of(request);
-        if let Some(opened) = Self::reopen(folder, &origin) {
-            return Ok(opened);
+        match Self::reopen(folder, &origin, cancel) {
+            Ok(Some(opened)) => return Ok(opened),
+            Err(StageError::Cancelled) => return Err(StageError::Cancelled),
+            // Whatever is wrong with what was left: the run does without.
+            Ok(None) | Err(_) => {}
         }
         let scratch = Scratch::create(folder)?;
-        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, lengths: BTreeMap::new(), committing: None }))
+        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, sums: BTreeMap::new(), committing: None }))
     }
 
     /// The folder as it was left, if it is of use.
-    fn reopen(folder: &Path, origin: &Origin) -> Option<(Scratch, Self)> {
-        let scratch = Scratch::reopen(folder).ok()?;
-        let journal: Self = scratch.read_document(FILE).ok()?;
-        let usable = journal.origin == *origin && origin.input.is_some() && journal.cut_back(&scratch).is_some();
-        usable.then_some((scratch, journal))
+    fn reopen(folder: &Path, origin: &Origin, cancel: &AtomicBool) -> Result<Option<(Scratch, Self)>, StageError> {
+        let scratch = Scratch::reopen(folder)?;
+        let journal = Self::read(&scratch)?;
+        let usable = journal.origin == *origin && origin.input.is_some() && journal.verify(&scratch, cancel)?;
+        Ok(usable.then_some((scratch, journal)))
     }
 
-    /// Removes what an unfinished stage appended.
-    fn cut_back(&self, scratch: &Scratch) -> Option<()> {
-        for (name, &length) in self.lengths.iter().filter(|(name, _)| registry::is_appended(name)) {
-            let path = scratch.file(name);
-            if !path.exists() {
-                // It went after its last reader.
-                continue;
-            }
-            let file = File::edit(path).ok()?;
-            if file.metadata().ok()?.len() < length {
-                return None;
-            }
-            file.set_len(length).ok()?;
+    fn read(scratch: &Scratch) -> Result<Self, StageError> {
+        seal::read(&scratch.file(FILE))
+    }
+
+    /// Whether the files are those that the finished stages left. Removes what others left.
+    fn verify(&self, scratch: &Scratch, cancel: &AtomicBool) -> Result<bool, StageError> {
+        let mut known = BTreeSet::from([scratch.file(FILE)]);
+        for (name, sum) in &self.sums {
+            let Some(path) = self.left(scratch, name, sum, cancel)? else { return Ok(false) };
+            scratch.note(&path, Some(sum.clone()));
+            known.insert(path);
         }
-        Some(())
+        seal::remove_others(scratch.folder(), &known)?;
+        Ok(true)
+    }
+
+    /// Where a file lies that a finished stage left, after removal of what an unfinished stage appended; nothing if it
+    /// is not what was left.
+    fn left(
+        &self,
+        scratch: &Scratch,
+        name: &str,
+        sum: &Sum,
+        cancel: &AtomicBool,
+    ) -> Result<Option<PathBuf>, StageError> {
+        let (path, original) = (scratch.file(name), scratch.original(name));
+        if path.exists() && self.is_left(&path, name, sum, cancel)? {
+            return Ok(Some(path));
+        }
+        if original.exists() {
+            // A stage was rewriting it.
+            return Ok(self.is_left(&original, name, sum, cancel)?.then_some(original));
+        }
+        // One that does not exist went after its last reader.
+        Ok((!path.exists()).then_some(path))
+    }
+
+    fn is_left(&self, path: &Path, name: &str, sum: &Sum, cancel: &AtomicBool) -> Result<bool, StageError> {
+        let there = fs::symlink_metadata(path).map_err(|error| StageError::io(path, "examine", error))?;
+        let longer = there.is_file() && there.len() > sum.length() && registry::is_appended(name);
+        if !there.is_file() || (there.len() != sum.length() && !longer) || !sum.is_of(path, cancel)? {
+            return Ok(false);
+        }
+        if longer {
+            let cut = File::edit(path).and_then(|file| file.set_len(sum.length()));
+            cut.map_err(|error| StageError::io(path, "write", error))?;
+        }
+        Ok(true)
     }
 
     /// The stages that are done, in the order in which they were finished.
@@ -126,21 +167,51 @@ impl Journal {
         self.peak = self.peak.max(scratch.peak());
         self.done.push(done);
         for file in step.writes.iter().chain(&step.changes) {
-            if let Ok(there) = fs::metadata(scratch.file(&file.name)) {
-                self.lengths.insert(file.name.clone(), there.len());
-            }
+            self.note(scratch, &file.name)?;
         }
         self.write(scratch)
     }
 
+    /// Notes what a file holds that a stage wrote or changed.
+    fn note(&mut self, scratch: &Scratch, name: &str) -> Result<(), StageError> {
+        let path = scratch.file(name);
+        let Ok(there) = fs::metadata(&path) else {
+            self.sums.remove(name);
+            return Ok(());
+        };
+        let Some(sum) = scratch.sum(&path) else {
+            let problem = "nobody knows what was written to it".to_owned();
+            return Err(StageError::Scratch { path, problem });
+        };
+        if sum.length() != there.len() {
+            return Err(StageError::cut_off(&path, sum.length(), there.len()));
+        }
+        self.sums.insert(name.to_owned(), sum);
+        Ok(())
+    }
+
+    /// Removes what a step appended that is to run again.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn take_back(&self, scratch: &Scratch, step: &Step) -> Result<(), StageError> {
+        for file in step.changes.iter().filter(|file| registry::is_appended(&file.name)) {
+            let (path, Some(sum)) = (scratch.file(&file.name), self.sums.get(&file.name)) else { continue };
+            let cut = File::edit(&path).and_then(|file| file.set_len(sum.length()));
+            cut.map_err(|error| StageError::io(&path, "write", error))?;
+            scratch.note(&path, Some(sum.clone()));
+        }
+        Ok(())
+    }
+
     fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
-        if self.origin.input.is_some() { scratch.write_document(FILE, self) } else { Ok(()) }
+        if self.origin.input.is_some() { seal::write(&scratch.file(FILE), self) } else { Ok(()) }
     }
 
     /// The lengths of the files that a step reads, as those who wrote them left them.
     #[must_use]
     pub fn lengths(&self, step: &Step) -> Vec<(String, u64)> {
-        let known = |name: &String| Some((name.clone(), *self.lengths.get(name)?));
+        let known = |name: &String| Some((name.clone(), self.sums.get(name)?.length()));
         let kept =
             step.reads.iter().filter(|file| !step.changes.iter().chain(&step.writes).any(|it| it.name == file.name));
         kept.filter_map(|file| known(&file.name)).collect()
@@ -165,7 +236,7 @@ impl Journal {
     /// made from is as it was.
     #[must_use]
     pub fn is_of_use(folder: &Path) -> bool {
-        let journal = Scratch::reopen(folder).and_then(|scratch| scratch.read_document::<Self>(FILE));
+        let journal = Scratch::reopen(folder).and_then(|scratch| Self::read(&scratch));
         let Ok(Self { origin, committing, .. }) = journal else { return false };
         let Some((path, ..)) = &origin.input else { return false };
         let today = Origin::now(origin.options.clone(), identity(&Input::File(PathBuf::from(path))));

@@ -5,7 +5,8 @@
 //! - [`liveness`]: when a file of scratch can go, and how much disk that takes.
 //! - [`admission`]: whether the budget suffices, and what each stage gets of it.
 //! - [`execution`]: the ready queue.
-//! - [`journal`], [`workplace`]: which stages are done in a scratch folder, and which process has it.
+//! - [`journal`], [`workplace`]: which stages are done in a scratch folder, and which process has it; `seal`: the form of
+//!   the journal on disk.
 //! - [`existing`]: whether the lake has the run already.
 //! - [`making`]: one input through all of it. It knows no format: [`input`] tells which one an input has.
 //! - [`forecast`], [`picture`], [`critical_path`]: what a run would take, how its graph looks, what bounds its time.
@@ -24,6 +25,7 @@ pub mod measure;
 pub mod picture;
 pub mod registry;
 pub mod request;
+mod seal;
 pub mod workplace;
 
 #[cfg(test)]

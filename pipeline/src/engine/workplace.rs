@@ -13,6 +13,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The scratch folder of one input, locked as long as it is in use. Everything that was made for it is removed in the
@@ -42,7 +43,7 @@ impl Workplace {
     ///
     /// # Errors
     /// [`Complaint`], also when another process has it.
-    pub fn take(request: &Request) -> Result<Self, Complaint> {
+    pub fn take(request: &Request, cancel: &AtomicBool) -> Result<Self, Complaint> {
         let name = format!("{}-{:016x}", inputs::stem(&request.input), identity(request));
         let (root, lock) = loop {
             let root = Root::make(request)?;
@@ -53,7 +54,7 @@ impl Workplace {
                 lock => break (root, lock?.ok_or_else(|| busy(&path))?),
             }
         };
-        let (scratch, journal) = Journal::open(&root.folder.join(name), request)?;
+        let (scratch, journal) = Journal::open(&root.folder.join(name), request, cancel)?;
         Ok(Self { scratch, journal, keep: false, _lock: lock, _root: root })
     }
 }

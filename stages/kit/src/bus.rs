@@ -2,35 +2,103 @@
 //!
 //! Columns are mapped for random access: that costs no copy, and the page cache is shared by all stages. But where a
 //! mapped file is cut off by somebody else, or the disk fails under it, an access has no result and no error: the system
-//! sends SIGBUS. Nothing can go on from there. The handler says so and ends the process with exit code 1, as any other
-//! error of scratch does; the run is not published, and the next command removes what is left of it.
+//! sends SIGBUS. Nothing can go on from there. The handler says so, with the file, and ends the process with exit code 1,
+//! as any other error of scratch does; the run is not published, and the next command removes what is left of it.
 
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Once;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-const MESSAGE: &[u8] = b"heaplake: a file of scratch was cut off, or the disk failed under it, while it was in use\n  \
-                         -> check the disk and who else writes to the scratch folder, and run the same command again\n";
+const BEFORE: &[u8] = b"heaplake: ";
+const UNKNOWN: &[u8] = b"a file of scratch";
+const AFTER: &[u8] = b": it was cut off, or the disk failed under it, while it was in use\n  \
+                       -> check the disk and who else writes to the scratch folder, and run the same command again\n";
 
 /// Exit code of a failure.
 const FAILED: i32 = 1;
 
-/// Installs the handler, once.
-pub(crate) fn handle() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        let action = SigAction::new(SigHandler::Handler(end), SaFlags::empty(), SigSet::empty());
-        // SAFETY: `end` calls only functions that may be called in a handler, and touches no state of the process. No
-        // other code of the process handles this signal. Without the handler the signal ends the process too.
-        let _ = unsafe { sigaction(Signal::SIGBUS, &action) };
-    });
+/// Maps that the handler can tell the file of; more of them at one time go without.
+const MAPS: usize = 128;
+
+/// Bytes of a path that the handler can tell: the last ones.
+const NAME: usize = 256;
+
+/// A map. The handler may read it at any time, so it holds no pointers; at worst it tells the wrong name.
+struct Map {
+    /// Address; 0 for a free entry, 1 for one that is being filled.
+    start: AtomicUsize,
+    end: AtomicUsize,
+    length: AtomicUsize,
+    name: [AtomicU8; NAME],
 }
 
-extern "C" fn end(_signal: libc::c_int) {
+static ALL: [Map; MAPS] = [const {
+    Map {
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        length: AtomicUsize::new(0),
+        name: [const { AtomicU8::new(0) }; NAME],
+    }
+}; MAPS];
+
+/// A map that the handler knows while this lives.
+pub(crate) struct Known(&'static Map);
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        self.0.start.store(0, Ordering::Release);
+    }
+}
+
+/// Makes a map known to the handler, which is installed first; nothing if there are too many.
+pub(crate) fn handle(map: &[u8], path: &Path) -> Option<Known> {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let action = SigAction::new(SigHandler::SigAction(end), SaFlags::SA_SIGINFO, SigSet::empty());
+        // SAFETY: `end` calls only functions that may be called in a handler, and touches no state of the process but
+        // atomic numbers. No other code of the process handles this signal. Without the handler the signal ends the
+        // process too.
+        let _ = unsafe { sigaction(Signal::SIGBUS, &action) };
+    });
+    let is_taken = |free: &&Map| free.start.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let free = ALL.iter().find(is_taken)?;
+    let path = path.as_os_str().as_bytes();
+    let name = &path[path.len().saturating_sub(NAME)..];
+    free.name.iter().zip(name).for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
+    free.length.store(name.len(), Ordering::Relaxed);
+    free.end.store(map.as_ptr() as usize + map.len(), Ordering::Relaxed);
+    free.start.store(map.as_ptr() as usize, Ordering::Release);
+    Some(Known(free))
+}
+
+extern "C" fn end(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the system hands a handler of this kind what it knows of the signal; for SIGBUS it has an address.
+    let address = unsafe { info.as_ref().map_or(0, |info| info.si_addr() as usize) };
+    let mut message = [0; BEFORE.len() + NAME + AFTER.len()];
+    let mut length = 0;
+    let mut add = |byte: u8| {
+        message[length] = byte;
+        length += 1;
+    };
+    BEFORE.iter().for_each(|byte| add(*byte));
+    let is_here = |map: &&Map| {
+        let start = map.start.load(Ordering::Acquire);
+        start > 1 && (start..map.end.load(Ordering::Relaxed)).contains(&address)
+    };
+    match ALL.iter().find(is_here) {
+        Some(Map { name, length, .. }) => {
+            name.iter().take(length.load(Ordering::Relaxed)).for_each(|byte| add(byte.load(Ordering::Relaxed)));
+        }
+        None => UNKNOWN.iter().for_each(|byte| add(*byte)),
+    }
+    AFTER.iter().for_each(|byte| add(*byte));
     // SAFETY: descriptor 2 is only written to, in one call that a handler may make; where it is closed, that fails.
     let stderr = unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) };
-    let _ = rustix::io::write(stderr, MESSAGE);
+    let _ = rustix::io::write(stderr, &message[..length]);
     // SAFETY: `_exit` may be called in a handler and does not return; no destructor runs.
     unsafe { libc::_exit(FAILED) }
 }

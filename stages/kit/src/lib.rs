@@ -63,6 +63,7 @@ pub mod spill;
 pub mod stack;
 pub mod stage;
 pub mod strings;
+pub mod sums;
 pub mod text;
 
 pub use array::{Array, Lookup, ReadAt, WriteAt};

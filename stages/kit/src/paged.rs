@@ -9,7 +9,7 @@ use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
+use std::sync::Arc;
 
 /// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
 /// pages, more of these places are resident in the same memory.
@@ -29,7 +29,7 @@ pub(crate) struct Frames<'a> {
 /// An array in a file behind page frames.
 pub struct Paged<T> {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     len: usize,
     /// The initial value of all elements of an array with a file of its own.
     fill: T,
@@ -45,8 +45,6 @@ pub struct Paged<T> {
     hand: usize,
     budget: Budget,
     _reservation: Reservation,
-    /// The array's own temporary file, removed on drop.
-    _own: Option<TempPath>,
 }
 
 impl<T: Pod> Paged<T> {
@@ -56,14 +54,10 @@ impl<T: Pod> Paged<T> {
 
     /// An array of `len` copies of `fill`, in a temporary file.
     pub(crate) fn create(scratch: &Scratch, len: usize, fill: T, frames: Frames<'_>) -> Result<Self, StageError> {
-        let made = tempfile::Builder::new().prefix("paged.").tempfile_in(scratch.folder());
-        let (file, path) =
-            made.map_err(|error| StageError::io(scratch.folder(), "create a file in", error))?.into_parts();
-        let file = File::from_std(file);
+        let (file, path) = (scratch.unnamed()?, scratch.folder());
         let bytes = (len * size_of::<T>()).next_multiple_of(PAGE) as u64;
-        file.allocate(bytes).map_err(|error| StageError::io(&path, "allocate", error))?;
-        let array = Self::new(&path, file, (len, fill), frames, false)?;
-        Ok(Self { _own: Some(path), ..array })
+        file.allocate(bytes).map_err(|error| StageError::io(path, "allocate a file in", error))?;
+        Self::new(path, file, (len, fill), frames, false)
     }
 
     /// An existing file, read-only.
@@ -71,12 +65,12 @@ impl<T: Pod> Paged<T> {
         let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
         let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
         scratch.check_length(path, bytes)?;
-        Self::new(path, file, (bytes as usize / size_of::<T>(), T::zeroed()), frames, true)
+        Self::new(path, Arc::new(file), (bytes as usize / size_of::<T>(), T::zeroed()), frames, true)
     }
 
     fn new(
         path: &Path,
-        file: File,
+        file: Arc<File>,
         (len, fill): (usize, T),
         frames: Frames<'_>,
         stored: bool,
@@ -100,7 +94,6 @@ impl<T: Pod> Paged<T> {
             hand: 0,
             budget: frames.budget.clone(),
             _reservation: reservation,
-            _own: None,
         })
     }
 

@@ -1,7 +1,8 @@
 //! The scratch folder, through which the stages of one run exchange data.
 
 use crate::StageError;
-use crate::fs;
+use crate::fs::{self, File};
+use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A scratch folder. Columns are files inside it; nothing else may write there while a run uses it.
 ///
@@ -26,6 +27,11 @@ pub struct Scratch {
     suffix: &'static str,
     /// Lengths that files must have when they are opened for reading.
     lengths: Arc<BTreeMap<PathBuf, u64>>,
+    sums: Arc<Sums>,
+    /// The first damage that was found where no error can be returned.
+    damage: Arc<OnceLock<StageError>>,
+    /// Files without a name, which take space too.
+    unnamed: Arc<Mutex<Vec<Weak<File>>>>,
 }
 
 /// Files that the view refuses.
@@ -47,6 +53,9 @@ impl Scratch {
             refused: None,
             suffix: "",
             lengths: Arc::default(),
+            sums: Arc::default(),
+            damage: Arc::default(),
+            unnamed: Arc::default(),
         }
     }
 
@@ -86,6 +95,50 @@ impl Scratch {
         Self { lengths: Arc::new(lengths), ..self }
     }
 
+    /// What a file holds, if whoever wrote it told.
+    #[must_use]
+    pub fn sum(&self, path: &Path) -> Option<Sum> {
+        self.sums.get(path)
+    }
+
+    /// Notes what a file holds.
+    pub fn note(&self, path: &Path, sum: Option<Sum>) {
+        self.sums.set(path, sum);
+    }
+
+    /// Notes damage where no error can be returned.
+    pub(crate) fn note_damage(&self, error: StageError) {
+        // The first one tells most.
+        let _ = self.damage.set(error);
+    }
+
+    /// Whether no damage was noted. Asked after each stage: what it made of damaged columns is of no use.
+    ///
+    /// # Errors
+    /// [`StageError::Scratch`].
+    pub fn undamaged(&self) -> Result<(), StageError> {
+        match self.damage.get() {
+            Some(StageError::Scratch { path, problem }) => {
+                Err(StageError::Scratch { path: path.clone(), problem: problem.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A file for reading and writing anywhere. It has no name, so nobody else can cut it off, and it is gone when it is
+    /// dropped or the process ends.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn unnamed(&self) -> Result<Arc<File>, StageError> {
+        let file = File::unnamed(&self.folder).map(Arc::new);
+        let file = file.map_err(|error| StageError::io(&self.folder, "create a file in", error))?;
+        let mut all = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|file| file.strong_count() > 0);
+        all.push(Arc::downgrade(&file));
+        Ok(file)
+    }
+
     /// Refuses a file that does not have the length in which it was left.
     ///
     /// # Errors
@@ -103,17 +156,25 @@ impl Scratch {
         Self { suffix: ORIGINAL, ..self.clone() }
     }
 
+    /// Path of the original of a file that a stage rewrites.
+    #[must_use]
+    pub fn original(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{ORIGINAL}"))
+    }
+
     /// Renames a file that a stage rewrites to its original's name, unless that has been done; see
     /// [`Self::originals`].
     ///
     /// # Errors
     /// [`StageError::Io`].
     pub fn set_aside(&self, name: &str) -> Result<(), StageError> {
-        let (path, original) = (self.folder.join(name), self.folder.join(format!("{name}{ORIGINAL}")));
+        let (path, original) = (self.folder.join(name), self.original(name));
         if original.exists() || !path.exists() {
             return Ok(());
         }
-        fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))
+        fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))?;
+        self.sums.rename(&path, &original);
+        Ok(())
     }
 
     /// Removes the original. One that stayed would be taken for that of the next stage that rewrites the file.
@@ -134,6 +195,7 @@ impl Scratch {
 
     fn remove_file(&self, name: &str) -> Result<(), StageError> {
         let path = self.file(name);
+        self.note(&path, None);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StageError::io(&path, "remove", error)),
             _ => Ok(()),
@@ -146,7 +208,9 @@ impl Scratch {
     /// [`StageError::Io`].
     pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
         let (from, to) = (self.originals().path(column), self.path(column));
-        fs::rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))
+        fs::rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
+        self.sums.rename(&from, &to);
+        Ok(())
     }
 
     /// Path of the folder.
@@ -192,7 +256,10 @@ impl Scratch {
 
     /// Measures the disk space of the folder. Called after each stage, and by code that uses disk space temporarily.
     pub fn measure(&self) {
-        self.peak.fetch_max(taken(&self.whole), Ordering::Relaxed);
+        let unnamed = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
+        let unnamed = unnamed.iter().filter_map(Weak::upgrade).filter_map(|file| file.metadata().ok());
+        let unnamed: u64 = unnamed.map(|file| file.blocks() * 512).sum();
+        self.peak.fetch_max(taken(&self.whole) + unnamed, Ordering::Relaxed);
     }
 
     /// The largest disk space that [`Self::measure`] found, bytes.
@@ -225,6 +292,7 @@ impl Scratch {
             fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
             fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
         }
+        self.note(&to, self.sum(&from));
         Ok(())
     }
 
@@ -233,8 +301,10 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Io`].
     pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
-        let path = self.path(column);
-        fs::rename(self.path(by), &path).map_err(|error| StageError::io(&path, "replace", error))
+        let (path, by) = (self.path(column), self.path(by));
+        fs::rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        self.sums.rename(&by, &path);
+        Ok(())
     }
 
     /// Writes a small document, atomically replacing an older one.
@@ -246,8 +316,10 @@ impl Scratch {
         let text = serde_json::to_vec(document)
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         let new = self.file(&format!("{name}.new"));
-        fs::write(&new, text).map_err(|error| StageError::io(&new, "write", error))?;
-        fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))
+        fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
+        fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        self.note(&path, Some(Sum::of(&text)));
+        Ok(())
     }
 
     /// Reads a document.

@@ -1,9 +1,9 @@
 //! A stack that spills to disk.
 
-use crate::fs::{self, File};
+use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Bytes held in memory, in two halves: a full stack writes its lower half to the file, an empty one reads a half
 /// back.
@@ -11,8 +11,8 @@ const HELD: usize = 1 << 20;
 
 /// A stack of any length in a fixed amount of memory. Graph searches may follow lists of 10^8 nodes.
 pub struct Stack<T> {
-    path: PathBuf,
-    file: Option<File>,
+    scratch: Scratch,
+    file: Option<Arc<File>>,
     items: Vec<T>,
     /// Number of halves in the file.
     stored: u64,
@@ -25,13 +25,13 @@ impl<T: Pod> Stack<T> {
     /// Bytes of budget that a stack uses.
     pub const BYTES: u64 = HELD as u64;
 
-    /// An empty stack. The file `name` is created in the scratch folder only if the stack spills.
+    /// An empty stack. A file without a name is created in the scratch folder only if the stack spills.
     ///
     /// # Errors
     /// [`StageError::Budget`].
     pub fn new(budget: &Budget, scratch: &Scratch, name: &'static str) -> Result<Self, StageError> {
         let reservation = budget.reserve(name, Self::BYTES)?;
-        Ok(Self { path: scratch.file(name), file: None, items: Vec::new(), stored: 0, _reservation: reservation })
+        Ok(Self { scratch: scratch.clone(), file: None, items: Vec::new(), stored: 0, _reservation: reservation })
     }
 
     /// Pushes an item.
@@ -69,14 +69,11 @@ impl<T: Pod> Stack<T> {
     fn store(&mut self) -> Result<(), StageError> {
         let file = match &mut self.file {
             Some(file) => file,
-            None => {
-                let file = File::create_readable(&self.path);
-                self.file.insert(file.map_err(|error| StageError::io(&self.path, "create", error))?)
-            }
+            None => self.file.insert(self.scratch.unnamed()?),
         };
         let bytes: &[u8] = bytemuck::cast_slice(&self.items[..Self::HALF]);
         file.write_all_at(bytes, self.stored * bytes.len() as u64)
-            .map_err(|error| StageError::io(&self.path, "write", error))?;
+            .map_err(|error| StageError::io(self.scratch.folder(), "write a file in", error))?;
         self.stored += 1;
         self.items.drain(..Self::HALF);
         Ok(())
@@ -89,16 +86,8 @@ impl<T: Pod> Stack<T> {
         self.items.resize(Self::HALF, T::zeroed());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.items);
         let length = bytes.len() as u64;
-        file.read_exact_at(bytes, self.stored * length).map_err(|error| StageError::io(&self.path, "read", error))
-    }
-}
-
-impl<T> Drop for Stack<T> {
-    fn drop(&mut self) {
-        if self.file.is_some() {
-            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
-            let _ = fs::remove_file(&self.path);
-        }
+        file.read_exact_at(bytes, self.stored * length)
+            .map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))
     }
 }
 

@@ -1,11 +1,13 @@
 //! String tables: byte strings stored in two columns and addressed by position.
 
-use crate::{ColumnMap, ColumnWriter, Scratch, StageError};
+use crate::{ColumnMap, ColumnWriter, ReverseReader, Scratch, StageError};
 use heaplake_schemas::scratch::StringColumns;
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 /// Writes a string table sequentially. A string may be written in pieces, so memory does not bound its length.
 pub struct StringWriter {
+    path: PathBuf,
     bytes: ColumnWriter<u8>,
     start: ColumnWriter<u64>,
 }
@@ -18,7 +20,7 @@ impl StringWriter {
     pub fn create(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         let mut start = ColumnWriter::create(scratch, columns.start)?;
         start.push(0)?;
-        Ok(Self { bytes: ColumnWriter::create(scratch, columns.bytes)?, start })
+        Ok(Self { path: scratch.path(columns.start), bytes: ColumnWriter::create(scratch, columns.bytes)?, start })
     }
 
     /// Appends to a finished table.
@@ -26,16 +28,21 @@ impl StringWriter {
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn append(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
-        Ok(Self {
-            bytes: ColumnWriter::append(scratch, columns.bytes)?,
-            start: ColumnWriter::append(scratch, columns.start)?,
-        })
+        let path = scratch.path(columns.start);
+        let last = ReverseReader::open(scratch, columns.start)?.next()?;
+        let (bytes, start) =
+            (ColumnWriter::append(scratch, columns.bytes)?, ColumnWriter::append(scratch, columns.start)?);
+        if last != bytes.len() {
+            let problem = format!("the last string ends at {last} of {}", bytes.len());
+            return Err(StageError::Scratch { path, problem });
+        }
+        Ok(Self { path, bytes, start })
     }
 
     /// Number of finished strings: the position of the next one.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.start.len() - 1
+        self.start.len().saturating_sub(1)
     }
 
     /// Appends a piece to the current string.
@@ -69,12 +76,20 @@ impl StringWriter {
     /// [`StageError::Io`].
     pub fn finish(self) -> Result<u64, StageError> {
         self.bytes.finish()?;
-        Ok(self.start.finish()? - 1)
+        self.start.finish()?.checked_sub(1).ok_or_else(|| StageError::Scratch {
+            path: self.path,
+            problem: "it does not begin with the first string".to_owned(),
+        })
     }
 }
 
 /// A finished string table, mapped for random access.
+///
+/// Where the table is damaged, or a position is not in it, there is an empty string, and the damage is noted: the stage
+/// fails in the end (see [`Scratch::undamaged`]).
 pub struct StringTable {
+    scratch: Scratch,
+    path: PathBuf,
     bytes: ColumnMap<u8>,
     start: ColumnMap<u64>,
 }
@@ -86,6 +101,8 @@ impl StringTable {
     /// [`StageError::Io`] or [`StageError::Scratch`].
     pub fn open(scratch: &Scratch, columns: StringColumns) -> Result<Self, StageError> {
         Ok(Self {
+            scratch: scratch.clone(),
+            path: scratch.path(columns.start),
             bytes: ColumnMap::uncounted(scratch, columns.bytes)?,
             start: ColumnMap::uncounted(scratch, columns.start)?,
         })
@@ -113,7 +130,18 @@ impl StringTable {
     #[inline]
     #[must_use]
     pub fn get(&self, position: usize) -> &[u8] {
-        &self.bytes[self.start[position] as usize..self.start[position + 1] as usize]
+        let range = position.checked_add(1).and_then(|end| self.start.get(position).zip(self.start.get(end)));
+        match range.and_then(|(&start, &end)| self.bytes.get(start as usize..end as usize)) {
+            Some(string) => string,
+            None => self.damaged(position),
+        }
+    }
+
+    #[cold]
+    fn damaged(&self, position: usize) -> &[u8] {
+        let problem = format!("there is no string {position} of {}", self.len());
+        self.scratch.note_damage(StageError::Scratch { path: self.path.clone(), problem });
+        &[]
     }
 
     /// The beginning of a string as Unicode text: all of it if it has at most `most` characters, otherwise at least so
@@ -178,5 +206,23 @@ mod tests {
             }
         }
         assert!(!table.beginning(3, 5).is_empty());
+        scratch.undamaged().unwrap();
+    }
+
+    #[test]
+    fn damaged_tables_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        for starts in [&[][..], &[0], &[0, 3], &[0, 3, 2], &[0, u64::MAX], &[7, 8], &[2, 1, 3], &[0, 1, 9]] {
+            let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+            std::fs::write(scratch.path(STRINGS.bytes), [7; 3]).unwrap();
+            std::fs::write(scratch.path(STRINGS.start), bytemuck::cast_slice(starts)).unwrap();
+            let table = StringTable::open(&scratch, STRINGS).unwrap();
+            for position in [0, 1, 2, usize::MAX] {
+                assert!(table.get(position).len() <= 3 && table.beginning(position, 2).len() <= 9);
+            }
+            assert!(matches!(scratch.undamaged(), Err(StageError::Scratch { .. })), "{starts:?}");
+            let appended = StringWriter::append(&scratch, STRINGS).map(|writer| writer.count());
+            assert_eq!(appended.is_ok(), starts.last() == Some(&3), "{starts:?}");
+        }
     }
 }

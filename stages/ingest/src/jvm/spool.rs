@@ -2,9 +2,7 @@
 
 use super::dump::CONTENT;
 use heaplake_input::source::{Identity, Source};
-use heaplake_kit::fs::File;
-use heaplake_kit::{Context, Scratch, StageError};
-use std::io::Write;
+use heaplake_kit::{ColumnWriter, Context, Scratch, StageError};
 use std::path::PathBuf;
 
 /// A content in the scratch folder.
@@ -24,9 +22,8 @@ pub struct Spooled {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
-    let path = scratch.path(CONTENT);
-    let mut file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
-    let (mut block, mut bytes) = (Vec::new(), 0);
+    let mut writer = ColumnWriter::create(scratch, CONTENT)?;
+    let mut block = Vec::new();
     let damage = loop {
         match source.next_block(&mut block, context) {
             Ok(true) => {}
@@ -34,9 +31,9 @@ pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Re
             Err(damage @ StageError::Input(_)) => break Some(damage),
             Err(other) => return Err(other),
         }
-        file.write_all(&block).map_err(|error| StageError::io(&path, "write", error))?;
-        bytes += block.len() as u64;
+        writer.extend(&block)?;
         context.step(block.len() as u64)?;
     };
+    let (path, bytes) = (scratch.path(CONTENT), writer.finish()?);
     Ok(Spooled { path, bytes, identity: source.identity().cloned().unwrap_or_default(), damage })
 }

@@ -261,7 +261,8 @@ impl Reader<'_> {
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         let mut file = BufWriter::new(file);
         scanner.raw_value(|piece| file.write_all(piece).map_err(|error| StageError::io(&path, "write", error)))?;
-        file.flush().map_err(|error| StageError::io(&path, "write", error))
+        let whole = file.flush().and_then(|()| file.get_ref().whole());
+        whole.map_err(|error| StageError::io(&path, "write", error))
     }
 
     /// The sections that came too early.

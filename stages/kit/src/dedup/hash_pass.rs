@@ -56,7 +56,7 @@ impl<'a> HashPass<'a> {
         let count = Self::partitions(nodes.into());
         Ok(Self {
             scratch,
-            partitions: (0..count).map(|number| Partition::new(scratch, number)).collect(),
+            partitions: (0..count).map(|_| Partition::new(scratch)).collect(),
             shift: u64::BITS - count.trailing_zeros(),
             lengths: ColumnWriter::create(scratch, LENGTHS)?,
             nodes,
@@ -137,17 +137,16 @@ struct Repeated {
 impl Repeated {
     /// Numbers the repeated hashes of a partition, in as many rounds as the hash table needs.
     fn take(&mut self, mut partition: Partition, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
-        for round in 0.. {
+        loop {
             context.check()?;
             // A round reads one file and writes the other.
-            let mut rest = Partition::new(scratch, MOST_PARTITIONS + round % 2);
+            let mut rest = Partition::new(scratch);
             self.round(partition, &mut rest)?;
             if rest.is_empty() {
-                break;
+                return Ok(());
             }
             partition = rest;
         }
-        Ok(())
     }
 
     /// Fills the hash table once; entries that do not fit go to `rest`.

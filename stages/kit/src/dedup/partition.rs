@@ -1,10 +1,9 @@
 //! A partition of the hash pass: hashes with their nodes, in a buffer that overflows to a file.
 
-use crate::fs::{self, File};
+use crate::fs::File;
 use crate::{Scratch, StageError};
 use bytemuck::{Pod, Zeroable};
-use std::io::{Read, Seek, Write};
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Entries of a buffer.
 const BUFFER: usize = 4096;
@@ -29,8 +28,8 @@ impl Entry {
 
 /// Entries in the order of insertion.
 pub struct Partition {
-    path: PathBuf,
-    file: Option<File>,
+    scratch: Scratch,
+    file: Option<Arc<File>>,
     written: u64,
     buffer: Vec<Entry>,
 }
@@ -39,10 +38,9 @@ impl Partition {
     /// Bytes of the buffer.
     pub const BUFFER_BYTES: usize = BUFFER * size_of::<Entry>();
 
-    /// An empty partition; its number is part of its file name.
-    pub fn new(scratch: &Scratch, number: usize) -> Self {
-        let path = scratch.file(&format!("values.{number}"));
-        Self { path, file: None, written: 0, buffer: Vec::new() }
+    /// An empty partition.
+    pub fn new(scratch: &Scratch) -> Self {
+        Self { scratch: scratch.clone(), file: None, written: 0, buffer: Vec::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -62,31 +60,28 @@ impl Partition {
 
     #[cold]
     fn flush(&mut self) -> Result<(), StageError> {
-        if self.file.is_none() {
-            let file = File::create_readable(&self.path);
-            self.file = Some(file.map_err(|error| StageError::io(&self.path, "create", error))?);
-        }
-        if let Some(file) = &mut self.file {
-            file.write_all(bytemuck::cast_slice(&self.buffer))
-                .map_err(|error| StageError::io(&self.path, "write", error))?;
-            self.written += self.buffer.len() as u64;
-            self.buffer.clear();
-        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(self.scratch.unnamed()?),
+        };
+        file.write_all_at(bytemuck::cast_slice(&self.buffer), self.written * size_of::<Entry>() as u64)
+            .map_err(|error| StageError::io(self.scratch.folder(), "write a file in", error))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
         Ok(())
     }
 
     /// Passes all entries to `each` and removes the file.
-    pub fn drain(mut self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
-        if let Some(file) = &mut self.file {
-            file.rewind().map_err(|error| StageError::io(&self.path, "read", error))?;
+    pub fn drain(self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
+        if let Some(file) = &self.file {
             let mut block = vec![Entry::zeroed(); BUFFER];
-            for _ in 0..self.written / BUFFER as u64 {
-                file.read_exact(bytemuck::cast_slice_mut(&mut block))
-                    .map_err(|error| StageError::io(&self.path, "read", error))?;
+            for number in 0..self.written / BUFFER as u64 {
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut block);
+                let offset = number * bytes.len() as u64;
+                file.read_exact_at(bytes, offset)
+                    .map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))?;
                 block.iter().try_for_each(|&entry| each(entry))?;
             }
-            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
-            let _ = fs::remove_file(&self.path);
         }
         self.buffer.iter().try_for_each(|&entry| each(entry))
     }

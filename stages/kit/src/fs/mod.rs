@@ -24,7 +24,11 @@ pub use private::{is_open_to_all, is_private, private_folder, user};
 
 /// An open file. See the module.
 #[derive(Debug)]
-pub struct File(fs::File);
+pub struct File {
+    file: fs::File,
+    /// Length that it must have: that of what was written, for a file that is written from its beginning to its end.
+    written: Option<u64>,
+}
 
 /// Flags without which opening might wait, or follow a link.
 fn flags(options: &mut OpenOptions, flags: OFlags) -> &mut OpenOptions {
@@ -36,7 +40,7 @@ fn opened(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_file() {
-        Ok(File(file))
+        Ok(File { file, written: None })
     } else if kind.is_dir() {
         Err(io::ErrorKind::IsADirectory.into())
     } else {
@@ -61,24 +65,25 @@ impl File {
         opened(path.as_ref(), flags(OpenOptions::new().read(true), OFlags::NONBLOCK))
     }
 
-    /// Creates a file for writing, or empties it.
+    /// Creates a file for writing, or empties it. Every write goes to its end: where it is cut off meanwhile, what
+    /// follows does not leave a hole of zeros.
     ///
     /// # Errors
     /// As [`Self::open`]; `ELOOP` for a symbolic link.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW))
+        options.append(true).create(true);
+        let made = opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::TRUNC))?;
+        Ok(Self { written: Some(0), ..made })
     }
 
-    /// The same, for reading too.
+    /// A file in a folder, for reading and writing anywhere, that has no name and goes when it is closed.
     ///
     /// # Errors
-    /// As [`Self::create`].
-    pub fn create_readable(path: impl AsRef<Path>) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW))
+    /// Those of the system.
+    pub fn unnamed(folder: impl AsRef<Path>) -> io::Result<Self> {
+        before(Operation::Open, At::Path(folder.as_ref()))?;
+        tempfile::tempfile_in(folder).map(Self::from_std)
     }
 
     /// Opens a file for writing where it is.
@@ -117,19 +122,19 @@ impl File {
     /// A file that was opened elsewhere.
     #[must_use]
     pub fn from_std(file: fs::File) -> Self {
-        Self(file)
+        Self { file, written: None }
     }
 
     /// The same, as the standard library calls it.
     #[must_use]
     pub fn as_std(&self) -> &fs::File {
-        &self.0
+        &self.file
     }
 
     /// The file of the standard library, whose calls no test can make fail.
     #[must_use]
     pub fn into_std(self) -> fs::File {
-        self.0
+        self.file
     }
 
     /// What the system knows of it.
@@ -137,7 +142,7 @@ impl File {
     /// # Errors
     /// Those of the system.
     pub fn metadata(&self) -> io::Result<Metadata> {
-        self.0.metadata()
+        self.file.metadata()
     }
 
     /// Cuts or extends it.
@@ -145,8 +150,8 @@ impl File {
     /// # Errors
     /// Those of the system.
     pub fn set_len(&self, length: u64) -> io::Result<()> {
-        before(Operation::Resize, At::File(&self.0))?;
-        self.0.set_len(length)
+        before(Operation::Resize, At::File(&self.file))?;
+        self.file.set_len(length)
     }
 
     /// Allocates its space where the file system can do that; else space is allocated as it is written to.
@@ -154,20 +159,35 @@ impl File {
     /// # Errors
     /// Those of the system.
     pub fn allocate(&self, bytes: u64) -> io::Result<()> {
-        before(Operation::Resize, At::File(&self.0))?;
-        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.0, FallocateFlags::empty(), 0, bytes)) {
+        before(Operation::Resize, At::File(&self.file))?;
+        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes)) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Waits until it is on the disk.
+    /// Refuses a file that does not have the length of what was written to it since [`Self::create`].
     ///
     /// # Errors
-    /// Those of the system.
+    /// [`io::ErrorKind::InvalidData`], and those of the system.
+    pub fn whole(&self) -> io::Result<()> {
+        match (self.written, self.metadata()?.len()) {
+            (Some(written), there) if written != there => {
+                let problem = format!("{written} bytes were written, and it has {there}");
+                Err(io::Error::new(io::ErrorKind::InvalidData, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until it is on the disk, whole.
+    ///
+    /// # Errors
+    /// Those of [`Self::whole`] and of the system.
     pub fn sync_all(&self) -> io::Result<()> {
-        before(Operation::Sync, At::File(&self.0))?;
-        self.0.sync_all()
+        self.whole()?;
+        before(Operation::Sync, At::File(&self.file))?;
+        self.file.sync_all()
     }
 
     /// To be called before it is mapped.
@@ -175,7 +195,7 @@ impl File {
     /// # Errors
     /// Those that a test asks for.
     pub fn before_map(&self) -> io::Result<()> {
-        before(Operation::Map, At::File(&self.0)).map(drop)
+        before(Operation::Map, At::File(&self.file)).map(drop)
     }
 
     /// Fills `buffer` from a place.
@@ -184,9 +204,9 @@ impl File {
     /// Those of the system; [`io::ErrorKind::UnexpectedEof`].
     pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
-            let read = before(Operation::Read, At::File(&self.0)).and_then(|most| {
+            let read = before(Operation::Read, At::File(&self.file)).and_then(|most| {
                 let count = buffer.len().min(most);
-                self.0.read_at(&mut buffer[..count], offset)
+                self.file.read_at(&mut buffer[..count], offset)
             });
             match read {
                 Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends too early")),
@@ -204,8 +224,8 @@ impl File {
     /// Those of the system.
     pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = before(Operation::Write, At::File(&self.0))
-                .and_then(|most| self.0.write_at(&bytes[..bytes.len().min(most)], offset));
+            let written = before(Operation::Write, At::File(&self.file))
+                .and_then(|most| self.file.write_at(&bytes[..bytes.len().min(most)], offset));
             match written {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => (bytes, offset) = (&bytes[count..], offset + count as u64),
@@ -219,25 +239,27 @@ impl File {
 
 impl Read for File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = buffer.len().min(before(Operation::Read, At::File(&self.0))?);
-        self.0.read(&mut buffer[..count])
+        let count = buffer.len().min(before(Operation::Read, At::File(&self.file))?);
+        self.file.read(&mut buffer[..count])
     }
 }
 
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = bytes.len().min(before(Operation::Write, At::File(&self.0))?);
-        self.0.write(&bytes[..count])
+        let count = bytes.len().min(before(Operation::Write, At::File(&self.file))?);
+        let count = self.file.write(&bytes[..count])?;
+        self.written = self.written.map(|written| written + count as u64);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl Seek for File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
+        self.file.seek(to)
     }
 }
 
@@ -359,7 +381,7 @@ pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
 /// Those of the system.
 pub fn sync(path: impl AsRef<Path>) -> io::Result<()> {
     let flags = flags(OpenOptions::new().read(true), OFlags::NONBLOCK).clone();
-    File(flags.open(path)?).sync_all()
+    File::from_std(flags.open(path)?).sync_all()
 }
 
 /// To be called before a folder is made elsewhere.
@@ -394,7 +416,7 @@ mod tests {
         assert!(File::lockable(at("pipe")).is_err() && File::create(at("pipe")).is_err());
         assert_eq!(File::open(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(read(at("link")).unwrap(), b"precious");
-        for refused in [File::create(at("link")), File::create_readable(at("link")), File::lockable(at("link"))] {
+        for refused in [File::create(at("link")), File::lockable(at("link"))] {
             assert!(refused.is_err());
         }
         File::lockable(at("precious")).unwrap();

@@ -1,7 +1,6 @@
 //! Reads partitions back and writes the groups of their keys.
 
 use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill, Part};
-use crate::fs;
 use crate::{Budget, ColumnWriter, Context, OrderedPool, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
@@ -57,10 +56,6 @@ impl PairSpill {
         )?;
         sizes.finish()?;
         values.finish()?;
-        for part in &self.files {
-            // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
-            let _ = fs::remove_file(&part.path);
-        }
         Ok(())
     }
 
@@ -169,11 +164,11 @@ impl PairSpill {
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let (partition, base) = (&self.partitions[index], (index << self.shift) as u32);
-        let Part { path, file, .. } = &self.files[index / self.partitions_per_file];
+        let Part { folder, file, .. } = &self.files[index / self.partitions_per_file];
         block.resize(self.block_bytes(), 0);
         for &number in &partition.blocks {
             file.read_exact_at(block, u64::from(number) * self.block_bytes() as u64)
-                .map_err(|error| StageError::io(path, "read", error))?;
+                .map_err(|error| StageError::io(folder, "read a file in", error))?;
             let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
             let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
             let (values, _) = values.as_chunks::<4>();

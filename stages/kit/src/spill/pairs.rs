@@ -2,8 +2,8 @@
 
 use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
-use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Key and value.
 pub(super) type Pair = [u32; 2];
@@ -33,8 +33,8 @@ pub struct PairSpill {
 
 /// One of the files.
 pub(super) struct Part {
-    pub(super) path: PathBuf,
-    pub(super) file: File,
+    pub(super) folder: PathBuf,
+    pub(super) file: Arc<File>,
     blocks: u32,
 }
 
@@ -55,8 +55,8 @@ impl PairSpill {
     /// Upper bound of the bytes of budget that any spill needs, for its buffers and for reading back.
     pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
-    /// Prepares for about `pairs` pairs with keys below `keys`. Files whose names begin with `name` exist in the
-    /// scratch folder until the groups are written.
+    /// Prepares for about `pairs` pairs with keys below `keys`. Files without names exist in the scratch folder until
+    /// the groups are written; `name` is who asks for memory.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Budget`].
@@ -72,11 +72,8 @@ impl PairSpill {
         let count = (keys >> shift) + 1;
         let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
         let partitions_per_file = count.div_ceil(MOST_FILES);
-        let files = (0..count.div_ceil(partitions_per_file)).map(|number| {
-            let path = scratch.file(&format!("{name}.{number}"));
-            let file = File::create_readable(&path);
-            Ok(Part { file: file.map_err(|error| StageError::io(&path, "create", error))?, path, blocks: 0 })
-        });
+        let files = (0..count.div_ceil(partitions_per_file))
+            .map(|_| Ok(Part { file: scratch.unnamed()?, folder: scratch.folder().to_owned(), blocks: 0 }));
         Ok(Self {
             files: files.collect::<Result<_, StageError>>()?,
             partitions_per_file,
@@ -111,8 +108,9 @@ impl PairSpill {
             self.block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
         }
         buffer.clear();
-        let Part { path, file, blocks: written } = &mut self.files[index / self.partitions_per_file];
-        file.write_all(&self.block).map_err(|error| StageError::io(path, "write", error))?;
+        let Part { folder, file, blocks: written } = &mut self.files[index / self.partitions_per_file];
+        file.write_all_at(&self.block, u64::from(*written) * self.block.len() as u64)
+            .map_err(|error| StageError::io(folder, "write a file in", error))?;
         blocks.push(*written);
         *written += 1;
         Ok(())

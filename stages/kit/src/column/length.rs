@@ -1,0 +1,20 @@
+//! How much a column holds, and how much of it is buffered.
+
+use crate::fs::File;
+use crate::{Scratch, StageError};
+use std::path::Path;
+
+/// Bytes that a reader or writer buffers: large enough to hide system calls, small enough to stay in cache.
+pub const BUFFER: usize = 1 << 17;
+
+/// Number of whole elements in a file.
+pub fn elements<T>(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
+    let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
+    scratch.check_length(path, bytes)?;
+    let width = size_of::<T>() as u64;
+    if bytes % width != 0 {
+        let problem = format!("{bytes} bytes are no whole number of {width}-byte elements");
+        return Err(StageError::Scratch { path: path.to_owned(), problem });
+    }
+    Ok(bytes / width)
+}
