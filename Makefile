@@ -42,7 +42,7 @@ bench: ## Speed, memory and inner loops on generated snapshots, into benches/RES
 bench-peers: ## The engine beside other programs on the same snapshots (needs node and npm)
 	benches/peers/compare.sh
 
-fuzz: ## Hostile inputs for SECONDS (600) in all, TARGETS or all; guided by coverage where nightly Rust and cargo-fuzz are there
+fuzz: ## Hostile inputs for SECONDS (600) in all, TARGETS or all (FUZZ_GUIDED=1: guided by coverage, with nightly Rust and cargo-fuzz)
 	SECONDS_IN_ALL=$(or $(SECONDS),600) CARGO="$(CARGO)" fuzz/fuzz.sh $(TARGETS)
 
 clean: ## Remove what was built, and the demo's lake

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Fuzzes for SECONDS_IN_ALL seconds the targets that are named, or all: one after the other with cargo-fuzz, where nightly
-# Rust and cargo-fuzz are there and FUZZ_STABLE is not set; else with the mutation loop, which needs stable Rust only.
+# Fuzzes for SECONDS_IN_ALL seconds the targets that are named, or all, with the mutation loop, which needs stable Rust only;
+# with FUZZ_GUIDED=1 one after the other with cargo-fuzz, guided by coverage, which needs nightly Rust and cargo-fuzz.
 # Findings go to fuzz/findings, or to fuzz/coverage/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 seconds=${SECONDS_IN_ALL:-600}
 
-if [ -n "${FUZZ_STABLE:-}" ] || ! command -v cargo-fuzz >/dev/null || ! cargo +nightly --version >/dev/null 2>&1; then
+if [ -z "${FUZZ_GUIDED:-}" ]; then
     exec $cargo run --locked -p heaplake-fuzz -- "$seconds" "$@"
 fi
 

@@ -1,7 +1,8 @@
 //! What killed processes leave: the next command on the lake removes it, unless somebody needs it.
 
 use crate::common::{CASES, heaplake, succeed, tables, undisturbed};
-use crate::lake::{Lake, complaint, resealed};
+use crate::journal::resealed;
+use crate::lake::{Lake, complaint};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;

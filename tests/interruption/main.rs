@@ -6,6 +6,8 @@
 mod fixtures;
 #[path = "../support/generated.rs"]
 mod generated;
+#[path = "../support/journal.rs"]
+mod journal;
 #[path = "../support/lake.rs"]
 mod lake;
 #[path = "../support/planted.rs"]

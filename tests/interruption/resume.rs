@@ -1,7 +1,8 @@
 //! Killed runs resume behind the last finished stage, and their tables equal those of an undisturbed run.
 
 use crate::fixtures;
-use crate::lake::{Lake, resealed};
+use crate::journal::resealed;
+use crate::lake::Lake;
 use crate::planted;
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;

@@ -119,7 +119,7 @@ fn soak(number: usize, huge: u64, memory: u64) {
         assert_eq!(runs.iter().filter(|run| run.starts_with(&begins)).count(), 1, "{name}");
     }
     flat(&held);
-    println!("{number} files: peak {} bytes, held {:?} to {:?}", group.peak(), held.first(), held.last());
+    eprintln!("{number} files: peak {} bytes, held {:?} to {:?}", group.peak(), held.first(), held.last());
 }
 
 /// The last third of the batch holds what the first third held. The least of each: the process goes on with the next

@@ -29,13 +29,6 @@ pub fn complaint(command: &mut Command, code: i32) -> (String, String) {
     (cause.to_owned(), advice.to_owned())
 }
 
-/// A journal as the binary would have written it, after a change to its text.
-pub fn resealed(journal: &str) -> String {
-    let start = r#"{"seal":""#.len() + 16 + r#"","#.len();
-    let members = &journal[start..];
-    format!(r#"{{"seal":"{:016x}",{members}"#, xxhash_rust::xxh3::xxh3_64(members.as_bytes()))
-}
-
 /// A lake of its own for one test.
 pub struct Lake {
     folder: TempDir,

@@ -209,9 +209,9 @@ impl AvoidedEdges {
 /// The attributes of edges besides their targets.
 enum Details {
     /// Kind, name and flags.
-    All(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>),
+    All(Box<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>)>),
     /// Every edge is followed, and labels are known.
-    Labels(Labels),
+    Labels(Box<Labels>),
     /// Every edge is followed, and labels are unknown.
     Nothing,
 }
@@ -279,13 +279,13 @@ struct Edges {
 impl Edges {
     fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         let details = match facts.follows_essential {
-            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Labels(Labels::open(scratch)?),
+            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Labels(Box::new(Labels::open(scratch)?)),
             true => Details::Nothing,
-            false => Details::All(
+            false => Details::All(Box::new((
                 ColumnReader::open(scratch, columns::EDGE_KIND)?,
                 ColumnReader::open(scratch, columns::EDGE_NAME)?,
                 ColumnReader::open(scratch, columns::EDGE_FLAGS)?,
-            ),
+            ))),
         };
         Ok(Self {
             targets: ColumnReader::open(
@@ -307,7 +307,8 @@ impl Edges {
         self.to.clear();
         self.targets.append_to(&mut self.to, count)?;
         match &mut self.details {
-            Details::All(kinds, names, flags) => {
+            Details::All(columns) => {
+                let (kinds, names, flags) = &mut **columns;
                 kinds.read_into(&mut self.kind[..count])?;
                 names.read_into(&mut self.name[..count])?;
                 flags.read_into(&mut self.flags[..count])?;

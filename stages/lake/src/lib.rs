@@ -30,6 +30,7 @@
 
 pub mod commit;
 pub mod files;
+mod guarded;
 pub mod hidden;
 pub mod lock;
 pub mod place;

@@ -7,6 +7,7 @@
 //! A table may be damaged, or may not come from heaplake. Every error names the file, and the column or the row if
 //! known; no content of a file causes a panic here.
 
+use crate::guarded::guarded;
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
@@ -50,7 +51,7 @@ impl Reader {
         let options = ArrowReaderOptions::new()
             .with_offset_index_policy(PageIndexPolicy::Optional)
             .with_skip_arrow_metadata(true);
-        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+        let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))?;
         let builder = builder.map_err(|error| damaged(path, error))?.with_batch_size(BATCH);
         Ok(Self { path: path.into(), builder })
     }
@@ -116,7 +117,8 @@ impl Reader {
         }
         let Self { path, builder } = self;
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let reader = builder.with_projection(mask).build().map_err(|error| damaged(&path, error))?;
+        let reader = guarded(&path, || builder.with_projection(mask).build())?;
+        let reader = reader.map_err(|error| damaged(&path, error))?;
         Ok(Batches { path, reader, read: 0 })
     }
 }
@@ -135,7 +137,7 @@ impl Batches {
     /// # Errors
     /// [`StageError::Table`].
     pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
-        let Some(rows) = self.reader.next() else { return Ok(None) };
+        let Some(rows) = guarded(&self.path, || self.reader.next())? else { return Ok(None) };
         let first_row = self.read;
         let rows = rows.map_err(|error| damaged(&self.path, format!("after {first_row} rows: {error}")))?;
         self.read += rows.num_rows() as u64;

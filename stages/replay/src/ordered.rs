@@ -49,7 +49,7 @@ pub struct Unordered<'a, T> {
 
 enum Kept<'a, T> {
     Memory(BudgetVec<T>),
-    Disk(Sorter<'a, T>),
+    Disk(Box<Sorter<'a, T>>),
 }
 
 impl<'a, T: Pod + Ord> Unordered<'a, T> {
@@ -62,7 +62,7 @@ impl<'a, T: Pod + Ord> Unordered<'a, T> {
         let kept = if fits && most <= MOST_IN_MEMORY {
             Kept::Memory(space.budget().with_room(who, most)?)
         } else {
-            Kept::Disk(Sorter::new(who, most.min(MOST_IN_MEMORY), columns, space.budget(), space.scratch)?)
+            Kept::Disk(Box::new(Sorter::new(who, most.min(MOST_IN_MEMORY), columns, space.budget(), space.scratch)?))
         };
         Ok(Self { kept, space, count: 0 })
     }
