@@ -20,9 +20,9 @@ fn child() {
     let others: Vec<_> = (0..200).map(|_| ColumnMap::uncounted(&scratch, NUMBERS).unwrap()).collect();
     drop(others);
     let map = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
-    println!("\nmapped");
+    writeln!(std::io::stdout(), "\nmapped").unwrap();
     std::io::stdin().read_line(&mut String::new()).unwrap();
-    println!("{}", map.iter().sum::<u64>());
+    writeln!(std::io::stdout(), "{}", map.iter().sum::<u64>()).unwrap();
 }
 
 /// What the child says when the column is cut to so many elements under it.
