@@ -296,6 +296,18 @@ impl Scratch {
         Ok(())
     }
 
+    /// Copies a column.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn copy<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.path(column), self.path(name));
+        self.note(&to, None);
+        fs::copy(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
+        self.note(&to, self.sum(&from));
+        Ok(())
+    }
+
     /// Replaces a column by another one, in one step.
     ///
     /// # Errors

@@ -69,9 +69,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         spilled_bytes += hand_over(snapshot, job)?;
         scratch.discard(OWNER);
     } else {
-        let path = scratch.path(columns::NODE_SHALLOW);
-        heaplake_kit::fs::copy(scratch.path(columns::NODE_SELF), &path)
-            .map_err(|error| StageError::io(&path, "write", error))?;
+        scratch.copy(columns::NODE_SELF, columns::NODE_SHALLOW)?;
     }
     context.progress.end();
     Ok(Stats { rows: facts.node_count, spilled_bytes })
