@@ -7,13 +7,12 @@ use super::liveness::Liveness;
 use super::measure::Measured;
 use super::registry::{self, Product};
 use crate::print::progress::Display;
+use heaplake_kit::panics::{self, Panic};
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
 use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope};
@@ -86,7 +85,7 @@ pub fn execute(
                 }
                 Err(panic) => {
                     stop.store(true, Ordering::Relaxed);
-                    resume_unwind(panic);
+                    panic.resume();
                 }
             }
         }
@@ -96,7 +95,7 @@ pub fn execute(
 /// A step that ended: with a result, or with a panic.
 struct Finished {
     step: usize,
-    outcome: Result<Result<Stats, StageError>, Box<dyn Any + Send>>,
+    outcome: Result<Result<Stats, StageError>, Panic>,
     seconds: f64,
 }
 
@@ -240,7 +239,7 @@ impl<'a> Queue<'a> {
             let begun = Instant::now();
             let whole = || whole(work.scratch, &lengths);
             let outcome = match whole() {
-                Ok(()) => catch_unwind(AssertUnwindSafe(|| run(&graph.steps[step], work, &context, &lengths))),
+                Ok(()) => panics::held(|| run(&graph.steps[step], work, &context, &lengths)),
                 Err(cut_off) => Ok(Err(cut_off)),
             };
             let outcome = outcome.or_else(|panic| damage(work.scratch, &lengths).map_or(Err(panic), |it| Ok(Err(it))));

@@ -56,6 +56,7 @@ pub mod offsets;
 pub mod ordered_pool;
 pub mod overhead;
 mod paged;
+pub mod panics;
 pub mod scratch;
 pub mod setting;
 pub mod sorter;
