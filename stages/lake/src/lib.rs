@@ -33,6 +33,7 @@ pub mod files;
 mod guarded;
 pub mod hidden;
 pub mod lock;
+mod parquet_file;
 pub mod place;
 pub mod reader;
 pub mod row_group;

@@ -8,6 +8,7 @@
 //! known; no content of a file causes a panic here.
 
 use crate::guarded::guarded;
+use crate::parquet_file::ParquetFile;
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
@@ -16,13 +17,13 @@ use arrow::datatypes::{
     DataType, Float64Type, Int32Type, Int64Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
 };
 use heaplake_kit::StageError;
+use heaplake_kit::fs::File;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
 use parquet::file::metadata::PageIndexPolicy;
 use std::fmt::Display;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ const FEW: usize = 16;
 /// An open table.
 pub struct Reader {
     path: Arc<Path>,
-    builder: ParquetRecordBatchReaderBuilder<File>,
+    builder: ParquetRecordBatchReaderBuilder<ParquetFile>,
 }
 
 impl Reader {
@@ -44,7 +45,7 @@ impl Reader {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = heaplake_kit::fs::File::open(path).map_err(|error| StageError::io(path, "read", error))?.into_std();
+        let file = File::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
         // Load the page index: selected rows are then found without decoding those before them.
         // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
         // decoder panics where it is damaged.

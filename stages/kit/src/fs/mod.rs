@@ -131,12 +131,6 @@ impl File {
         &self.file
     }
 
-    /// The file of the standard library, whose calls no test can make fail.
-    #[must_use]
-    pub fn into_std(self) -> fs::File {
-        self.file
-    }
-
     /// What the system knows of it.
     ///
     /// # Errors

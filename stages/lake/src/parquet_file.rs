@@ -1,0 +1,93 @@
+//! The file of a table, as the library for Parquet reads it.
+//!
+//! The library takes the end of a file for an empty read, and skips what a damaged header says there is: two thousand
+//! million elements, with a call to the system for each. Here the end of a file is an error, and so is a length beyond it,
+//! before memory is taken for it.
+
+use bytes::Bytes;
+use heaplake_kit::fs::File;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+/// An open table file. Its readers do not share a position.
+pub struct ParquetFile {
+    file: Arc<File>,
+    length: u64,
+}
+
+impl ParquetFile {
+    /// That of a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(file: File) -> io::Result<Self> {
+        Ok(Self { length: file.metadata()?.len(), file: Arc::new(file) })
+    }
+}
+
+impl Length for ParquetFile {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for ParquetFile {
+    type T = BufReader<From>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(From { file: Arc::clone(&self.file), at: start, end: self.length }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            let there = self.length;
+            return Err(ParquetError::EOF(format!("expected {length} bytes at {start}, found a file of {there}")));
+        }
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, start)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A file from some position on.
+pub struct From {
+    file: Arc<File>,
+    at: u64,
+    end: u64,
+}
+
+impl Read for From {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let count = left.min(to.len());
+        if count == 0 && !to.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.file.read_exact_at(&mut to[..count], self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, [1, 2, 3, 4]).unwrap();
+        let source = ParquetFile::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!((source.len(), source.get_bytes(1, 3).unwrap().to_vec()), (4, vec![2, 3, 4]));
+        for (start, length) in [(2, 3), (4, 1), (9, 1), (u64::MAX, 2), (0, usize::MAX)] {
+            assert!(source.get_bytes(start, length).is_err(), "{start} {length}");
+        }
+        let mut bytes = [0; 2];
+        let mut reader = source.get_read(2).unwrap();
+        reader.read_exact(&mut bytes).unwrap();
+        assert_eq!((bytes, reader.read(&mut bytes).unwrap_err().kind()), ([3, 4], io::ErrorKind::UnexpectedEof));
+    }
+}
