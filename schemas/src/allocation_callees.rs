@@ -12,9 +12,13 @@ pub const TABLE: TableSchema = TableSchema {
     file: "allocation_callees.parquet",
     row: "node of the call tree",
     order: "preorder; callees of one node by `inclusive_bytes` descending, then `function_id`",
-    runs: Runs::Replay,
-    condition: None,
-    notes: &["Inclusive and exclusive are those of `allocation_functions`, for one path of calls."],
+    runs: Runs::Both,
+    condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
+    notes: &[
+        "Inclusive and exclusive are those of `allocation_functions`, for one path of calls.",
+        "Of a snapshot, the tree is that of its input, with the node `(root)` that the runtime puts above all others; \
+         its rows are those of the allocation view of Chrome DevTools.",
+    ],
     names_run: true,
     columns: COLUMNS,
 };
@@ -30,6 +34,11 @@ const COLUMNS: &[ColumnSchema] = &[
     required("exclusive_bytes", Type::Int64, "Bytes, exclusive"),
     required("inclusive_count", Type::Int64, "Objects, inclusive"),
     required("exclusive_count", Type::Int64, "Objects, exclusive"),
+    optional("trace_node", Type::UInt32, "Number of the node in the input, as in `nodes`; null in traces"),
+    optional("inclusive_live_count", Type::Int64, "Objects still alive, inclusive; null in traces"),
+    optional("inclusive_live_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
+    optional("exclusive_live_count", Type::Int64, "Objects still alive, exclusive; null likewise"),
+    optional("exclusive_live_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
     required(
         "signature",
         Type::Utf8,
@@ -48,7 +57,8 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on.
+/// One row, as the stage that finds the call tree hands it on. In optional numbers,
+/// [`ABSENT`](crate::replay::ABSENT) means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct CalleeRow {
@@ -60,6 +70,10 @@ pub struct CalleeRow {
     pub depth: u32,
     /// The function.
     pub function_id: u32,
+    /// Number of the node in the input; `u32::MAX` for none.
+    pub trace_node: u32,
+    /// Always 0.
+    pub padding: u32,
     /// Sampled stacks through the node.
     pub inclusive_samples: u64,
     /// Bytes that these stacks represent.
@@ -72,4 +86,12 @@ pub struct CalleeRow {
     pub inclusive_count: u64,
     /// Objects that the sampled stacks that end in the node represent.
     pub exclusive_count: u64,
+    /// Objects of the node and of all below that are alive; optional, as the next three.
+    pub inclusive_live_count: u64,
+    /// Their bytes.
+    pub inclusive_live_bytes: u64,
+    /// Objects of the node alone that are alive.
+    pub exclusive_live_count: u64,
+    /// Their bytes.
+    pub exclusive_live_bytes: u64,
 }

@@ -12,12 +12,13 @@ pub const TABLE: TableSchema = TableSchema {
     file: "allocation_functions.parquet",
     row: "function on the stack of a sampled allocation",
     order: "`inclusive_bytes` descending, then `function_id`",
-    runs: Runs::Replay,
-    condition: None,
+    runs: Runs::Both,
+    condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
     notes: &[
         "Inclusive: allocated while the function was on the stack; a recursive function counts once per stack. Exclusive: \
          allocated by the function itself. Counts and bytes are estimates for all objects, exact with \
-         `--sample-interval 1`.",
+         `--sample-interval 1`, and of a snapshot with allocation stacks, which counts every allocation since the tracking \
+         began.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -28,14 +29,20 @@ const COLUMNS: &[ColumnSchema] = &[
     required("function", Type::Utf8, "Name; of a managed function `Namespace.Type::Method`"),
     optional("method_signature", Type::Utf8, "What tells overloads apart; null if the trace does not have it"),
     optional("module", Type::Utf8, "Module; null likewise"),
-    optional("file", Type::Utf8, "Source file; null likewise"),
-    optional("line", Type::UInt32, "Line in the file; null likewise"),
+    optional("file", Type::Utf8, "Source file or script; null likewise"),
+    optional("line", Type::UInt32, "Line in the file, from 1; null likewise"),
+    optional("column", Type::UInt32, "Column in the line, from 1; null in traces and where unknown"),
+    optional("script_id", Type::UInt32, "Number of the script that is `file`, as in `scripts`; null in traces"),
     required("inclusive_count", Type::Int64, "Objects, inclusive"),
     required("inclusive_bytes", Type::Int64, "Their bytes"),
     required("exclusive_count", Type::Int64, "Objects, exclusive"),
     required("exclusive_bytes", Type::Int64, "Their bytes"),
     required("inclusive_samples", Type::Int64, "Sampled stacks with the function on them"),
     required("exclusive_samples", Type::Int64, "Sampled stacks with the function innermost"),
+    optional("inclusive_live_count", Type::Int64, "Objects still alive, inclusive; null in traces"),
+    optional("inclusive_live_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
+    optional("exclusive_live_count", Type::Int64, "Objects still alive, exclusive; null likewise"),
+    optional("exclusive_live_bytes", Type::Int64, "Sum of their `shallow_bytes`; null likewise"),
     SIGNATURE,
     FINGERPRINT,
 ];
@@ -47,7 +54,7 @@ pub fn schema() -> SchemaRef {
 }
 
 /// One row, as the stage that replays a trace hands it on. Texts are numbers of [`STRINGS`](crate::replay::STRINGS),
-/// `u32::MAX` for none.
+/// `u32::MAX` for none; in optional numbers, [`ABSENT`](crate::replay::ABSENT) means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct FunctionRow {
@@ -63,6 +70,10 @@ pub struct FunctionRow {
     pub file: u32,
     /// Line in it; `u32::MAX` for none.
     pub line: u32,
+    /// Column in the line; `u32::MAX` for none.
+    pub column: u32,
+    /// Number of the script; `u32::MAX` for none.
+    pub script: u32,
     /// Objects allocated with it on the stack.
     pub inclusive_count: u64,
     /// Their bytes.
@@ -75,4 +86,12 @@ pub struct FunctionRow {
     pub inclusive_samples: u64,
     /// Sampled stacks that it is at the top of.
     pub exclusive_samples: u64,
+    /// Objects that are alive of those allocated with it on the stack; optional, as the next three.
+    pub inclusive_live_count: u64,
+    /// Their bytes.
+    pub inclusive_live_bytes: u64,
+    /// Objects that are alive of those that it allocated itself.
+    pub exclusive_live_count: u64,
+    /// Their bytes.
+    pub exclusive_live_bytes: u64,
 }

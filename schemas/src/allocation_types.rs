@@ -12,11 +12,14 @@ pub const TABLE: TableSchema = TableSchema {
     file: "allocation_types.parquet",
     row: "type of which the trace reports allocations",
     order: "`estimated_bytes` descending, then `type_id`",
-    runs: Runs::Replay,
-    condition: None,
+    runs: Runs::Both,
+    condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
     notes: &[
         "Estimates say what a sample tells. Where the trace has each size, `exact_bytes` says more; estimates do not use \
          it, so that the two can be compared. How often the intervals hold: [limits](limits.md#sampling).",
+        "A snapshot knows the classes of those objects alone that are still alive: the rows are the classes with objects \
+         that have a stack, `sampled_count` and `live_count` count these, and nothing is estimated. `type_id` is \
+         `class_id`, rows are sorted by `live_bytes`, and `live_allocations` has the same by stack.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -25,7 +28,7 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("type_id", Type::UInt32, "Number of the type in this run, in order of first occurrence"),
     required("type", Type::Utf8, "Name, as the runtime writes it"),
-    optional("allocated_count", Type::Int64, "Objects allocated, exact; null if the trace itself is a sample by bytes"),
+    optional("allocated_count", Type::Int64, "Objects allocated, exact; null if the trace itself is a sample by bytes, and of snapshots"),
     required("sampled_count", Type::Int64, "Objects whose size and stack were taken"),
     required("sampled_bytes", Type::Int64, "Sum of their sizes"),
     optional(

@@ -72,6 +72,7 @@ const COLUMNS: &[ColumnSchema] = &[
         "Node of the allocation tree in the input; null if allocations were not tracked",
     ),
     optional("script_id", Type::UInt32, "Source location: the script, as in `scripts`; null where the input has none"),
+    optional("script", Type::Utf8, "URL or path of that script; null likewise, and where the input does not tell"),
     optional("line", Type::UInt32, "Source location: line, from 0; null likewise"),
     optional("column", Type::UInt32, "Source location: column, from 0; null likewise"),
     optional(

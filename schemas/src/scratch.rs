@@ -11,8 +11,10 @@ use crate::containers::{ContainerRow, WeakEntryRow};
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
+use crate::live_allocations::LiveRow;
 use crate::owners::{Origin, OwnerRow};
 use crate::roles::Roles;
+use crate::samples::SampleRow;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -155,14 +157,25 @@ columns! {
     FUNCTION_SCRIPT_NAME: StringId = "function.script_name" per Few;
     /// Script id.
     FUNCTION_SCRIPT: u32 = "function.script" per Few;
-    /// Line, 0-based; `u32::MAX` for unknown.
+    /// Line, from 1; 0 for unknown.
     FUNCTION_LINE: u32 = "function.line" per Few;
-    /// Column, 0-based; `u32::MAX` for unknown.
+    /// Column, from 1; 0 for unknown.
     FUNCTION_COLUMN: u32 = "function.column" per Few;
     /// Samples of the id counter over time: microseconds since the recording began.
     SAMPLE_TIME: u64 = "sample.time" per Few;
     /// Last object id assigned by then.
     SAMPLE_LAST_ID: u64 = "sample.last_id" per Few;
+    /// Row of the allocation trace tree on whose stack each node was allocated; `u32::MAX` for none. This and the next
+    /// column exist only where the input has a trace tree with nodes, or samples.
+    NODE_CALL: u32 = "node.call" per Node;
+    /// Sample by which each node was there, and not by the one before it; `u32::MAX` for none.
+    NODE_SAMPLE: u32 = "node.sample" per Node;
+    /// Node of the table `allocation_callees`, by row of the trace tree.
+    TRACE_PLACE: u32 = "trace.place" per Few;
+    /// Rows of `live_allocations`.
+    LIVE_ROW: LiveRow = "live.row" per Few;
+    /// Rows of `samples`.
+    SAMPLE_ROW: SampleRow = "sample.row" per Few;
 
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed" per Few;

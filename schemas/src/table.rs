@@ -122,6 +122,7 @@ impl ColumnSchema {
             Type::Int32 if named(&["distance"]) => "edges",
             Type::UInt32 if named(&["count"]) => "count",
             Type::UInt32 if named(&["depth"]) => "steps",
+            Type::UInt32 if named(&["line", "column"]) && self.meaning.contains("from 1") => "position from 1",
             Type::UInt32 if named(&["line", "column", "index"]) => "position from 0",
             Type::UInt32 => "id",
             Type::UInt8 => "code",

@@ -63,6 +63,16 @@ names! {
         Threads = "threads",
         /// The scripts that source locations name, of formats that have some.
         Scripts = "scripts",
+        /// The classes of the objects that were allocated on known stacks, of snapshots with allocation tracking.
+        AllocationTypes = "allocation_types",
+        /// The functions that allocated, likewise.
+        AllocationFunctions = "allocation_functions",
+        /// Their call tree.
+        AllocationCallees = "allocation_callees",
+        /// What is alive of it, by class, stack and time.
+        LiveAllocations = "live_allocations",
+        /// The time line.
+        Samples = "samples",
         /// The run itself.
         Snapshot = "snapshot",
     }

@@ -26,6 +26,8 @@ pub const ALL: &[TableSchema] = &[
     crate::duplicate_members::TABLE,
     crate::threads::TABLE,
     crate::scripts::TABLE,
+    crate::live_allocations::TABLE,
+    crate::samples::TABLE,
     crate::findings::TABLE,
     crate::allocation_types::TABLE,
     crate::allocation_functions::TABLE,

@@ -38,6 +38,7 @@ mod findings;
 mod findings_rules;
 mod golden;
 mod kinds;
+mod live_allocations;
 mod notebooks;
 mod old_lakes;
 mod owners;

@@ -1,4 +1,4 @@
-//! The pages of runs and of comparisons in a real browser: `report.mjs` and `comparison.mjs` open them with Chromium
+//! The pages of runs and of comparisons in a real browser: `report.mjs`, `alive.mjs` and `comparison.mjs` open them with Chromium
 //! through playwright-core. Where the machine has no browser or no node, this says so and passes. Screenshots go to `target/browser`.
 
 #![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
@@ -116,6 +116,12 @@ fn the_page_works_in_a_browser() {
     let lakes = [(); 4].map(|()| Lake::new());
     let [one, two, three, four] = &lakes;
     open("report.mjs", || vec![leaking(one), hostile(two), trace(three), hostile_trace(four)]);
+}
+
+#[test]
+fn the_time_line_works_in_a_browser() {
+    let lake = Lake::new();
+    open("alive.mjs", || vec![page(&lake, &fixtures::path("v8/node24_alloc.heapsnapshot.zst"))]);
 }
 
 #[test]

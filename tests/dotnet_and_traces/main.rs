@@ -27,6 +27,7 @@ mod diff_objects;
 mod dumps;
 mod findings;
 mod golden;
+mod heap_profiles;
 mod profiles;
 mod replays;
 mod walks;

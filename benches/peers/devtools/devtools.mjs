@@ -2,6 +2,8 @@
 //
 //   node devtools.mjs FILE OUTPREFIX    writes OUTPREFIX.devtools.tsv (nodes) and OUTPREFIX.devtools.tsv.classes
 //   node devtools.mjs --diff BASE TARGET OUTPREFIX    writes OUTPREFIX.devtools.tsv.diff, its comparison of two snapshots
+//   node devtools.mjs --allocations FILE OUTPREFIX    writes OUTPREFIX.devtools.tsv.allocations, its allocation view and
+//                                                     time line of a snapshot with allocation tracking
 //   node devtools.mjs --measure FILE    same analysis, no tables; one JSON line with processor time and peak memory
 //
 // With --no-traces in front the worker skips allocation stacks. It needs that for files whose header counts fewer
@@ -36,8 +38,8 @@ async function load(file, traces) {
   const loader = new HeapSnapshotLoader.HeapSnapshotLoader({ sendEvent() {} });
   let first = true;
   for await (let text of fs.createReadStream(file, { encoding: 'utf8', highWaterMark: CHUNK })) {
-    // The worker reads stacks only if the header says that there are functions.
-    if (first && !traces) text = text.replace(/("trace_function_count"\s*:\s*)\d+/, '$10');
+    // The worker reads stacks only if the header says that there are functions, and no more functions than it says.
+    if (first && traces !== true) text = text.replace(/("trace_function_count"\s*:\s*)\d+/, `$1${traces || 0}`);
     first = false;
     loader.write(text);
   }
@@ -46,6 +48,12 @@ async function load(file, traces) {
   port1.close();
   await second.terminate();
   return snapshot;
+}
+
+// Functions that a file really has: V8 writes those that it meets while it writes, too, and not their number.
+function functionsOf(file) {
+  const { snapshot, trace_function_infos } = JSON.parse(fs.readFileSync(file, 'utf8'));
+  return trace_function_infos.length / snapshot.meta.trace_function_info_fields.length;
 }
 
 // Buffers lines, for the big files have millions of them.
@@ -109,6 +117,41 @@ function writeDiff(base, target, path) {
   out.close();
 }
 
+const place = f => [JSON.stringify(f.name), JSON.stringify(f.scriptName), f.scriptId, f.line, f.column];
+const amounts = f => [f.count, f.size, f.liveCount, f.liveSize];
+
+// The callers of a function, the callers of these and so on, as the view opens them; depth 0 is the function.
+function writeCallers(snapshot, out, node, depth) {
+  out.add('stack', depth, ...place(node), ...amounts(node));
+  if (!node.hasChildren) return;
+  const { nodesWithSingleCaller, branchingCallers } = snapshot.allocationNodeCallers(node.id);
+  // A chain of single callers is shown at once: each calls the one before it.
+  for (const caller of nodesWithSingleCaller) out.add('stack', depth += 1, ...place(caller), ...amounts(caller));
+  for (const caller of branchingCallers) writeCallers(snapshot, out, caller, depth + 1);
+}
+
+// The classes that are listed when a function or a range of the time line is selected.
+function writeClassesOf(snapshot, out, what, filter) {
+  for (const c of Object.values(snapshot.aggregatesWithFilter(filter))) {
+    out.add(...what, JSON.stringify(c.name), c.count, c.self);
+  }
+}
+
+function writeAllocations(snapshot, path) {
+  const out = new Lines(path);
+  const samples = snapshot.getSamples();
+  samples?.timestamps.forEach((time, i) => {
+    out.add('sample', i, time, samples.lastAssignedIds[i], samples.sizes[i]);
+    const minNodeId = i > 0 ? samples.lastAssignedIds[i - 1] : 0;
+    writeClassesOf(snapshot, out, ['range', i], { minNodeId, maxNodeId: samples.lastAssignedIds[i] });
+  });
+  for (const top of snapshot.allocationTracesTops()) {
+    writeCallers(snapshot, out, top, 0);
+    writeClassesOf(snapshot, out, ['function', ...place(top)], { allocationNodeId: top.id });
+  }
+  out.close();
+}
+
 if (!isMainThread) {
   parentPort.once('message', port => new HeapSnapshot.SecondaryInitManager(port));
 } else {
@@ -119,10 +162,14 @@ if (!isMainThread) {
     writeDiff(await load(args[1], traces), await load(args[2], traces), `${args[3]}.devtools.tsv.diff`);
     process.exit(0);
   }
+  if (args[0] === '--allocations' && args.length === 3) {
+    writeAllocations(await load(args[1], functionsOf(args[1])), `${args[2]}.devtools.tsv.allocations`);
+    process.exit(0);
+  }
   const measure = args[0] === '--measure';
   const [file, prefix] = measure ? args.slice(1) : args;
   if (!file || measure === Boolean(prefix)) {
-    console.error('usage: devtools.mjs [--no-traces] (FILE OUTPREFIX | --diff BASE TARGET OUTPREFIX | --measure FILE)');
+    console.error('usage: devtools.mjs [--no-traces] (FILE OUTPREFIX | --diff BASE TARGET OUTPREFIX | --allocations FILE OUTPREFIX | --measure FILE)');
     process.exit(2);
   }
   const start = performance.now();

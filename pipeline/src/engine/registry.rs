@@ -8,9 +8,13 @@ use heaplake_graph::{distances, dominators, preorder, retained, retainers, short
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
-use heaplake_publish::{TABLES, replay_summary, signatures, summary, totals, trace_signatures};
+use heaplake_publish::{
+    TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures,
+};
 use heaplake_replay::replay_trace;
-use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners};
+use heaplake_summarise::{
+    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners,
+};
 use std::collections::BTreeSet;
 
 /// A stage as it stands in the list.
@@ -78,6 +82,9 @@ const NEUTRAL: &[Entry] = &[
     stage(&largest::STAGE),
     stage(&findings::STAGE),
     stage(&signatures::STAGE),
+    stage(&call_tree::STAGE),
+    stage(&live_allocations::STAGE),
+    stage(&function_signatures::STAGE),
 ];
 
 /// What a replay does.

@@ -58,7 +58,7 @@ impl Setting<'_> {
     #[must_use]
     pub fn class_signatures(&self) -> bool {
         let sets = self.has(TableName::DuplicateSets) && self.duplicates();
-        sets || self.has(TableName::Classes) || self.chains()
+        sets || self.has(TableName::Classes) || self.has(TableName::AllocationTypes) || self.chains()
     }
 
     /// Whether the run looks for duplicates.

@@ -20,15 +20,15 @@ use heaplake_lake::source::Source;
 use heaplake_lake::text::Texts;
 use heaplake_names::fingerprint;
 use heaplake_schemas::allocation_callees::{CalleeRow, FILE, schema};
-use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{CALLEE_FINGERPRINT, CALLEE_SIGNATURES, CALLEES, FUNCTION_SIGNATURES, FUNCTIONS};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_callees",
-    version: 2,
-    when: |setting| setting.traces(TraceTable::AllocationCallees),
+    version: 3,
+    when: |setting| setting.traces(TraceTable::AllocationCallees) || setting.has(TableName::AllocationCallees),
     reads: &[column(CALLEES), column(FUNCTIONS), texts(FUNCTION_SIGNATURES)],
     writes: &[texts(CALLEE_SIGNATURES), column(CALLEE_FINGERPRINT)],
     passes: "its rows once for signatures, then once per column",
@@ -60,6 +60,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.sizes(|row| row.exclusive_bytes)?,
         rows.sizes(|row| row.inclusive_count)?,
         rows.sizes(|row| row.exclusive_count)?,
+        rows.optional_ids(|row| row.trace_node)?,
+        rows.optional_sizes(|row| row.inclusive_live_count)?,
+        rows.optional_sizes(|row| row.inclusive_live_bytes)?,
+        rows.optional_sizes(|row| row.exclusive_live_count)?,
+        rows.optional_sizes(|row| row.exclusive_live_bytes)?,
         Source::texts(Texts::Table(&signatures), in_order()?),
         Source::column::<_, UInt64Type>(job.scratch, CALLEE_FINGERPRINT)?,
     ];

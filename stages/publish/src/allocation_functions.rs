@@ -1,4 +1,4 @@
-//! Stage `allocation_functions`: writes the rows of the replay to the table of that name.
+//! Stage `allocation_functions`: writes the rows of a replay, or of a call tree of a snapshot, to the table of that name.
 //!
 //! * Resident memory: one batch of rows.
 //! * Passes over disk: one per column of the table.
@@ -14,14 +14,16 @@ use heaplake_kit::access::{column, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::allocation_functions::{FILE, schema};
-use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{FUNCTION_SIGNATURES, FUNCTIONS, STRINGS};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_functions",
-    version: 2,
-    when: |setting| setting.traces(TraceTable::AllocationFunctions),
+    version: 3,
+    when: |setting| {
+        setting.traces(TraceTable::AllocationFunctions) || setting.has(TableName::AllocationFunctions)
+    },
     reads: &[column(FUNCTIONS), texts(STRINGS), texts(FUNCTION_SIGNATURES)],
     run,
     ..STAGE_OF_ROWS
@@ -39,12 +41,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.texts(texts, |row| row.module)?,
         rows.texts(texts, |row| row.file)?,
         rows.optional_ids(|row| row.line)?,
+        rows.optional_ids(|row| row.column)?,
+        rows.optional_ids(|row| row.script)?,
         rows.sizes(|row| row.inclusive_count)?,
         rows.sizes(|row| row.inclusive_bytes)?,
         rows.sizes(|row| row.exclusive_count)?,
         rows.sizes(|row| row.exclusive_bytes)?,
         rows.sizes(|row| row.inclusive_samples)?,
         rows.sizes(|row| row.exclusive_samples)?,
+        rows.optional_sizes(|row| row.inclusive_live_count)?,
+        rows.optional_sizes(|row| row.inclusive_live_bytes)?,
+        rows.optional_sizes(|row| row.exclusive_live_count)?,
+        rows.optional_sizes(|row| row.exclusive_live_bytes)?,
     ];
     sources.extend(signed(&signatures, in_order)?);
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)

@@ -26,8 +26,10 @@ pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
 pub mod findings;
+pub mod function_signatures;
 pub mod kinds;
 pub mod lifetime_sites;
+pub mod live_allocations;
 pub mod moved_ranges;
 pub mod nodes;
 pub mod object_lifetimes;
@@ -37,6 +39,7 @@ pub mod owners;
 pub mod pprof;
 pub mod replay_summary;
 mod rows;
+pub mod samples;
 mod script_urls;
 pub mod scripts;
 mod sets;
@@ -99,6 +102,8 @@ pub const TABLES: &[Table] = &[
     table!(chains),
     table!(threads),
     table!(scripts),
+    table!(live_allocations),
+    table!(samples),
     table!(findings),
     table!(owners),
     table!(duplicate_sets),

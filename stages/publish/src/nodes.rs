@@ -28,6 +28,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "nodes",
+    version: 2,
     when: |setting| setting.has(TableName::Nodes),
     reads: &[
         document(documents::FACTS),
@@ -52,6 +53,8 @@ pub const STAGE: Stage = Stage {
         column(columns::LOCATION_SCRIPT).if_any(),
         column(columns::LOCATION_LINE).if_any(),
         column(columns::LOCATION_COLUMN).if_any(),
+        column(columns::SCRIPT_ID).if_any(),
+        column(columns::SCRIPT_URL).if_any(),
         column(columns::EQUAL_SET).if_any(),
         column(columns::CLASS_NAME),
         texts(STRINGS),
@@ -126,6 +129,7 @@ fn sources<'a>(
             false => Source::nothing(DataType::UInt32),
         },
         located(scratch, columns::LOCATION_SCRIPT)?,
+        urls(scratch, strings)?,
         located(scratch, columns::LOCATION_LINE)?,
         located(scratch, columns::LOCATION_COLUMN)?,
         match scratch.has(columns::EQUAL_SET) {
@@ -191,11 +195,45 @@ fn located<'a>(scratch: &Scratch, part: Column<u32>) -> Result<Source<'a>, Stage
     if !scratch.has(part) {
         return Ok(Source::nothing(DataType::UInt32));
     }
+    let mut spread = spread(scratch, part)?;
+    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
+        let (values, valid) = spread(rows)?;
+        if valid.contains(&true) {
+            Ok(nullable::<UInt32Type>(values, BooleanBuffer::from(valid)))
+        } else {
+            Ok(new_null_array(&DataType::UInt32, rows))
+        }
+    }))
+}
+
+/// The URLs of the scripts of those locations.
+fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'a>, StageError> {
+    if !scratch.has(columns::LOCATION_SCRIPT) || !scratch.has(columns::SCRIPT_ID) {
+        return Ok(Source::nothing(DataType::Utf8));
+    }
+    let mut spread = spread(scratch, columns::LOCATION_SCRIPT)?;
+    let numbers = ColumnMap::uncounted(scratch, columns::SCRIPT_ID)?;
+    let urls = ColumnMap::uncounted(scratch, columns::SCRIPT_URL)?;
+    let url = move |number: u32| numbers.binary_search(&number).map_or(NONE, |row| position(urls[row]));
+    Ok(Source::texts(strings, move |rows| {
+        let (scripts, valid) = spread(rows)?;
+        Ok(scripts.into_iter().zip(valid).map(|(script, valid)| if valid { url(script) } else { NONE }).collect())
+    }))
+}
+
+/// The next values of a part of the locations, and whether there is one.
+type Spread = (Vec<u32>, Vec<bool>);
+
+/// Spreads a part of the locations over the nodes that have one.
+fn spread(
+    scratch: &Scratch,
+    part: Column<u32>,
+) -> Result<impl FnMut(usize) -> Result<Spread, StageError> + Send + use<>, StageError> {
     let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
     let mut parts = ColumnReader::open(scratch, part)?;
     let mut first = 0;
     let mut next: Option<NodeId> = None;
-    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
+    Ok(move |rows| {
         let (mut values, mut valid) = (vec![0; rows], vec![false; rows]);
         while next.is_some() || nodes.remaining() > 0 {
             let node = match next.take() {
@@ -210,10 +248,6 @@ fn located<'a>(scratch: &Scratch, part: Column<u32>) -> Result<Source<'a>, Stage
             (values[row], valid[row]) = (parts.next()?, true);
         }
         first += rows as u64;
-        if valid.contains(&true) {
-            Ok(nullable::<UInt32Type>(values, BooleanBuffer::from(valid)))
-        } else {
-            Ok(new_null_array(&DataType::UInt32, rows))
-        }
-    }))
+        Ok((values, valid))
+    })
 }

@@ -56,7 +56,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     Ok(Stats { rows: counts.0 + counts.1, spilled_bytes: 0 })
 }
 
-fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
+/// The signature of a function.
+pub(crate) fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
     let text = |position: u32| (position != u32::MAX).then(|| strings.text(position as usize));
     let (method, module, file) = (text(row.method_signature), text(row.module), text(row.file));
     names.function(&strings.text(row.name as usize), method.as_deref(), module.as_deref(), file.as_deref())

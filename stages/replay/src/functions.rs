@@ -9,7 +9,7 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, BudgetVec, ColumnWriter, ReadAt, StageError, StringWriter, WriteAt};
 use heaplake_schemas::allocation_callees::CalleeRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::replay as columns;
+use heaplake_schemas::replay::{self as columns, ABSENT};
 use std::cmp::Reverse;
 
 /// Name of these arrays in the memory budget.
@@ -78,12 +78,18 @@ impl<'a> Functions<'a> {
                 module: text(&mut strings, replay.symbols.module(function))?,
                 file: text(&mut strings, some(&function.file))?,
                 line: function.line.unwrap_or(NONE),
+                column: NONE,
+                script: NONE,
                 inclusive_count: inclusive.count,
                 inclusive_bytes: inclusive.bytes,
                 exclusive_count: exclusive.count,
                 exclusive_bytes: exclusive.bytes,
                 inclusive_samples: inclusive.samples,
                 exclusive_samples: exclusive.samples,
+                inclusive_live_count: ABSENT,
+                inclusive_live_bytes: ABSENT,
+                exclusive_live_count: ABSENT,
+                exclusive_live_bytes: ABSENT,
             };
             // A function that is on no counted stack has no row.
             if row.inclusive_samples > 0 {
@@ -176,12 +182,18 @@ pub fn callees(
             parent: positions.get(link.parent as usize)?,
             depth,
             function_id: link.function,
+            trace_node: NONE,
+            padding: 0,
             inclusive_samples: all.samples,
             inclusive_bytes: all.bytes,
             exclusive_samples: own.samples,
             exclusive_bytes: own.bytes,
             inclusive_count: all.count,
             exclusive_count: own.count,
+            inclusive_live_count: ABSENT,
+            inclusive_live_bytes: ABSENT,
+            exclusive_live_count: ABSENT,
+            exclusive_live_bytes: ABSENT,
         })
     })?;
     writer.finish()?;

@@ -12,6 +12,7 @@
     duplicates();
     objects();
   }
+  if (data.alive) alive();
   if (data.allocations) allocations();
   stages();
   addEventListener("hashchange", arrive);

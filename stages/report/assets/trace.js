@@ -65,7 +65,8 @@
   const allocations = () => {
     const { types, functions, callees, callers, collections, generations } = data.allocations;
     const total = (row) => row.estimated ?? 0;
-    const whole = types ? types.rows.reduce((sum, row) => sum + total(row), 0) : 0;
+    // Of a snapshot, the function that the runtime puts above all others has everything.
+    const whole = data.trace ? (types ? types.rows.reduce((sum, row) => sum + total(row), 0) : 0) : functions ? functions.rows.reduce((most, row) => Math.max(most, row.bytes), 0) : 0;
     const part = (bytes) => (whole > 0 ? (100 * bytes / whole).toFixed(1) + " %" : "");
 
     const graphs = [];
@@ -90,7 +91,8 @@
     }
 
     const jump = (at, words, top, title) => (graph && at >= 0 ? [" ", el("button", { type: "button", class: "jump", title, onclick: () => graph.show(at, words, top) }, "calls")] : null);
-    if (types) {
+    // The classes of a snapshot are in the section of what is alive.
+    if (types && data.trace) {
       const most = types.rows.length > 0 ? total(types.rows[0]) : 0;
       const sampled = types.rows.some((row) => row.low !== row.high);
       const number = (title, value, show) => ({ title, value, cell: (row) => (value(row) === null ? "" : show(value(row))) });
@@ -123,6 +125,9 @@
         { title: "Objects", value: (row) => row.count, cell: (row) => count(row.count) },
         { title: "Itself", value: (row) => row.own_count, cell: (row) => count(row.own_count) },
       ];
+      if (functions.rows.some((row) => row.live !== null)) {
+        columns.push({ title: "Alive", value: (row) => row.live[0], cell: (row) => size(row.live[0]) }, { title: "Itself", value: (row) => row.live[1], cell: (row) => size(row.live[1]) });
+      }
       const made = grid("functions", columns, functions.rows, { by: 1, down: true, of: functions.of, placeholder: "Search functions", id: (row) => "function-" + row.id, words: (row) => text(row.name) + " " + text(row.module) });
       section("functions", "Functions", soft("What is allocated in a function and in what it calls, and in itself. A recursive function counts once per stack."), made.view);
       links.function = (id) => { const row = functions.rows.find((one) => one.id === id); if (row) made.reveal(row); };

@@ -116,33 +116,46 @@ fn ends(folder: &Path) -> Result<Option<Ends>, StageError> {
 struct Function {
     id: u32,
     name: u32,
+    /// Module or file.
     module: Option<u32>,
     bytes: u64,
     count: u64,
     own_bytes: u64,
     own_count: u64,
+    /// Bytes that are alive of what it allocated with its calls, and itself.
+    live: Option<(u64, u64)>,
 }
 
 fn functions(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Function>>, StageError> {
-    let columns = [
+    const LIVE: [&str; 2] = ["inclusive_live_bytes", "exclusive_live_bytes"];
+    let mut columns = vec![
         "function_id",
         "function",
         "module",
+        "file",
         "inclusive_bytes",
         "inclusive_count",
         "exclusive_bytes",
         "exclusive_count",
     ];
+    // Older runs do not have them.
+    let reader = Reader::open_if_present(&folder.join(allocation_functions::FILE))?;
+    let has_live = reader.is_some_and(|reader| LIVE.iter().all(|name| reader.has(name)));
+    columns.extend(has_live.then_some(LIVE).into_iter().flatten());
     shown(folder, allocation_functions::FILE, &columns, FUNCTIONS, |rows, at| {
         let number = |name: &str| rows.sizes(name).map(|column| column.value(at));
+        let alive = |name: &str| rows.sizes(name).map(|column| value(&column, at));
+        let live = if has_live { alive(LIVE[0])?.zip(alive(LIVE[1])?) } else { None };
+        let module = value(rows.texts("module")?, at).or(value(rows.texts("file")?, at));
         Ok(Function {
             id: rows.u32s("function_id")?.value(at),
             name: texts.add(rows.texts("function")?.value(at)),
-            module: value(rows.texts("module")?, at).map(|module| texts.add(module)),
+            module: module.map(|module| texts.add(module)),
             bytes: number("inclusive_bytes")?,
             count: number("inclusive_count")?,
             own_bytes: number("exclusive_bytes")?,
             own_count: number("exclusive_count")?,
+            live,
         })
     })
 }

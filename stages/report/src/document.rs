@@ -1,5 +1,6 @@
 //! The data of the page, as its script reads it.
 
+use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
 use crate::findings::{self, Finding};
 use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
@@ -38,6 +39,8 @@ pub(crate) struct Document {
     /// What a replayed trace can tell; a page without it is that of a snapshot.
     trace: Option<Facts>,
     allocations: Option<Allocations>,
+    /// What is alive of allocations that a snapshot tracked.
+    alive: Option<Alive>,
 }
 
 /// What `run.json` says, without what the page shows elsewhere.
@@ -101,6 +104,7 @@ impl Document {
         let findings = findings::read(folder, &mut texts)?;
         let stages = tables::stages(folder, &mut texts)?;
         let allocations = allocations::read(folder, &mut texts)?;
+        let alive = alive::read(folder, &mut texts, context)?;
         let mut asked: Vec<u32> = findings.iter().flat_map(|found| &found.rows).flat_map(Finding::nodes).collect();
         asked.extend(run.summary.objects.iter().map(|object| object.object.node));
         asked.sort_unstable();
@@ -128,6 +132,7 @@ impl Document {
             objects,
             trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
             allocations,
+            alive,
             texts: texts.into_list(),
         })
     }

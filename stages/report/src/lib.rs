@@ -5,10 +5,11 @@
 //! looked for), the page says so.
 //!
 //! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`tables`] and
-//! [`allocations`] read the first rows of the other tables, and the document puts all of it together. [`texts`] makes
+//! [`allocations`] read the first rows of the other tables, [`alive`] the time line of allocations, and the document puts all of it together. [`texts`] makes
 //! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`] and
 //! [`trend`] do the same with the tables of comparisons and trends.
 
+pub mod alive;
 pub mod allocations;
 pub mod calls;
 pub mod comparison;

@@ -3,11 +3,13 @@
 
 pub mod allocations;
 pub mod big;
+pub mod call_tree;
 pub mod chains;
 pub mod class_rows;
 pub mod findings;
 mod fold;
 pub mod largest;
+pub mod live_allocations;
 mod nodes;
 pub mod owners;
 mod trie;

@@ -13,6 +13,7 @@
 //! | [`equality`] | nodes, edges | values and references by which duplicates are found |
 //! | [`shallow_sizes`] | nodes, edges | shallow sizes: owned parts counted with their owner |
 //! | [`node_classes`] | nodes, edges, locations, [`interfaces`] | class of every node, class names and keys |
+//! | [`timeline`] | node ids, trace tree, samples | stack and interval in which each node was allocated |
 //! | [`scripts`] | nodes, edges, locations | scripts of functions and objects, and their packages |
 //! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
 //!
@@ -56,6 +57,7 @@ pub mod slots;
 pub mod snapshot;
 pub mod strings;
 pub mod survey;
+pub mod timeline;
 pub mod trace;
 pub mod value_rules;
 mod variables;
@@ -91,6 +93,7 @@ impl Format for V8 {
         &[
             &read::STAGE,
             &intern::STAGE,
+            &timeline::STAGE,
             &detached::STAGE,
             &essential_edges::STAGE,
             &containers::STAGE,

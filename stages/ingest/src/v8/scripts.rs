@@ -32,7 +32,10 @@ use rustc_hash::FxHashMap;
 pub const STAGE: Stage = Stage {
     name: "scripts",
     version: 2,
-    when: |setting| setting.has(TableName::Owners) || setting.has(TableName::Scripts) || setting.class_signatures(),
+    when: |setting| {
+        let tables = [TableName::Owners, TableName::Scripts, TableName::Nodes];
+        tables.into_iter().any(|table| setting.has(table)) || setting.class_signatures()
+    },
     reads: &[
         document(DOCUMENT),
         column(columns::NODE_KIND),

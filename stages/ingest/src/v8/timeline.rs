@@ -1,0 +1,140 @@
+//! Stage `time line`: on which stack and in which interval of the time line each node was allocated, of snapshots with
+//! allocation tracking.
+//!
+//! * Computes: for each node the row of the trace tree that its trace node is, and the first sample whose last
+//!   assigned id is not below the node's id. Nodes with even ids, which V8 gives to what is not an object of its
+//!   heap, are in no interval; ids beyond the last sample are those of objects that taking the snapshot made. Nothing
+//!   where the snapshot has neither a trace tree nor samples.
+//! * Resident memory: 8 bytes per row of the trace tree, and per sample.
+//! * Passes over disk: one over ids and trace nodes.
+//! * Worst case: a binary search per node in the rows of the tree, and one in the samples.
+//! * Fails when: the tree and the samples do not fit into the budget.
+//! * Determinism: one thread; of rows with one id the last counts, as in DevTools.
+//! * Reference: Chrome DevTools, `buildSamples` and `AllocationProfile`.
+
+use heaplake_kit::access::column;
+use heaplake_kit::{BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch as columns;
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "time line",
+    when: |setting| {
+        let tables = [
+            TableName::AllocationTypes,
+            TableName::AllocationFunctions,
+            TableName::AllocationCallees,
+            TableName::LiveAllocations,
+            TableName::Samples,
+        ];
+        tables.into_iter().any(|table| setting.has(table))
+    },
+    reads: &[
+        column(columns::NODE_ID),
+        column(columns::NODE_TRACE).if_any(),
+        column(columns::TRACE_ID).if_any(),
+        column(columns::SAMPLE_LAST_ID).if_any(),
+    ],
+    writes: &[column(columns::NODE_CALL).if_any(), column(columns::NODE_SAMPLE).if_any()],
+    fixed: 8 << 20,
+    passes: "ids of nodes once",
+    run,
+    ..Stage::NEW
+};
+
+/// No stack, no interval.
+const NONE: u32 = u32::MAX;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let calls = Calls::read(scratch, context)?;
+    let samples = samples(scratch, context)?;
+    if calls.rows.is_empty() && samples.is_empty() {
+        return Ok(Stats::default());
+    }
+    let mut ids = ColumnReader::open(scratch, columns::NODE_ID)?;
+    let mut traced = scratch.has(columns::NODE_TRACE).then(|| ColumnReader::open(scratch, columns::NODE_TRACE));
+    let mut traced = traced.take().transpose()?;
+    let mut of_node = ColumnWriter::create(scratch, columns::NODE_CALL)?;
+    let mut interval = ColumnWriter::create(scratch, columns::NODE_SAMPLE)?;
+    context.progress.begin(STAGE.name, ids.remaining());
+    while ids.remaining() > 0 {
+        let trace = traced.as_mut().map_or(Ok(0), ColumnReader::next)?;
+        of_node.push(calls.find(trace))?;
+        interval.push(sample(&samples, ids.next()?))?;
+        if ids.remaining().is_multiple_of(1 << 16) {
+            context.step(1 << 16)?;
+        }
+    }
+    of_node.finish()?;
+    let rows = interval.finish()?;
+    context.progress.end();
+    Ok(Stats { rows, spilled_bytes: 0 })
+}
+
+/// Rows of the trace tree by id.
+struct Calls {
+    /// Id and row, by id.
+    rows: BudgetVec<(u32, u32)>,
+}
+
+impl Calls {
+    fn read(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        const WHO: &str = "time line: trace tree";
+        if !scratch.has(columns::TRACE_ID) {
+            return Ok(Self { rows: context.budget.growing(WHO) });
+        }
+        let mut ids = ColumnReader::open(scratch, columns::TRACE_ID)?;
+        let mut rows = context.budget.with_room(WHO, ids.remaining() as usize)?;
+        for row in 0..ids.remaining() as u32 {
+            rows.push((ids.next()?, row))?;
+        }
+        rows.sort_unstable();
+        Ok(Self { rows })
+    }
+
+    /// The row with an id; 0 is the id of no stack.
+    fn find(&self, id: u32) -> u32 {
+        if id == 0 {
+            return NONE;
+        }
+        let end = self.rows.partition_point(|&(other, _)| other <= id);
+        self.rows[..end].last().filter(|&&(found, _)| found == id).map_or(NONE, |&(_, row)| row)
+    }
+}
+
+/// The last assigned id of each sample. They never fall; in a damaged file that says otherwise, the largest so far
+/// counts.
+fn samples(scratch: &Scratch, context: &Context<'_>) -> Result<BudgetVec<u64>, StageError> {
+    let mut samples = context.budget.growing("time line: samples");
+    if scratch.has(columns::SAMPLE_LAST_ID) {
+        let mut ids = ColumnReader::open(scratch, columns::SAMPLE_LAST_ID)?;
+        let mut largest = 0;
+        while ids.remaining() > 0 {
+            largest = largest.max(ids.next()?);
+            samples.push(largest)?;
+        }
+    }
+    Ok(samples)
+}
+
+/// The sample in whose interval an id was assigned.
+fn sample(samples: &[u64], id: u64) -> u32 {
+    let at = samples.partition_point(|&last| last < id);
+    if id.is_multiple_of(2) || at == samples.len() { NONE } else { at as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NONE, sample};
+
+    #[test]
+    fn intervals_end_with_their_sample() {
+        let samples = [7, 7, 11, 30];
+        for (id, expected) in [(1, 0), (7, 0), (9, 2), (11, 2), (13, 3), (29, 3), (31, NONE), (8, NONE), (0, NONE)] {
+            assert_eq!(sample(&samples, id), expected, "{id}");
+        }
+        assert_eq!(sample(&[], 1), NONE);
+    }
+}
