@@ -16,8 +16,9 @@ pub const TABLE: TableSchema = TableSchema {
     condition: None,
     notes: &[
         "Inclusive: allocated while the function was on the stack; a recursive function counts once per stack. Exclusive: \
-         allocated by the function itself. Counts and bytes are estimates for all objects, exact with \
-         `--sample-interval 1`.",
+         allocated by the function itself. Which stacks allocated how much of \
+         a type is estimated, exact with `--sample-interval 1`; in any case they allocated together what the type has, if the \
+         trace tells it.",
     ],
     names_run: true,
     columns: COLUMNS,

@@ -21,7 +21,7 @@ use heaplake_schemas::replay::{TYPE_NAMES, TYPE_SIGNATURES, TYPES};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_types",
-    version: 2,
+    version: 3,
     when: |setting| setting.traces(TraceTable::AllocationTypes),
     reads: &[column(TYPES), texts(TYPE_NAMES), texts(TYPE_SIGNATURES)],
     run,
@@ -36,6 +36,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.u32s(|row| row.type_id)?,
         rows.texts(Texts::Table(&names), |row| row.type_id)?,
         rows.optional_sizes(|row| row.allocated_count)?,
+        rows.optional_sizes(|row| row.bytes)?,
         rows.sizes(|row| row.sampled_count)?,
         rows.sizes(|row| row.sampled_bytes)?,
         rows.optional_sizes(|row| row.estimated_bytes)?,

@@ -199,7 +199,7 @@ fn a_replay_in_brief() {
     write_texts(&scratch, replay::STRINGS, &[]);
     write(&scratch, replay::FUNCTIONS, []);
     let mut row: heaplake_schemas::allocation_types::TypeRow = bytemuck::Zeroable::zeroed();
-    (row.allocated_count, row.estimated_bytes) = (7, replay::ABSENT);
+    (row.allocated_count, row.bytes) = (7, replay::ABSENT);
     write(&scratch, replay::TYPES, [row]);
     let options = Options::Replay(ReplayOptions::default());
     run(&replay_summary::STAGE, &scratch, &options);
