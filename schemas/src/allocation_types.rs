@@ -29,7 +29,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "bytes",
         Type::Int64,
-        "Bytes of all objects: `exact_bytes` where the trace gives each size, else `estimated_bytes`",
+        "Bytes of all objects: `exact_bytes` where the trace gives each size, else `estimated_bytes`; null if neither is known",
     ),
     required("sampled_count", Type::Int64, "Objects whose size and stack were taken"),
     required("sampled_bytes", Type::Int64, "Sum of their sizes"),
