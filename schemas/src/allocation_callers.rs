@@ -14,8 +14,12 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`type_id`, then preorder; callers of one node by `estimated_bytes` descending, then `function_id`",
     runs: Runs::Replay,
     condition: None,
-    notes: &["Of traces with many deep stacks, the callers of the deepest are left out; the anomaly \
-              `stacks_with_callers_left_out` counts those stacks."],
+    notes: &[
+        "Where the trace has the bytes of each type, those of its allocating functions and of its objects without a \
+              stack sum to `bytes` in `allocation_types`, exactly; so do counts.",
+        "Of traces with many deep stacks, the callers of the deepest are left out; the anomaly \
+              `stacks_with_callers_left_out` counts those stacks.",
+    ],
     names_run: true,
     columns: COLUMNS,
 };
@@ -28,7 +32,11 @@ const COLUMNS: &[ColumnSchema] = &[
     required("function_id", Type::UInt32, "Function, as in `allocation_functions`"),
     required("samples", Type::Int64, "Sampled stacks through the node"),
     required("sampled_bytes", Type::Int64, "Sizes of their objects"),
-    required("estimated_bytes", Type::Int64, "Bytes of all objects that the samples stand for"),
+    required(
+        "estimated_bytes",
+        Type::Int64,
+        "Bytes of all objects that the samples stand for; exact with `--sample-interval 1`",
+    ),
     required("estimated_count", Type::Int64, "Number of those objects"),
 ];
 

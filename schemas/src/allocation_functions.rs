@@ -16,9 +16,9 @@ pub const TABLE: TableSchema = TableSchema {
     condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
     notes: &[
         "Inclusive: allocated while the function was on the stack; a recursive function counts once per stack. Exclusive: \
-         allocated by the function itself. Counts and bytes are estimates for all objects, exact with \
-         `--sample-interval 1`, and of a snapshot with allocation stacks, which counts every allocation since the tracking \
-         began.",
+         allocated by the function itself. Which stacks allocated how much of \
+         a type is estimated, exact with `--sample-interval 1`; in any case they allocated together what the type has, if the \
+         trace tells it. A snapshot with allocation stacks counts every allocation since the tracking began.",
     ],
     names_run: true,
     columns: COLUMNS,

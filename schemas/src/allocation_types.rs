@@ -11,12 +11,12 @@ pub const TABLE: TableSchema = TableSchema {
     name: "allocation_types",
     file: "allocation_types.parquet",
     row: "type of which the trace reports allocations",
-    order: "`estimated_bytes` descending, then `type_id`",
+    order: "`bytes` descending, then `type_id`",
     runs: Runs::Both,
     condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
     notes: &[
-        "Estimates say what a sample tells. Where the trace has each size, `exact_bytes` says more; estimates do not use \
-         it, so that the two can be compared. How often the intervals hold: [limits](limits.md#sampling).",
+        "`bytes` is what is known best. The columns `estimated_` say what the sample alone tells, also where the trace has \
+         each size, so that the two can be compared. How often the intervals hold: [limits](limits.md#sampling).",
         "A snapshot knows the classes of those objects alone that are still alive: the rows are the classes with objects \
          that have a stack, `sampled_count` and `live_count` count these, and nothing is estimated. `type_id` is \
          `class_id`, rows are sorted by `live_bytes`, and `live_allocations` has the same by stack.",
@@ -28,13 +28,22 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("type_id", Type::UInt32, "Number of the type in this run, in order of first occurrence"),
     required("type", Type::Utf8, "Name, as the runtime writes it"),
-    optional("allocated_count", Type::Int64, "Objects allocated, exact; null if the trace itself is a sample by bytes, and of snapshots"),
+    optional(
+        "allocated_count",
+        Type::Int64,
+        "Objects allocated, exact; null if the trace itself is a sample by bytes, and of snapshots",
+    ),
+    optional(
+        "bytes",
+        Type::Int64,
+        "Bytes of all objects: `exact_bytes` where the trace gives each size, else `estimated_bytes`; null if neither is known",
+    ),
     required("sampled_count", Type::Int64, "Objects whose size and stack were taken"),
     required("sampled_bytes", Type::Int64, "Sum of their sizes"),
     optional(
         "estimated_bytes",
         Type::Int64,
-        "Bytes of all objects, from the sampled sizes and the exact count alone; null if nothing like them was sampled",
+        "Bytes of all objects, from the sampled sizes and the exact count alone; null if nothing was sampled",
     ),
     optional(
         "estimated_low_bytes",
@@ -71,6 +80,8 @@ pub struct TypeRow {
     pub interval: u32,
     /// Objects allocated; optional.
     pub allocated_count: u64,
+    /// All sizes, bytes, as well as they are known; optional.
+    pub bytes: u64,
     /// Objects sampled.
     pub sampled_count: u64,
     /// Their sizes, bytes.

@@ -210,7 +210,7 @@ diff_table!(DUPLICATE_SETS: "diff_duplicate_sets" compares duplicate_sets, keys 
 diff_table!(FINDINGS: "diff_findings" compares findings, keys ["rule", "severity", "subject", "message"], texts ["class_key"],
     measures ["bytes", "count"], and []);
 diff_table!(ALLOCATION_TYPES: "diff_allocation_types" compares allocation_types, keys ["type"], texts [],
-    measures ["estimated_bytes", "allocated_count", "exact_bytes", "live_count", "live_bytes"], and []);
+    measures ["bytes", "allocated_count", "exact_bytes", "live_count", "live_bytes"], and []);
 diff_table!(ALLOCATION_FUNCTIONS: "diff_allocation_functions" compares allocation_functions,
     keys ["function"], texts ["method_signature", "module", "file"],
     measures ["inclusive_bytes", "inclusive_count", "exclusive_bytes", "exclusive_count"], and []);

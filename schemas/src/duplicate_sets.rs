@@ -41,7 +41,21 @@ const COLUMNS: &[ColumnSchema] = &[
     required("members", Type::Int64, "Members, at least 2"),
     required("instance_bytes", Type::Int64, "Size of one member, bytes"),
     required("additional_bytes", Type::Int64, "Bytes that would be freed if all members were merged into one"),
-    required("additional_exact", Type::Boolean, "Whether `additional_bytes` is exact; otherwise it is a lower bound"),
+    required(
+        "additional_exact",
+        Type::Boolean,
+        "Whether `additional_bytes` is exact if all members are duplicates; otherwise it lies between the two that follow",
+    ),
+    required(
+        "additional_bytes_least",
+        Type::Int64,
+        "Bytes that would be freed in any case: those of members that are duplicates for certain; 0 if no two of them are",
+    ),
+    optional(
+        "additional_bytes_most",
+        Type::Int64,
+        "Bytes that would be freed at most, if all members are duplicates; null if references were not compared",
+    ),
     optional(
         "held_by",
         Type::UInt32,
@@ -65,6 +79,10 @@ pub fn schema() -> SchemaRef {
 pub struct SetRow {
     /// Bytes that merging the members would free.
     pub additional_bytes: u64,
+    /// The least that it would free.
+    pub least_bytes: u64,
+    /// The most; [`ABSENT`](crate::replay::ABSENT) where references were not compared.
+    pub most_bytes: u64,
     /// Size of one member, bytes.
     pub instance_bytes: u64,
     /// The first member.

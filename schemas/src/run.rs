@@ -145,7 +145,10 @@ pub struct DuplicateSummary {
     pub open: u64,
     /// Additional bytes of the exact sets that no other set contains.
     pub additional_bytes: u64,
-    /// The same of those that are only possible because of what the input does not tell.
+    /// The most that these can be; 0 in runs of older versions.
+    #[serde(default)]
+    pub most_bytes: u64,
+    /// The same of those that are only possible because of what the input does not tell, at most.
     #[serde(default)]
     pub possible_bytes: u64,
     /// The largest of those.
@@ -165,8 +168,14 @@ pub struct DuplicateSet {
     pub members: u64,
     /// Size of one.
     pub instance_bytes: u64,
-    /// What would go if they were merged.
+    /// What would go if they were merged and are all duplicates.
     pub additional_bytes: u64,
+    /// The least and the most that would go; nothing where that is not known.
+    #[serde(default)]
+    pub least_bytes: Option<u64>,
+    /// The most.
+    #[serde(default)]
+    pub most_bytes: Option<u64>,
     /// What a member looks like.
     pub preview: Option<String>,
 }

@@ -109,7 +109,7 @@ trend_table!(DUPLICATE_SETS: "trend_duplicate_sets" follows "duplicate_sets", ke
 trend_table!(FINDINGS: "trend_findings" follows "findings", keys ["rule", "severity", "subject", "message"], texts ["class_key"],
     measures ["bytes", "count"], and []);
 trend_table!(ALLOCATION_TYPES: "trend_allocation_types" follows "allocation_types", keys ["type"], texts [],
-    measures ["estimated_bytes", "allocated_count", "exact_bytes", "live_count", "live_bytes"], and []);
+    measures ["bytes", "allocated_count", "exact_bytes", "live_count", "live_bytes"], and []);
 trend_table!(ALLOCATION_FUNCTIONS: "trend_allocation_functions" follows "allocation_functions",
     keys ["function"], texts ["method_signature", "module", "file"],
     measures ["inclusive_bytes", "inclusive_count", "exclusive_bytes", "exclusive_count"], and []);

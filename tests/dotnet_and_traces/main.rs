@@ -25,6 +25,7 @@ mod background;
 mod check;
 mod diff_objects;
 mod dumps;
+mod exact;
 mod findings;
 mod golden;
 mod heap_profiles;

@@ -7,6 +7,7 @@ use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 
 const LOG: &str = "dotnet/both.log.zst";
 
@@ -90,6 +91,19 @@ impl<'a> Message<'a> {
         }
         list
     }
+}
+
+/// Types of the samples of a run's profile, with objects and bytes.
+pub fn by_type(run: &Path) -> Vec<(String, u64, u64)> {
+    let mut profile = Vec::new();
+    GzDecoder::new(fs::File::open(run.join("allocations.pb.gz")).unwrap()).read_to_end(&mut profile).unwrap();
+    let profile = Message::read(&profile);
+    let strings: Vec<&str> = profile.all(6).map(|text| std::str::from_utf8(text).unwrap()).collect();
+    let samples = profile.all(2).map(Message::read).map(|sample| {
+        let (values, label) = (sample.packed(2), Message::read(sample.content(3)));
+        (strings[label.number(2) as usize].to_owned(), values[0], values[1])
+    });
+    samples.collect()
 }
 
 /// The profile of an exact replay, decompressed.

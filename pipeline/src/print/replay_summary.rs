@@ -43,7 +43,11 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
         writeln!(out, "\n{}", look.wrap(&format!("Did not fit together: {}", list.join(", ")), 0, 2))?;
     }
     list(out, look, "Types by bytes allocated", &replay.types)?;
-    list(out, look, "Functions by bytes allocated in them and in what they call", &replay.functions)
+    // Sizes of types are exact where the trace has them; who allocates them is known of the stacks that were taken.
+    let sampled =
+        if facts.interval > 1 { ", estimated from the stacks taken (--sample-interval 1 takes all)" } else { "" };
+    let title = format!("Functions by bytes allocated in them and in what they call{sampled}");
+    list(out, look, &title, &replay.functions)
 }
 
 fn coverage(facts: &Facts) -> &'static str {

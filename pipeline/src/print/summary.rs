@@ -5,7 +5,7 @@ use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, middle, quoted, shorten, size, visible};
 use heaplake_schemas::classes;
 use heaplake_schemas::findings::Finding;
-use heaplake_schemas::run::{DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
+use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, LargeObject, PATH_HEAD, Run, Step, Table};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -171,34 +171,44 @@ const SETS: usize = 5;
 /// The sets that no other set contains, the largest first.
 fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nDuplicates: objects that are equal, without those inside larger duplicates\n")?;
-    let mut line = |amount: String, text: String| writeln!(out, "  {amount:>12} {}", look.wrap(&text, 15, 15));
+    let shown = &found.largest[..found.largest.len().min(SETS)];
+    let amounts = [from_to(found.additional_bytes, found.most_bytes), from_to(0, found.possible_bytes)];
+    let wide = shown.iter().map(additional).chain(amounts).map(|text| text.len()).fold(12, usize::max);
+    let mut line =
+        |amount: String, text: String| writeln!(out, "  {amount:>wide$} {}", look.wrap(&text, wide + 3, wide + 3));
     if found.exact > 0 {
         let sets = count(found.exact);
-        line(
-            size(found.additional_bytes),
-            format!("would go if all were merged ({sets} sets, with those inside larger ones)"),
-        )?;
+        let bytes = from_to(found.additional_bytes, found.most_bytes);
+        line(bytes, format!("would go if all were merged ({sets} sets, with those inside larger ones)"))?;
     }
     if found.limited > 0 {
         let sets = count(found.limited);
-        line(
-            size(found.possible_bytes),
-            format!("more, if {sets} sets are equal also in what the snapshot does not show"),
-        )?;
+        let bytes = from_to(0, found.possible_bytes);
+        line(bytes, format!("more, as {sets} sets are equal or not in what the snapshot does not show"))?;
     }
     if found.open > 0 {
         line(count(found.open), format!("sets were not compared to the end; this does: heaplake duplicates {named}"))?;
     }
     if !found.largest.is_empty() {
-        writeln!(out, "\n  {:>12} {:>12} {:>12}  class", "additional", "members", "status")?;
+        writeln!(out, "\n  {:>wide$} {:>12} {:>12}  class", "additional", "members", "status")?;
     }
-    for set in found.largest.iter().take(SETS) {
-        let (bytes, members) = (size(set.additional_bytes), count(set.members));
+    for set in shown {
+        let (bytes, members) = (additional(set), count(set.members));
         let preview = set.preview.as_ref().map_or_else(String::new, |text| format!("  {}", shorten(text, 60)));
-        let text = look.fit(&format!("{}{preview}", shorten(&set.class, 40)), NUMBERS, 102);
-        writeln!(out, "  {bytes:>12} {members:>12} {:>12}  {text}", visible(&set.status))?;
+        let text = look.fit(&format!("{}{preview}", shorten(&set.class, 40)), NUMBERS + wide - 12, 102);
+        writeln!(out, "  {bytes:>wide$} {members:>12} {:>12}  {text}", visible(&set.status))?;
     }
     Ok(())
+}
+
+/// A number of bytes that is only known to lie between two.
+fn from_to(least: u64, most: u64) -> String {
+    if most <= least { size(least) } else { format!("{} to {}", size(least), size(most)) }
+}
+
+/// What would go if the members of a set were merged.
+fn additional(set: &DuplicateSet) -> String {
+    from_to(set.least_bytes.unwrap_or(set.additional_bytes), set.most_bytes.unwrap_or(set.additional_bytes))
 }
 
 /// `Class @id "name"`.

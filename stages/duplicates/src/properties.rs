@@ -38,6 +38,8 @@ pub(crate) struct Found {
     pub set: Set,
     pub reasons: u8,
     pub additional_exact: bool,
+    /// The least and the most.
+    pub bounds: (u64, u64),
 }
 
 impl Bench {
@@ -115,6 +117,7 @@ impl Bench {
                 set: Set { members, trivial: row.trivial == 1, additional: row.additional_bytes, held_by },
                 reasons: row.reasons,
                 additional_exact: row.exact == 1,
+                bounds: (row.least_bytes, row.most_bytes),
             });
         }
         assert_eq!(start, members.len());
@@ -181,9 +184,25 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
             assert!(graph.holds(&holder.members, &set.members), "{about}: {set:?} is not held by {holder:?}");
         }
     }
+    check_bounds(found, truth, about);
     for set in truth {
         let inside = |found: &&Found| set.members.iter().all(|member| found.set.members.contains(member));
         assert!(found.iter().any(|found| inside(&found)), "{about}: {set:?} was lost");
+    }
+}
+
+/// Checks that the additional bytes of all true sets inside a set that was found lie between its least and its most:
+/// of a set that is possible, members may be several sets, or none.
+fn check_bounds(found: &[Found], truth: &[Set], about: &str) {
+    for found in found {
+        let (least, most) = found.bounds;
+        let inside: Vec<&Set> = truth.iter().filter(|set| found.set.members.contains(&set.members[0])).collect();
+        assert!(least <= found.set.additional && found.set.additional <= most, "{about}: {found:?}");
+        assert!(least <= inside.iter().map(|set| set.additional).sum(), "{about}: {found:?}, {inside:?}");
+        let whole = inside.iter().find(|set| set.members == found.set.members);
+        assert!(whole.is_none_or(|set| set.additional <= most), "{about}: {found:?}, {whole:?}");
+        assert_eq!(most == u64::MAX, found.reasons & limits::MODE != 0, "{about}: {found:?}");
+        assert!(!found.additional_exact || found.reasons != 0 || least == most, "{about}: {found:?}");
     }
 }
 

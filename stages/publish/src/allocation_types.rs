@@ -23,7 +23,7 @@ use heaplake_schemas::scratch::{CLASS_NAME, CLASS_SIGNATURES, STRINGS, StringCol
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "allocation_types",
-    version: 2,
+    version: 3,
     when: |setting| traces(setting) || analyses(setting),
     reads: &[
         column(TYPES),
@@ -72,6 +72,7 @@ fn publish(
         rows.u32s(|row| row.type_id)?,
         named(rows, Texts::Table(&names))?,
         rows.optional_sizes(|row| row.allocated_count)?,
+        rows.optional_sizes(|row| row.bytes)?,
         rows.sizes(|row| row.sampled_count)?,
         rows.sizes(|row| row.sampled_bytes)?,
         rows.optional_sizes(|row| row.estimated_bytes)?,

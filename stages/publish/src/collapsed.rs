@@ -1,7 +1,7 @@
 //! Stage `collapsed`: allocations as collapsed stacks, which flame graph tools read.
 //!
 //! * Computes: a line per stack, functions from the outermost one on with `;` between them, then a space and the
-//!   bytes that it allocates itself.
+//!   bytes that it allocates itself; a last line for what no stack has.
 //! * Resident memory: 4 bytes per function, 8 per level of the deepest stack.
 //! * Passes over disk: one.
 //! * Worst case: linear in the stacks, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
@@ -13,7 +13,7 @@
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::fs::File;
 use heaplake_kit::{BudgetVec, ColumnReader, Job, Stage, StageError, Stats, StringTable};
-use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS};
+use heaplake_schemas::replay::{ABSENT, CALLEES, FUNCTIONS, STRINGS, TYPES};
 use std::borrow::Cow;
 
 use std::io::{self, BufWriter, Write};
@@ -24,9 +24,9 @@ pub const FILE: &str = "allocations.collapsed";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collapsed",
-    version: 2,
+    version: 3,
     when: |setting| setting.replay(|options| options.recording.collapsed),
-    reads: &[column(CALLEES), column(FUNCTIONS), texts(STRINGS)],
+    reads: &[column(CALLEES), column(FUNCTIONS), column(TYPES), texts(STRINGS)],
     fixed: 8 << 20,
     passes: "callees once",
     run,
@@ -35,6 +35,9 @@ pub const STAGE: Stage = Stage {
 
 /// Functions of a stack that are written, at most: as deep as profilers look.
 const MOST_FRAMES: usize = 1024;
+
+/// Stands for the stack of objects that have none.
+const NONE: &str = "(no stack)";
 
 /// Characters of a name that are written, at most.
 const MOST_NAME: usize = 4096;
@@ -50,7 +53,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut reader = ColumnReader::open(scratch, CALLEES)?;
     context.progress.begin(STAGE.name, reader.remaining());
     let mut path = context.budget.growing("the functions of a stack");
-    let mut rows = 0;
+    let (mut rows, mut stacked) = (0, 0_u64);
     while reader.remaining() > 0 {
         let row = reader.next()?;
         context.step(1)?;
@@ -58,16 +61,33 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
             path.pop();
         }
         path.push(row.function_id)?;
+        stacked = stacked.saturating_add(row.exclusive_bytes);
         if row.exclusive_bytes > 0 {
             let name = |function: u32| names.get(function as usize).map_or("?".into(), |&at| strings.text(at as usize));
             line(&mut out, &path, name).and_then(|()| writeln!(out, " {}", row.exclusive_bytes)).map_err(failed)?;
             rows += 1;
         }
     }
+    let rest = allocated(job)?.saturating_sub(stacked);
+    if rest > 0 {
+        writeln!(out, "{NONE} {rest}").map_err(failed)?;
+        rows += 1;
+    }
     let file = out.into_inner().map_err(io::IntoInnerError::into_error).map_err(failed)?;
     file.sync_all().map_err(failed)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: 0 })
+}
+
+/// Bytes of all types.
+fn allocated(job: &Job<'_>) -> Result<u64, StageError> {
+    let mut types = ColumnReader::open(job.scratch, TYPES)?;
+    let mut sum = 0_u64;
+    while types.remaining() > 0 {
+        let bytes = types.next()?.bytes;
+        sum = sum.saturating_add(if bytes == ABSENT { 0 } else { bytes });
+    }
+    Ok(sum)
 }
 
 /// Writes the functions of a stack.

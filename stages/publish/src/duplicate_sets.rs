@@ -12,7 +12,7 @@
 use crate::sets::{Example, Words, reason, status};
 use crate::signed::{names, signed_rows};
 use crate::writer;
-use arrow::array::{ArrayRef, BooleanArray, StringArray, StringBuilder, UInt32Array};
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
@@ -22,13 +22,14 @@ use heaplake_lake::source::{array, read, sizes};
 use heaplake_schemas::duplicate_sets::{FILE, SetRow, schema};
 use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::options::TableName;
+use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::{self as columns, CLASS_SIGNATURES, SET_PREVIEWS, STRINGS, documents};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "sets table",
-    version: 2,
+    version: 3,
     when: |setting| setting.has(TableName::DuplicateSets) && setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -78,8 +79,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     writer::finish(job, table)
 }
 
+/// A number that may be missing.
+fn bounded(bytes: u64) -> Option<i64> {
+    (bytes != ABSENT).then(|| i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
 /// The columns of the schema in order, but for the last two.
-fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> [ArrayRef; 13] {
+fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> [ArrayRef; 15] {
     let numbers = |of: fn(&SetRow) -> u64| sizes(rows.iter().map(of).collect());
     let flags = |of: fn(&SetRow) -> bool| Arc::new(rows.iter().map(|row| Some(of(row))).collect::<BooleanArray>());
     let texts = |of: &dyn Fn(&SetRow, Example) -> Option<String>| -> ArrayRef {
@@ -99,6 +105,8 @@ fn columns(first: u32, rows: &[SetRow], examples: &[Example], words: &Words) -> 
         numbers(|row| row.instance_bytes),
         numbers(|row| row.additional_bytes),
         flags(|row| row.exact == 1),
+        numbers(|row| row.least_bytes),
+        Arc::new(rows.iter().map(|row| bounded(row.most_bytes)).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| row.held_by.get()).collect::<UInt32Array>()),
         array::<UInt32Type>(rows.iter().map(|row| row.example.0).collect()),
         Arc::new(previews.collect::<StringArray>()),

@@ -1,8 +1,9 @@
 //! Stage `pprof`: allocations as a profile that `pprof` and its relatives read.
 //!
 //! * Computes: a sample for each stack that allocates something itself, with objects and bytes, and the type as a
-//!   label. In the reverse call graphs that is the difference between a node and the sum of its callers.
-//! * Resident memory: 72 bytes per level of the deepest stack.
+//!   label. In the reverse call graphs that is the difference between a node and the sum of its callers. Of each type,
+//!   what no stack has is a sample of its own, so that the samples of a type sum to what was allocated of it.
+//! * Resident memory: 72 bytes per level of the deepest stack, 16 per type.
 //! * Passes over disk: one.
 //! * Worst case: linear in the samples, each of at most [`MOST_FRAMES`] functions: a stack in full for each of its levels
 //!   would be the square of its depth. Of a deeper one the outermost callers are left out, and a function says so.
@@ -17,7 +18,7 @@ use heaplake_kit::fs::File;
 use heaplake_kit::{ColumnReader, Context, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::replay::{CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES};
+use heaplake_schemas::replay::{ABSENT, CALLERS, FUNCTIONS, STRINGS, TYPE_NAMES, TYPES};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
@@ -27,9 +28,9 @@ pub const FILE: &str = "allocations.pb.gz";
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "pprof",
-    version: 2,
+    version: 3,
     when: |setting| setting.replay(|options| options.recording.pprof),
-    reads: &[column(CALLERS), column(FUNCTIONS), texts(STRINGS), texts(TYPE_NAMES)],
+    reads: &[column(CALLERS), column(FUNCTIONS), column(TYPES), texts(STRINGS), texts(TYPE_NAMES)],
     fixed: 8 << 20,
     passes: "callers once",
     run,
@@ -44,6 +45,9 @@ const MOST_FRAMES: usize = 1024;
 
 /// Stands for the callers of a stack that are left out.
 const CUT: &str = "(callers left out)";
+
+/// Stands for the stack of objects that have none.
+const NONE: &str = "(no stack)";
 
 /// Fields of the messages.
 mod field {
@@ -74,16 +78,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         cut_id = cut_id.max(u64::from(row.function_id) + 2);
         function(&mut out, &row, name_at).map_err(failed)?;
     }
-    let (rows, cut) = samples(&mut out, scratch, Names { type_at, cut_id }, context, &failed)?;
-    if cut {
-        named(&mut out, cut_id, [name_at + names.len() as u64, 0], 0).map_err(failed)?;
-    }
+    let mut stacked = context.budget.filled("bytes of types with a stack", types.len(), (0_u64, 0_u64))?;
+    let at = Names { type_at, cut_id };
+    let mut rows = samples(&mut out, scratch, (at, &mut stacked), context, &failed)?;
+    rows += without_stack(&mut out, scratch, (at, &stacked), &failed)?;
+    let last = name_at + names.len() as u64;
+    named(&mut out, cut_id, [last, 0], 0).map_err(failed)?;
+    named(&mut out, cut_id + 1, [last + 1, 0], 0).map_err(failed)?;
     let words = WORDS.into_iter().map(Cow::Borrowed);
     let texts = (0..types.len()).map(|at| types.text(at)).chain((0..names.len()).map(|at| names.text(at)));
-    let last = cut.then_some(Cow::Borrowed(CUT));
     words
         .chain(texts)
-        .chain(last)
+        .chain([CUT, NONE].map(Cow::Borrowed))
         .try_for_each(|text| bytes(&mut out, field::STRING, text.as_bytes()))
         .map_err(failed)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
@@ -150,27 +156,32 @@ struct Open {
 fn samples(
     out: &mut impl Write,
     scratch: &Scratch,
-    names: Names,
+    (names, stacked): (Names, &mut [(u64, u64)]),
     context: &Context<'_>,
     failed: &impl Fn(io::Error) -> StageError,
-) -> Result<(u64, bool), StageError> {
+) -> Result<u64, StageError> {
     let mut reader = ColumnReader::open(scratch, CALLERS)?;
     context.progress.begin(STAGE.name, reader.remaining());
     // The allocating function first, as profiles want it.
     let mut stack = context.budget.growing::<Open>("the functions of a stack");
-    let (mut written, mut cut) = (0, false);
+    let mut written = 0;
     loop {
         let next = if reader.remaining() > 0 { Some(reader.next()?) } else { None };
         let depth = next.map_or(0, |row| row.depth as usize);
         while stack.len() > depth {
             if sample(out, &stack, names).map_err(failed)? {
                 written += 1;
-                cut |= stack.len() > MOST_FRAMES;
             }
             stack.pop();
         }
         let Some(row) = next else { break };
         context.step(1)?;
+        if row.depth == 0
+            && let Some((count, bytes)) = stacked.get_mut(row.type_id as usize)
+        {
+            *count = count.saturating_add(row.estimated_count);
+            *bytes = bytes.saturating_add(row.estimated_bytes);
+        }
         if let Some(above) = stack.last_mut() {
             above.count = above.count.saturating_sub(row.estimated_count);
             above.bytes = above.bytes.saturating_sub(row.estimated_bytes);
@@ -178,27 +189,57 @@ fn samples(
         stack.push(Open { row, count: row.estimated_count, bytes: row.estimated_bytes })?;
     }
     context.progress.end();
-    Ok((written, cut))
+    Ok(written)
+}
+
+/// Writes what was allocated of each type without a stack; how many samples that are.
+fn without_stack(
+    out: &mut impl Write,
+    scratch: &Scratch,
+    (names, stacked): (Names, &[(u64, u64)]),
+    failed: &impl Fn(io::Error) -> StageError,
+) -> Result<u64, StageError> {
+    let mut reader = ColumnReader::open(scratch, TYPES)?;
+    let mut written = 0;
+    while reader.remaining() > 0 {
+        let row = reader.next()?;
+        let (count, bytes) = stacked.get(row.type_id as usize).copied().unwrap_or_default();
+        let all = if row.allocated_count == ABSENT { row.sampled_count } else { row.allocated_count };
+        let all_bytes = if row.bytes == ABSENT { 0 } else { row.bytes };
+        let rest = [all.saturating_sub(count), all_bytes.saturating_sub(bytes)];
+        if rest != [0, 0] {
+            let mut location = Vec::new();
+            varint(&mut location, names.cut_id + 1);
+            message(out, &location, rest, names.type_at + u64::from(row.type_id)).map_err(failed)?;
+            written += 1;
+        }
+    }
+    Ok(written)
 }
 
 /// Writes what the last node of a stack allocates when nobody calls it; whether that is anything.
 fn sample(out: &mut impl Write, stack: &[Open], names: Names) -> io::Result<bool> {
     let Some(last) = stack.last().filter(|last| last.count > 0 || last.bytes > 0) else { return Ok(false) };
-    let (mut locations, mut values, mut label, mut message) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut locations = Vec::new();
     let innermost = stack.iter().take(MOST_FRAMES);
     innermost.for_each(|open| varint(&mut locations, u64::from(open.row.function_id) + 1));
     if stack.len() > MOST_FRAMES {
         varint(&mut locations, names.cut_id);
     }
-    varint(&mut values, last.count);
-    varint(&mut values, last.bytes);
+    message(out, &locations, [last.count, last.bytes], names.type_at + u64::from(last.row.type_id))?;
+    Ok(true)
+}
+
+/// Writes a sample: its locations, objects and bytes, and where the name of its type is.
+fn message(out: &mut impl Write, locations: &[u8], amounts: [u64; 2], type_at: u64) -> io::Result<()> {
+    let (mut values, mut label, mut message) = (Vec::new(), Vec::new(), Vec::new());
+    amounts.into_iter().for_each(|amount| varint(&mut values, amount));
     number(&mut label, 1, 5);
-    number(&mut label, 2, names.type_at + u64::from(last.row.type_id));
-    bytes(&mut message, 1, &locations)?;
+    number(&mut label, 2, type_at);
+    bytes(&mut message, 1, locations)?;
     bytes(&mut message, 2, &values)?;
     bytes(&mut message, 3, &label)?;
-    bytes(out, field::SAMPLE, &message)?;
-    Ok(true)
+    bytes(out, field::SAMPLE, &message)
 }
 
 /// A field that is a number; 0 is left out, as the format has it.

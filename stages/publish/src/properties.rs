@@ -58,7 +58,9 @@ fn run(stage: &Stage, scratch: &Scratch, options: &Options) -> Stats {
 fn row(members: u32, held_by: SetId, example: u32, reasons: u8) -> SetRow {
     let mut row: SetRow = bytemuck::Zeroable::zeroed();
     (row.members, row.held_by, row.example, row.reasons) = (members, held_by, NodeId(example), reasons);
-    (row.instance_bytes, row.additional_bytes) = (8, 8 * (u64::from(members) - 1));
+    let additional = 8 * (u64::from(members) - 1);
+    (row.instance_bytes, row.additional_bytes) = (8, additional);
+    (row.least_bytes, row.most_bytes) = (if reasons == 0 { additional } else { 0 }, additional);
     row
 }
 
@@ -197,7 +199,7 @@ fn a_replay_in_brief() {
     write_texts(&scratch, replay::STRINGS, &[]);
     write(&scratch, replay::FUNCTIONS, []);
     let mut row: heaplake_schemas::allocation_types::TypeRow = bytemuck::Zeroable::zeroed();
-    (row.allocated_count, row.estimated_bytes) = (7, replay::ABSENT);
+    (row.allocated_count, row.bytes) = (7, replay::ABSENT);
     write(&scratch, replay::TYPES, [row]);
     let options = Options::Replay(ReplayOptions::default());
     run(&replay_summary::STAGE, &scratch, &options);

@@ -64,7 +64,7 @@ fn most_allocated(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {
     let shown = read(&mut reader, count)?.into_iter().map(|row| NamedAmount {
         name: names.text(row.type_id as usize).into_owned(),
         count: known(row.allocated_count),
-        bytes: known(row.estimated_bytes),
+        bytes: known(row.bytes),
     });
     Ok(shown.collect())
 }

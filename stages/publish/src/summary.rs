@@ -145,6 +145,8 @@ fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
                 members: row.members.into(),
                 instance_bytes: row.instance_bytes,
                 additional_bytes: row.additional_bytes,
+                least_bytes: Some(row.least_bytes),
+                most_bytes: Some(row.most_bytes).filter(|&bytes| bytes != ABSENT),
                 preview: words.preview(set, example),
             });
         }
@@ -162,8 +164,13 @@ fn count(row: &SetRow, summary: &mut DuplicateSummary) -> bool {
     }
     let outermost = row.held_by.is_none() && looked_into;
     if outermost {
-        let sum = if row.reasons == 0 { &mut summary.additional_bytes } else { &mut summary.possible_bytes };
-        *sum = sum.saturating_add(row.additional_bytes);
+        let most = if row.most_bytes == ABSENT { row.additional_bytes } else { row.most_bytes };
+        if row.reasons == 0 {
+            summary.additional_bytes = summary.additional_bytes.saturating_add(row.least_bytes);
+            summary.most_bytes = summary.most_bytes.saturating_add(most);
+        } else {
+            summary.possible_bytes = summary.possible_bytes.saturating_add(most);
+        }
     }
     outermost
 }

@@ -10,6 +10,7 @@
 
 use crate::calls::{Amount, Cell, NONE};
 use crate::ordered::{Space, Unordered};
+use crate::shares::Shares;
 use crate::stacks::EMPTY;
 use crate::tree::{Children, Link, ROOT, Step, Tree};
 use bytemuck::{Pod, Zeroable};
@@ -249,15 +250,11 @@ fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'
     Ok(whole)
 }
 
-/// Writes the rows of all types. `amount` tells what a cell stands for.
+/// Writes the rows of all types. `shares` tell what a cell stands for.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
-pub fn write(
-    mut stacks: Stacks<'_>,
-    amount: impl Fn(&Cell) -> Amount,
-    space: Space<'_>,
-) -> Result<Written, StageError> {
+pub fn write(mut stacks: Stacks<'_>, shares: &mut Shares, space: Space<'_>) -> Result<Written, StageError> {
     let mut sorted = Sorted::new(&mut stacks, space)?;
     let depth = sorted.limit(&mut stacks, space)?;
     let mut written = Written { depth: depth.into(), cut: 0, spilled: sorted.spilled };
@@ -269,10 +266,11 @@ pub fn write(
         while at < end {
             space.check(at)?;
             let cell = sorted.cell(at)?;
+            let amount = shares.of(sorted.order.get(at)? as usize, &cell)?;
             let (whole, shared) = (sorted.depth.get(at)?, sorted.shared.get(at)?);
             written.cut += if whole > depth { cell.samples } else { 0 };
             let end = Stack { node: stacks.of(&cell)?, depth: whole.min(depth), shared: shared.min(depth) };
-            batch.add(stacks.tree, cell.type_id, end, &amount(&cell))?;
+            batch.add(stacks.tree, cell.type_id, end, &amount)?;
             at += 1;
         }
         writer.write(batch)?;

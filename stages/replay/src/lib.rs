@@ -4,7 +4,8 @@
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
-//! their [`lifetimes`]. At the end [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
+//! their [`lifetimes`]. At the end [`shares`] divides what was
+//! allocated of each type among its stacks, [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
 //! rows: those of [`functions`], [`callers`] and [`sites`], [`ordered`] in memory or on disk.
 //! [`replay_trace`] is the stage of all this.
 
@@ -28,6 +29,7 @@ pub mod replay;
 pub mod replay_trace;
 pub mod sample;
 pub mod sampling;
+pub mod shares;
 pub mod sites;
 pub mod stacks;
 pub mod sweep;

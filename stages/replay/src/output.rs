@@ -8,6 +8,7 @@ use crate::posterior::{Estimate, Pool, Population};
 use crate::replay::{Replay, TypeCounts};
 use crate::sample::Sample;
 use crate::sampling::scale;
+use crate::shares::Shares;
 use crate::sites;
 use crate::stacks::EMPTY;
 use crate::tree;
@@ -47,6 +48,9 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     let (mut tree, mut nodes) = tree::merge(&frames, |frame| functions.of(frame), space)?;
     drop(frames);
     let mut totals = Totals { unresolved_frames: functions.unresolved, ..Totals::default() };
+    let totals_of = |counts: &TypeCounts| is_exact(replay).then_some((counts.allocated, counts.bytes));
+    let by_type = replay.counts.iter().map(totals_of);
+    let mut shares = Shares::new(replay.cells.all(), by_type, |cell| estimate(replay, cell), space)?;
     let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree")
         .make((filled(tree.count, Amount::default()), filled(tree.count, Amount::default())))?;
     for (at, cell) in replay.cells.all().iter().enumerate() {
@@ -56,7 +60,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
         if node == EMPTY {
             totals.stackless = totals.stackless.saturating_add(cell.samples);
         } else {
-            let amount = amount(replay, cell);
+            let amount = shares.of(at, cell)?;
             amounts.0.change(node as usize, |sum| sum.add(&amount))?;
             amounts.1.change(node as usize, |sum| sum.add(&amount))?;
         }
@@ -66,7 +70,8 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     drop(amounts);
     let names = functions.write(replay, by_function, space)?;
     let stacks = Stacks { cells: replay.cells.all(), nodes: &mut nodes, tree: &mut tree };
-    let callers = callers::write(stacks, |cell| amount(replay, cell), space)?;
+    let callers = callers::write(stacks, &mut shares, space)?;
+    drop(shares);
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
         sites::write(replay, (&mut tree, &mut nodes), &names, |cell| ratio_of(replay, cell), space)?;
@@ -103,7 +108,13 @@ fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
     }
 }
 
-fn amount(replay: &Replay, cell: &Cell) -> Amount {
+/// Whether the trace has the count and the bytes of each type.
+fn is_exact(replay: &Replay) -> bool {
+    matches!(replay.coverage, Coverage::Every | Coverage::Sampled)
+}
+
+/// What the sample says of a cell.
+fn estimate(replay: &Replay, cell: &Cell) -> Amount {
     Amount::of(cell.samples, cell.count, cell.bytes, ratio_of(replay, cell))
 }
 
@@ -115,7 +126,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
         names.push(replay.types.text(type_id).as_bytes())?;
     }
     names.finish()?;
-    let exact = matches!(replay.coverage, Coverage::Every | Coverage::Sampled);
+    let exact = is_exact(replay);
     let every = replay.coverage == Coverage::Every;
     let live = |of: u64| if replay.tracks() { of } else { ABSENT };
     let pool = Pool::new(budget, (0..replay.counts.len() as u32).map(|type_id| population(replay, type_id)))?;
@@ -131,13 +142,15 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
             if every { pool.estimate(&population(replay, type_id)) } else { whole(sample, ratio(replay, counts)) };
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
+        let estimated_bytes = estimate.map_or(ABSENT, |estimate| estimate.bytes);
         rows.push(TypeRow {
             type_id,
             interval: if every { replay.interval() } else { 0 },
             allocated_count: if exact { counts.allocated } else { ABSENT },
             sampled_count: sample.count,
             sampled_bytes: sample.bytes,
-            estimated_bytes: estimate.map_or(ABSENT, |estimate| estimate.bytes),
+            bytes: if exact { counts.bytes } else { estimated_bytes },
+            estimated_bytes,
             low_bytes: interval.map_or(ABSENT, |(low, _)| low),
             high_bytes: interval.map_or(ABSENT, |(_, high)| high),
             exact_bytes: if exact { counts.bytes } else { ABSENT },
@@ -145,9 +158,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
             live_bytes: live(live_bytes),
         })?;
     }
-    rows.sort_unstable_by_key(|row| {
-        (Reverse(if row.estimated_bytes == ABSENT { 0 } else { row.estimated_bytes }), row.type_id)
-    });
+    rows.sort_unstable_by_key(|row| (Reverse(if row.bytes == ABSENT { 0 } else { row.bytes }), row.type_id));
     let mut writer = ColumnWriter::create(scratch, columns::TYPES)?;
     writer.extend(&rows)?;
     writer.finish().map(drop)

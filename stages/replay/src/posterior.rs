@@ -16,7 +16,7 @@
 //! * An object that is large for its type was taken ([`sampling`](crate::sampling)), so none is drawn.
 //! * Differences over time are taken off ([`Sample::within_blocks`]).
 //! * A type without a sample (with [`SampleStart::Nth`](heaplake_schemas::options::SampleStart) alone) has the sizes
-//!   of comparable types.
+//!   of comparable types, or of any others where there are none.
 //!
 //! Resident memory: 16 bytes per distinct size of a sample and type at the end. Time: some 20,000 draws per varying
 //! type. docs/limits.md has how often the intervals hold.
@@ -102,7 +102,7 @@ impl Pool {
         Ok(Self { varying, fixed, names_tell })
     }
 
-    /// What the objects of a type weigh; nothing where neither they nor comparable ones were sampled.
+    /// What the objects of a type weigh; nothing where no object of any type was sampled.
     #[must_use]
     pub fn estimate(&self, of: &Population<'_>) -> Option<Estimate> {
         let Some(bytes) = of.sample.estimate(of.total) else {
@@ -140,10 +140,10 @@ impl Pool {
             bytes: (mean * total).round() as u64,
             interval: Some(((low.min(mean) * total).floor() as u64, (high.max(mean) * total).ceil() as u64)),
         };
-        if of.varies || !self.names_tell || self.fixed.is_empty() {
-            if self.varying.is_empty() {
-                return None;
-            }
+        if self.varying.is_empty() && self.fixed.is_empty() {
+            return None;
+        }
+        if !self.varying.is_empty() && (of.varies || !self.names_tell || self.fixed.is_empty()) {
             let completion = Completion { sizes: &[], factor: 0.0, unknown: of.total, most: f64::INFINITY };
             let drawn = self.completions(completion, of.seed);
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64 / total;

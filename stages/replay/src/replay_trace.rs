@@ -1,6 +1,6 @@
 //! Stage `replay`: from a trace of allocations and garbage collections to the rows of all its tables.
 //!
-//! * Computes: exact counts by type; sizes and stacks of a sample; call trees and reverse call graphs; what each
+//! * Computes: exact counts and sizes by type; stacks of a sample; call trees and reverse call graphs; what each
 //!   collection moved and reclaimed; how long objects live, by type and by allocating function.
 //! * Optional columns: those of tracked objects (lifetimes, sites, tracks, moves, walks) exist only where the trace
 //!   tells of deaths, and sites only where it has stacks.
@@ -9,7 +9,7 @@
 //!   to 64 bytes per distinct frame of a stack, 150 to 300 per distinct triple of stack, type and stratum of
 //!   the sample, 600 to 900 per type and 16 per distinct size in its sample, 500 and its texts per function; the events
 //!   that a format buffers to bring them into order. What is given up when the trace has been read suffices for the end:
-//!   call trees and orders, some 150 bytes per node and row, page or are sorted on disk where they do not fit. 32 bytes
+//!   call trees and orders, some 150 bytes per node and row, 16 per triple, page or are sorted on disk where they do not fit. 32 bytes
 //!   per object where tracks are wanted, paged where they do not fit. All of it depends on the trace and is unknown
 //!   beforehand, so `STAGE` declares only the fixed part; where it does not fit, the refusal comes while the trace is
 //!   read and names a budget for the whole of it.
@@ -46,7 +46,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 4,
+    version: 5,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),

@@ -100,7 +100,7 @@
   comparedChains();
   changes("owners", "Owners", "each byte counts for one owner.");
   changes("duplicates", "Duplicates", "what would go if the members of a set were merged into one.");
-  changes("types", "Allocated types", "bytes that were allocated, estimated from samples where there are samples only.");
+  changes("types", "Allocated types", "bytes that were allocated, estimated where the trace has samples only.");
   changes("functions", "Allocating functions", "what a function and all that it calls allocated.");
   changes("lifetimes", "Lifetimes", "what died in a generation, by type.");
   sides();

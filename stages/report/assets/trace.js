@@ -4,7 +4,7 @@
   const traceTiles = () => {
     const { trace } = data;
     const types = data.allocations && data.allocations.types;
-    const estimate = types ? types.rows.reduce((sum, row) => sum + (row.estimated || 0), 0) : 0;
+    const estimate = types ? types.rows.reduce((sum, row) => sum + (row.bytes || 0), 0) : 0;
     const bytes = trace.allocated_bytes > 0 ? trace.allocated_bytes : estimate;
     const found = data.findings;
     const high = found ? found.rows.filter((finding) => text(finding.severity) === "high").length : 0;
@@ -64,7 +64,7 @@
 
   const allocations = () => {
     const { types, functions, callees, callers, collections, generations } = data.allocations;
-    const total = (row) => row.estimated ?? 0;
+    const total = (row) => row.bytes ?? 0;
     // Of a snapshot, the function that the runtime puts above all others has everything.
     const whole = data.trace ? (types ? types.rows.reduce((sum, row) => sum + total(row), 0) : 0) : functions ? functions.rows.reduce((most, row) => Math.max(most, row.bytes), 0) : 0;
     const part = (bytes) => (whole > 0 ? (100 * bytes / whole).toFixed(1) + " %" : "");
@@ -78,7 +78,7 @@
     if (graphs.length > 0) {
       graph = flames("calls", graphs);
       const cut = graphs.filter((one) => one.rows.length < one.of).map((one) => count(one.rows.length) + " of " + count(one.of)).join(" and ");
-      section("calls", "Who allocates", soft("A box is as wide as what is allocated in a function and in what it calls. Click a box to look into it, a box above to go back; arrow keys move, Enter zooms, Backspace goes up." + (data.trace && data.trace.interval > 1 ? " All of it is estimated from every " + data.trace.interval + "th object or so." : "") + (cut === "" ? "" : " The largest boxes are in this page (" + cut + "); what is missing is a gap.")), graph.view);
+      section("calls", "Who allocates", soft("A box is as wide as what is allocated in a function and in what it calls. Click a box to look into it, a box above to go back; arrow keys move, Enter zooms, Backspace goes up." + (data.trace && data.trace.interval > 1 ? " Sizes of types are exact; which calls allocated how much of a type is estimated from every " + data.trace.interval + "th object or so." : "") + (cut === "" ? "" : " The largest boxes are in this page (" + cut + "); what is missing is a gap.")), graph.view);
       graph.begin();
     } else {
       const why = data.trace && !data.trace.has_stacks ? "The trace has no stacks, so there are no calls to show." : "This run has no tables of calls.";
@@ -99,12 +99,11 @@
       const columns = [
         { title: "Type", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => [name(text(row.name)), graph && place(callers) >= 0 && graph.has(place(callers), text(row.name)) ? jump(place(callers), text(row.name), true, "Who allocates it") : null] },
         number("Objects", (row) => row.count, count),
-        { title: sampled ? "Estimated" : "Bytes", value: (row) => row.estimated, cell: (row) => (row.estimated === null ? "" : [size(row.estimated), bar(row.estimated, most)]) },
-        { title: "of all", value: (row) => row.estimated, cell: (row) => part(total(row)) },
+        { title: sampled ? "Estimated" : "Bytes", value: (row) => row.bytes, cell: (row) => (row.bytes === null ? "" : [size(row.bytes), bar(row.bytes, most)]) },
+        { title: "of all", value: (row) => row.bytes, cell: (row) => part(total(row)) },
       ];
       if (sampled) {
         columns.push({ title: "95 % interval", value: (row) => row.low, cell: (row) => (row.low === null ? "" : row.low === row.high ? "± 0" : size(row.low) + " – " + size(row.high)) });
-        columns.push(number("Exact", (row) => row.exact, size));
       }
       generations.forEach((generation, at) => {
         if (!types.rows.some((row) => row.ends !== null && row.ends[at][1] > 0)) return;

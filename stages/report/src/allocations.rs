@@ -55,10 +55,11 @@ struct Type {
     name: u32,
     count: Option<u64>,
     samples: u64,
-    estimated: Option<u64>,
+    /// As well as they are known.
+    bytes: Option<u64>,
+    /// Interval of the bytes, where they are an estimate.
     low: Option<u64>,
     high: Option<u64>,
-    exact: Option<u64>,
     /// Bytes and objects that died in each generation, or live.
     ends: Option<[(u64, u64); GENERATIONS.len()]>,
 }
@@ -78,15 +79,20 @@ fn types(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Type>>, StageE
     shown(folder, allocation_types::FILE, &columns, TYPES, |rows, at| {
         let id = rows.u32s("type_id")?.value(at);
         let number = |name: &str| rows.sizes(name).map(|column| value(&column, at));
+        let (exact, estimated) = (number("exact_bytes")?, number("estimated_bytes")?);
+        let interval = if exact.is_none() {
+            (number("estimated_low_bytes")?, number("estimated_high_bytes")?)
+        } else {
+            (None, None)
+        };
         Ok(Type {
             id,
             name: texts.add(rows.texts("type")?.value(at)),
             count: number("allocated_count")?,
             samples: number("sampled_count")?.unwrap_or(0),
-            estimated: number("estimated_bytes")?,
-            low: number("estimated_low_bytes")?,
-            high: number("estimated_high_bytes")?,
-            exact: number("exact_bytes")?,
+            bytes: exact.or(estimated),
+            low: interval.0,
+            high: interval.1,
             ends: ends.as_ref().map(|ends| ends.get(&id).copied().unwrap_or_default()),
         })
     })

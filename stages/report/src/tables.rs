@@ -203,6 +203,8 @@ pub struct Set {
     members: u64,
     instance: u64,
     additional: u64,
+    /// The least and the most, where it is not known.
+    bounds: Option<(u64, u64)>,
     exact: bool,
     holder: Option<u32>,
     example: u32,
@@ -229,8 +231,17 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
         "example_node",
         "preview",
     ];
-    shown(folder, heaplake_schemas::duplicate_sets::FILE, &columns, SETS, |rows, at| {
+    const FILE: &str = heaplake_schemas::duplicate_sets::FILE;
+    let mut columns = columns.to_vec();
+    let bounded =
+        Reader::open_if_present(&folder.join(FILE))?.is_some_and(|reader| reader.has("additional_bytes_most"));
+    if bounded {
+        columns.extend(["additional_bytes_least", "additional_bytes_most"]);
+    }
+    shown(folder, FILE, &columns, SETS, |rows, at| {
+        let bounds = if bounded { bounds(rows, at)? } else { None };
         Ok(Set {
+            bounds,
             set: rows.u32s("set")?.value(at),
             class: rows.u32s("class_id")?.value(at),
             name: texts.add(rows.texts("class")?.value(at)),
@@ -246,6 +257,13 @@ pub fn duplicates(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Set>>
             preview: value(rows.texts("preview")?, at).map(|preview| texts.add_within(preview, PREVIEW)),
         })
     })
+}
+
+/// Between what and what the additional bytes of a set are, if that is more than one number.
+fn bounds(rows: &Batch, at: usize) -> Result<Option<(u64, u64)>, StageError> {
+    let most = value(&rows.sizes("additional_bytes_most")?, at);
+    let least = rows.sizes("additional_bytes_least")?.value(at);
+    Ok(most.map(|most| (least, most)).filter(|(least, most)| least != most))
 }
 
 /// When the input was captured, in milliseconds since 1970; nothing where the run does not say.

@@ -232,7 +232,11 @@ impl Tree {
             place.set(row, node)?;
             let parent = if parent == NONE { NONE } else { place.get(parent as usize)? };
             let trace_node = ids.get(row)?;
-            writer.push(callee(CalleeRow { node, parent, depth, function_id: function, trace_node, ..NOTHING }, own, all))?;
+            writer.push(callee(
+                CalleeRow { node, parent, depth, function_id: function, trace_node, ..NOTHING },
+                own,
+                all,
+            ))?;
             node += 1;
             sums.enter(function, &own, &all)?;
             at = self.first.get(row)?;

@@ -14,9 +14,7 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::sorter::Sorter;
-use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt,
-};
+use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt};
 use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::live_allocations::LiveRow;
 use heaplake_schemas::options::TableName;
@@ -164,10 +162,7 @@ fn samples(job: &Job<'_>) -> Result<BudgetVec<SampleRow>, StageError> {
 }
 
 /// Writes a row for each class with objects that have a stack: by bytes descending, then by class.
-fn types(
-    job: &Job<'_>,
-    mut of_class: impl FnMut(usize) -> Result<[u64; 2], StageError>,
-) -> Result<(), StageError> {
+fn types(job: &Job<'_>, mut of_class: impl FnMut(usize) -> Result<[u64; 2], StageError>) -> Result<(), StageError> {
     let mut rows = job.context.budget.growing("live allocations: classes");
     for class in 0..job.class_count()? {
         let [count, bytes] = of_class(class)?;
@@ -176,6 +171,7 @@ fn types(
                 type_id: class as u32,
                 interval: 0,
                 allocated_count: ABSENT,
+                bytes: ABSENT,
                 sampled_count: count,
                 sampled_bytes: bytes,
                 estimated_bytes: ABSENT,

@@ -33,7 +33,7 @@ pub struct Group {
     pub sum: u64,
     /// The least of these sizes.
     pub least: u64,
-    /// The exact additional bytes, if they were computed by comparison.
+    /// The additional bytes that were computed by comparison; else the most that they can be, where that was computed.
     pub additional: u64,
     /// Size of a member, bytes.
     pub bytes: u64,
@@ -50,8 +50,9 @@ pub struct Group {
     /// 1 if all members have one certificate, 2 if the additional bytes were computed by comparison.
     pub exact: u8,
     pub unused: u8,
-    /// Its position in the order of sets.
-    pub rank: u32,
+    /// How many components its members have, less how many certificates, in two's complement; once the sets are
+    /// sorted, its position among them.
+    pub repeated_or_rank: u32,
 }
 
 impl Group {
@@ -70,18 +71,43 @@ impl Group {
         self.reasons |= flags;
         if self.component != component {
             self.component = component;
+            self.repeated_or_rank = self.repeated_or_rank.wrapping_add(1);
             self.sum = self.sum.checked_add(bytes).ok_or(TOO_LARGE)?;
             self.least = self.least.min(bytes);
         }
         Ok(())
     }
 
-    /// The additional bytes, and whether they are exact.
-    pub fn additional(&self) -> (u64, bool) {
+    /// The additional bytes if all members are duplicates: exactly, or as far as they are known.
+    pub fn additional(&self) -> u64 {
         match self.exact {
-            0 if self.is_undecided() => (self.bytes.saturating_mul(u64::from(self.members) - 1), false),
-            2 => (self.additional, true),
-            exact => (self.sum - self.least, exact == 1),
+            0 if self.is_undecided() => {
+                self.bytes.saturating_mul(u64::from(self.members) - 1).min(self.most().unwrap_or(u64::MAX))
+            }
+            2 => self.additional,
+            _ => self.sum - self.least,
+        }
+    }
+
+    /// Bytes that are additional for certain: nodes with one certificate are duplicates, unless the input does not
+    /// tell all of them. A component has a member at least, and those of one component reach the same.
+    pub fn certain(&self) -> u64 {
+        if self.reasons & !UNDECIDED != 0 {
+            return 0;
+        }
+        if !self.is_undecided() {
+            return self.additional();
+        }
+        let repeated = self.repeated_or_rank.cast_signed().max(0).unsigned_abs();
+        self.bytes.saturating_mul(repeated.into()).min(self.additional())
+    }
+
+    /// The most that can be additional; `None` where references were not followed.
+    pub fn most(&self) -> Option<u64> {
+        match self.exact {
+            0 if self.reasons & limits::MODE != 0 => None,
+            0 | 2 => Some(self.additional),
+            _ => Some(self.sum - self.least),
         }
     }
 

@@ -4,7 +4,9 @@
 //!   reach, minus the size of what one of them reaches. The private part of a component cannot be reached from
 //!   another component. So if all members have one certificate, the additional bytes are the private size of a
 //!   component, times the number of components minus one. For other sets that is a lower bound, and a second
-//!   comparison computes the exact value if the allowed work suffices.
+//!   comparison computes the exact value if the allowed work suffices. Else what the members reach beyond the first one
+//!   is the upper bound, or where that is much, the whole heap; of a set that is only possible, what repeats a
+//!   certificate is certain, and nothing if the input does not tell all.
 //! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, paged where the budget does
 //!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
 //!   disk.
@@ -16,6 +18,7 @@
 //! * Reference: none needed.
 
 mod additional;
+mod bounds;
 mod class_counts;
 mod group;
 mod numbers;
@@ -33,7 +36,7 @@ use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "duplicate sets",
-    version: 4,
+    version: 5,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -106,7 +109,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let choices = Choices::load(job)?;
     let nodes = ColumnReader::open(scratch, columns::EQUAL_GROUP)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let mut groups = numbers::assign(nodes as usize, job)?;
+    let (mut groups, whole) = numbers::assign(nodes as usize, job)?;
     if job.setting.looks_into_references() {
         private_sizes::add_all(&mut groups, nodes as usize, job)?;
     } else {
@@ -114,6 +117,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     group::collect_members(&mut groups, job)?;
     additional::find(choices.work, &mut groups, job)?;
+    if job.setting.looks_into_references() {
+        bounds::find(whole, &mut groups, job)?;
+    }
     rows::write(&mut groups, job)?;
     class_counts::write(&mut groups, job)?;
     [GROUP_SIZES, GROUP_MEMBERS, NUMBER].into_iter().for_each(|column| scratch.discard(column));

@@ -9,8 +9,8 @@ use heaplake_schemas::scratch as columns;
 /// What must be free beside the groups, at least: for the last comparison and eight paged arrays of a mebibyte.
 pub const LATER: u64 = additional::BYTES + (8 << 20);
 
-/// Numbers the groups, and writes the number of each node's group.
-pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
+/// Numbers the groups, and writes the number of each node's group. Also gives the size of all nodes, bytes.
+pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = {
         // The groups exist until the end; other arrays are allocated and released beside them.
@@ -19,9 +19,9 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<Groups, StageError> {
         ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
     };
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
-    fill(&several, &mut numbers, &mut groups, job.scratch)?;
+    let whole = fill(several, &mut numbers, &mut groups, job)?;
     note_undecided(&mut numbers, &mut groups, job.scratch)?;
-    Ok(groups)
+    Ok((groups, whole))
 }
 
 /// The representatives of groups of two or more nodes, and their number.
@@ -39,9 +39,12 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
     Ok((several, count))
 }
 
-/// Numbers the groups and counts their members. `numbers` is indexed by the representative of a group.
-fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
-    let mut met = 0;
+/// Numbers the groups and counts their members and certificates; gives the size of all nodes. `numbers` is indexed by
+/// the representative of a group.
+fn fill(several: Bitset, numbers: &mut Array<u32>, groups: &mut Groups, job: &Job<'_>) -> Result<u64, StageError> {
+    let scratch = job.scratch;
+    let mut seen = Bitset::new(&job.context.budget, "certificates of sets", numbers.count())?;
+    let (mut met, mut whole) = (0, 0_u64);
     let mut group_of = ColumnReader::open(scratch, columns::EQUAL_GROUP)?;
     let mut certificates = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;
     let mut degrees = ColumnReader::open(scratch, columns::EQUAL_DEGREE)?;
@@ -50,6 +53,7 @@ fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch
     for node in 0..numbers.count() as u32 {
         let (group, certificate) = (group_of.next()?.index(), certificates.next()?.0);
         let (degree, bytes) = (degrees.next()?, bytes.next()?);
+        whole = whole.saturating_add(bytes);
         if !several.contains(group) {
             writer.push(NONE)?;
             continue;
@@ -64,14 +68,17 @@ fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, scratch
             groups.set(number as usize, first)?;
         }
         writer.push(number)?;
+        let is_new = seen.insert(certificate as usize);
         groups.change(number as usize, |group| {
             group.members += 1;
+            group.repeated_or_rank = group.repeated_or_rank.wrapping_sub(is_new.into());
             if group.certificate != certificate {
                 group.exact = 0;
             }
         })?;
     }
-    writer.finish().map(drop)
+    writer.finish()?;
+    Ok(whole)
 }
 
 /// Records which groups are undecided, and why.

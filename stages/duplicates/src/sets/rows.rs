@@ -6,6 +6,7 @@ use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
+use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch as columns;
 
 /// Writes rows and members of the sets, and the set of each node.
@@ -18,7 +19,7 @@ pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     while numbers.remaining() > 0 {
         sets.push(match numbers.next()? {
             NONE => SetId::NONE,
-            number => SetId(groups.get(number as usize)?.rank),
+            number => SetId(groups.get(number as usize)?.repeated_or_rank),
         })?;
     }
     sets.finish().map(drop)
@@ -27,8 +28,7 @@ pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
 fn sorted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, StageError> {
     let mut sorter = group::sorter(groups.count(), job)?;
     for number in 0..groups.count() {
-        let (additional_bytes, _) = groups.get(number)?.additional();
-        sorter.push(Ranked::new(additional_bytes, number))?;
+        sorter.push(Ranked::new(groups.get(number)?.additional(), number))?;
     }
     sorter.finish()
 }
@@ -43,10 +43,8 @@ fn write_sets(
     let mut nodes = ColumnWriter::create(scratch, columns::SET_MEMBER)?;
     let mut rank = 0;
     while let Some(Ranked { number, .. }) = sorted.pop()? {
-        let group = groups.change(number as usize, |group| {
-            group.rank = rank;
-            *group
-        })?;
+        let group = groups.get(number as usize)?;
+        groups.set(number as usize, Group { repeated_or_rank: rank, ..group })?;
         rank += 1;
         rows.push(row(&group))?;
         for position in group.range() {
@@ -58,16 +56,17 @@ fn write_sets(
 }
 
 fn row(group: &Group) -> SetRow {
-    let (additional_bytes, exact) = group.additional();
     SetRow {
-        additional_bytes,
+        additional_bytes: group.additional(),
+        least_bytes: group.certain(),
+        most_bytes: group.most().unwrap_or(ABSENT),
         instance_bytes: group.bytes,
         example: NodeId(group.example),
         members: group.members,
         held_by: SetId::NONE,
         reasons: group.reasons,
         trivial: group.trivial,
-        exact: u8::from(exact),
+        exact: u8::from(group.exact != 0),
         unused: 0,
     }
 }

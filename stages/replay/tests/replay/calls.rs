@@ -4,7 +4,9 @@ use crate::support::{Chance, EXACT, Replayed, replay, replay_with};
 use heaplake_schemas::allocation_callees::CalleeRow;
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::replay::{CALLEES, CALLERS, FUNCTIONS};
+use heaplake_schemas::allocation_types::TypeRow;
+use heaplake_schemas::options::{Recording, SampleStart};
+use heaplake_schemas::replay::{CALLEES, CALLERS, FUNCTIONS, TYPES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -182,6 +184,52 @@ fn trees_of_random_stacks_are_those_of_their_paths() {
         let program = Program::random(&mut Chance::new(seed));
         check(&program, &replay(program.log().as_bytes(), EXACT));
     }
+}
+
+/// Whatever is sampled, what calls allocate of a type sums to what was allocated of it, and to less where some of it has no
+/// stack; and no caller has more than what it calls.
+#[test]
+fn sampled_trees_sum_to_what_was_allocated() {
+    let mut whole = 0;
+    for seed in 0..400 {
+        let program = Program::random(&mut Chance::new(seed));
+        let start = if seed % 3 == 0 { SampleStart::Nth } else { SampleStart::Random };
+        let recording =
+            Recording { sample_interval: [2, 5, 10][seed as usize % 3], sample_start: start, seed, ..EXACT };
+        let replayed = replay(program.log().as_bytes(), recording);
+        let types: Vec<TypeRow> = replayed.rows(TYPES);
+        let rows: Vec<CallerRow> = replayed.rows(CALLERS);
+        for row in &rows {
+            assert!(row.estimated_bytes >= row.sampled_bytes && row.estimated_count >= row.samples);
+        }
+        for (node, row) in rows.iter().enumerate() {
+            let callers = rows.iter().filter(|caller| caller.parent == node as u32);
+            let sum = callers.fold((0, 0), |sum, row| (sum.0 + row.estimated_count, sum.1 + row.estimated_bytes));
+            assert!(sum.0 <= row.estimated_count && sum.1 <= row.estimated_bytes);
+        }
+        let mut stacked = (0, 0);
+        for row in &types {
+            let of_type = || program.allocations.iter().filter(|allocation| allocation.0 == row.type_id);
+            let truth = of_type().fold((0, 0), |sum: Sum, &(_, _, bytes)| (sum.0 + 1, sum.1 + bytes));
+            assert_eq!((row.allocated_count, row.bytes), truth);
+            let tops = rows.iter().filter(|caller| caller.type_id == row.type_id && caller.depth == 0);
+            let sum = tops.fold((0, 0), |sum, row| (sum.0 + row.estimated_count, sum.1 + row.estimated_bytes));
+            assert!(sum.0 <= truth.0 && sum.1 <= truth.1, "seed {seed}: {sum:?} of {truth:?}");
+            let has_stack = |stack: usize| program.stacks[stack].iter().any(|&function| function < program.unknown);
+            if row.sampled_count > 0 && of_type().all(|allocation| has_stack(allocation.1)) {
+                assert_eq!(sum, truth, "seed {seed}");
+                whole += 1;
+            }
+            stacked = (stacked.0 + sum.0, stacked.1 + sum.1);
+        }
+        let functions: Vec<FunctionRow> = replayed.rows(FUNCTIONS);
+        let own = functions.iter().fold((0, 0), |sum, row| (sum.0 + row.exclusive_count, sum.1 + row.exclusive_bytes));
+        assert_eq!(own, stacked, "seed {seed}");
+        let calls: Vec<CalleeRow> = replayed.rows(CALLEES);
+        let roots = calls.iter().filter(|row| row.depth == 0);
+        assert_eq!(roots.fold((0, 0), |sum, row| (sum.0 + row.inclusive_count, sum.1 + row.inclusive_bytes)), stacked);
+    }
+    assert!(whole > 50, "{whole}");
 }
 
 /// A profile in which each function calls the next one, and each allocates.

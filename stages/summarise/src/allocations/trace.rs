@@ -210,7 +210,7 @@ fn code(generation: &str) -> u32 {
 
 /// Bytes of a type, as well as they are known.
 pub fn bytes_of(row: &TypeRow) -> u64 {
-    [row.exact_bytes, row.estimated_bytes].into_iter().find(|&bytes| bytes != ABSENT).unwrap_or(0)
+    if row.bytes == ABSENT { 0 } else { row.bytes }
 }
 
 /// A finding about a type.

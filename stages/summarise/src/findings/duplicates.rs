@@ -54,9 +54,9 @@ fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
     finding.node = Some(row.example.0);
     finding.count = u64::from(row.members);
     finding.bytes = row.additional_bytes;
-    let least = if row.exact == 1 { "" } else { "at least " };
+    let to = if row.most_bytes > row.least_bytes { format!(" to {}", size(row.most_bytes)) } else { String::new() };
     finding.message = format!(
-        "{} are the same; sharing one saves {least}{}. Each has {}. One of them: {}",
+        "{} are the same; sharing one saves {}{to}. Each has {}. One of them: {}",
         heap.objects(finding.count, class, Some(row.example.0)),
         heap.share(row.additional_bytes),
         size(row.instance_bytes),
