@@ -30,11 +30,15 @@ pub mod kinds;
 pub mod lifetime_sites;
 pub mod moved_ranges;
 pub mod nodes;
+pub mod object_counts;
 pub mod object_lifetimes;
 pub mod object_tracks;
+pub mod old_object_chains;
+pub mod old_objects;
 mod originals;
 pub mod owners;
 pub mod pprof;
+pub mod recorded_events;
 pub mod replay_summary;
 mod rows;
 mod script_urls;
@@ -87,6 +91,10 @@ pub const TABLES: &[Table] = &[
     table!(object_lifetimes),
     table!(lifetime_sites),
     table!(collections),
+    table!(old_objects),
+    table!(old_object_chains),
+    table!(object_counts),
+    table!(recorded_events),
     table!(object_tracks),
     table!(moved_ranges),
     table!(walk_objects),
