@@ -28,5 +28,6 @@ mod dumps;
 mod findings;
 mod golden;
 mod profiles;
+mod recordings;
 mod replays;
 mod walks;

@@ -23,7 +23,7 @@ const MAJOR: u16 = 2;
 const LARGEST: u64 = 32 << 20;
 
 /// Of the budget, a chunk in memory takes at most one part of so many.
-const PART: u64 = 16;
+const PART: u64 = 32;
 
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
