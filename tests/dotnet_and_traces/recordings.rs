@@ -39,9 +39,14 @@ fn events(run: &Path) -> BTreeMap<String, (u64, u64)> {
     names.zip(numbers.map(|(count, bytes)| (count.unwrap(), bytes.unwrap()))).collect()
 }
 
+/// An event as newer tools call it.
+fn renamed(event: &str) -> String {
+    event.replace("jdk.CheckPoint", "jdk.Checkpoint")
+}
+
 fn summary(answer: &Value) -> BTreeMap<String, (u64, u64)> {
     let pair = |pair: &Value| (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap());
-    answer["summary"].as_object().unwrap().iter().map(|(name, counts)| (name.clone(), pair(counts))).collect()
+    answer["summary"].as_object().unwrap().iter().map(|(name, counts)| (renamed(name), pair(counts))).collect()
 }
 
 /// Types: samples, and the bytes that they stand for.
@@ -295,7 +300,7 @@ fn a_recording_of_this_machine() {
             .filter_map(|line| {
                 let [name, count, bytes] = line.split_whitespace().collect::<Vec<_>>()[..] else { return None };
                 let counts = (count.parse().ok()?, bytes.parse().ok()?);
-                (counts.0 > 0).then(|| (name.to_owned(), counts))
+                (counts.0 > 0).then(|| (renamed(name), counts))
             })
             .collect();
         let own = Lake::new();

@@ -51,7 +51,7 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
         writeln!(out, "\n{}", look.wrap(&format!("Did not fit together: {}", list.join(", ")), 0, 2))?;
     }
     if let Some(left_out) = &facts.left_out {
-        writeln!(out, "\n{}: {}", look.painted("PARTIAL", "33"), look.wrap(left_out, 9, 0))?;
+        writeln!(out, "\n{}: {}", look.painted("PARTIAL", "33"), look.wrap(&visible(left_out), 9, 0))?;
     }
     list(out, look, "Types by bytes allocated", &replay.types)?;
     list(out, look, "Functions by bytes allocated in them and in what they call", &replay.functions)?;

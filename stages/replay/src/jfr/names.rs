@@ -275,6 +275,11 @@ pub fn readable(name: &str) -> String {
         })
     };
     let element = if depth == 0 { element } else { whole.or_else(primitive).unwrap_or(element) };
+    // A hidden class has its address behind its name, and before JDK 21 its hash behind that.
+    let element = match element.rsplit_once('/') {
+        Some((hidden, hash)) if hidden.contains("+0x") && hash.bytes().all(|byte| byte.is_ascii_digit()) => hidden,
+        _ => element,
+    };
     format!("{}{}", element.replace('/', "."), "[]".repeat(depth.min(255)))
 }
 
@@ -290,6 +295,7 @@ mod tests {
             ("[[B", "byte[][]"),
             ("B", "B"),
             ("[X", "X[]"),
+            ("Flight$$Lambda$87+0x00007fab40007a08/937773018", "Flight$$Lambda$87+0x00007fab40007a08"),
             ("", ""),
         ] {
             assert_eq!(readable(name), shown);

@@ -24,8 +24,8 @@ const METADATA: i64 = 0;
 /// That of constants.
 const CHECKPOINT: i64 = 1;
 
-/// What `jfr summary` calls these two.
-const NAMES: [(i64, &str); 2] = [(METADATA, "jdk.Metadata"), (CHECKPOINT, "jdk.CheckPoint")];
+/// What `jfr summary` calls these two; before JDK 21 it wrote `CheckPoint`.
+const NAMES: [(i64, &str); 2] = [(METADATA, "jdk.Metadata"), (CHECKPOINT, "jdk.Checkpoint")];
 
 /// The most bytes before the fields of an event.
 const HEAD: u64 = 18;

@@ -43,6 +43,9 @@ pub type Field = (&'static str, u64, bool, bool);
 /// A class: its id, name and fields.
 pub type Class = (u64, &'static str, &'static [Field]);
 
+/// Classes from this id on are events.
+const FIRST_EVENT: u64 = 100;
+
 /// The description of classes.
 pub fn metadata(classes: &[Class]) -> Vec<u8> {
     let mut texts: Vec<String> = Vec::new();
@@ -54,15 +57,17 @@ pub fn metadata(classes: &[Class]) -> Vec<u8> {
         });
         number(tree, at as u64);
     };
-    for name in ["root", "metadata"] {
+    for (name, children) in [("root", 2), ("region", 0), ("metadata", classes.len() as u64)] {
         put(&mut tree, name);
         number(&mut tree, 0);
-        number(&mut tree, if name == "root" { 1 } else { classes.len() as u64 });
+        number(&mut tree, children);
     }
     for (id, name, fields) in classes {
         put(&mut tree, "class");
-        number(&mut tree, 2);
-        for (key, value) in [("name", (*name).to_owned()), ("id", id.to_string())] {
+        let mut attributes = vec![("name", (*name).to_owned()), ("id", id.to_string())];
+        attributes.extend((*id >= FIRST_EVENT).then(|| ("superType", "jdk.jfr.Event".to_owned())));
+        number(&mut tree, attributes.len() as u64);
+        for (key, value) in attributes {
             put(&mut tree, key);
             put(&mut tree, &value);
         }
