@@ -84,6 +84,14 @@ pub fn logs() -> Vec<Vec<u8>> {
     [LOG.as_bytes().to_vec()].into_iter().chain(corpus("log")).collect()
 }
 
+/// Recordings of Java Flight Recorder: the corpus begins with one that has something of everything, alone and twice.
+#[must_use]
+pub fn recordings() -> Vec<Vec<u8>> {
+    let corpus = corpus("jfr");
+    let twice = corpus.first().map(|first| first.repeat(2));
+    corpus.into_iter().chain(twice).collect()
+}
+
 /// Profiles of V8's sampling profiler.
 #[must_use]
 pub fn profiles() -> Vec<Vec<u8>> {

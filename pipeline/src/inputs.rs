@@ -94,8 +94,8 @@ fn foreign(name: &str, what: &str, found: String, hint: &'static str) -> Complai
 const SNAPSHOTS: &str =
     "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdump and .nettrace (.NET), also compressed as .gz or .zst";
 /// The formats that `replay` reads, for people.
-const TRACES: &str = "heaplake replays .nettrace (.NET), .heapprofile (V8), .heapsnapshot with allocations (V8) and its own \
-                      profiler log, also compressed as .gz or .zst";
+const TRACES: &str = "heaplake replays .nettrace (.NET), .jfr (Java), .heapprofile (V8), .heapsnapshot with allocations (V8) and \
+                      its own profiler log, also compressed as .gz or .zst";
 
 /// Endings that say how a file is compressed.
 const COMPRESSED: [&str; 2] = [".gz", ".zst"];

@@ -22,7 +22,7 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("gc", Type::UInt32, "The runtime's number of the collection"),
     optional("started_at", Type::Timestamp, "When it began; null if the trace has no times"),
-    required("generation", Type::UInt8, "Oldest condemned generation of 0, 1, 2"),
+    required("generation", Type::UInt8, "Oldest condemned generation of 0, 1, 2; Java: 0 for the young one, 2 for all"),
     required(
         "condemned",
         Type::List(&CONDEMNED),
@@ -52,10 +52,25 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("finalizer_roots", Type::Int64, "Of these, in the finalizer queue; null likewise"),
     optional("handle_roots", Type::Int64, "Of these, handles; null likewise"),
     optional("other_roots", Type::Int64, "Of these, others; null likewise"),
-    optional("pause_seconds", Type::Float64, "From start to end of the collection; null if the trace has no times"),
+    optional(
+        "pause_seconds",
+        Type::Float64,
+        "From start to end of the collection; Java: the sum of its pauses; null if the trace has no times",
+    ),
     optional("walked_objects", Type::Int64, "Objects of a heap walk at this collection; null if there is none"),
     optional("walk_missing", Type::Int64, "Of these, objects that the replay does not know; null likewise"),
     optional("walk_extra", Type::Int64, "Objects that are alive in the replay but not in the walk; null likewise"),
+    optional(
+        "collector",
+        Type::Utf8,
+        "Java: the collector, as the runtime names it; null for others, like what follows",
+    ),
+    optional("duration_seconds", Type::Float64, "From its start to its end, with what ran beside the program"),
+    optional("longest_pause_seconds", Type::Float64, "Its longest pause"),
+    optional("pauses", Type::Int64, "Its pauses that the recording has"),
+    optional("heap_used_before_bytes", Type::Int64, "Heap in use before it"),
+    optional("heap_used_after_bytes", Type::Int64, "Heap in use after it"),
+    optional("heap_committed_bytes", Type::Int64, "Size of the heap after it"),
 ];
 
 /// The columns, as Arrow knows them.
@@ -117,4 +132,26 @@ pub struct CollectionRow {
     pub walk_missing: u64,
     /// Objects that only the replay has.
     pub walk_extra: u64,
+}
+
+/// What only recordings of Java tell of a collection, in the order of [`CollectionRow`]. What means null is as there.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct CollectionDetail {
+    /// Its collector, as a position among the texts of the recording.
+    pub collector: u32,
+    /// Its cause, likewise.
+    pub cause: u32,
+    /// Seconds from start to end.
+    pub duration_seconds: f64,
+    /// Seconds of the longest pause.
+    pub longest_pause_seconds: f64,
+    /// Pauses.
+    pub pauses: u64,
+    /// Bytes in use before.
+    pub heap_used_before: u64,
+    /// Bytes in use after.
+    pub heap_used_after: u64,
+    /// Size of the heap after it, bytes.
+    pub heap_committed: u64,
 }

@@ -4,11 +4,15 @@ use crate::allocation_callees::CalleeRow;
 use crate::allocation_callers::CallerRow;
 use crate::allocation_functions::FunctionRow;
 use crate::allocation_types::TypeRow;
-use crate::collections::CollectionRow;
+use crate::collections::{CollectionDetail, CollectionRow};
 use crate::lifetime_sites::SiteRow;
 use crate::moved_ranges::MoveRow;
+use crate::object_counts::ObjectCountRow;
 use crate::object_lifetimes::LifetimeRow;
 use crate::object_tracks::TrackRow;
+use crate::old_object_chains::OldObjectChainRow;
+use crate::old_objects::OldObjectRow;
+use crate::recorded_events::RecordedEventRow;
 use crate::scratch::{Column, StringColumns};
 use crate::walk_objects::WalkRow;
 use serde::{Deserialize, Serialize};
@@ -36,6 +40,21 @@ pub const TRACKS: Column<TrackRow> = Column::new("replay.track");
 pub const MOVES: Column<MoveRow> = Column::new("replay.move");
 /// Rows of `walk_objects`.
 pub const WALK_OBJECTS: Column<WalkRow> = Column::new("replay.walk_object");
+/// What only recordings of Java tell of [`COLLECTIONS`].
+pub const COLLECTION_DETAILS: Column<CollectionDetail> = Column::new("replay.collection_detail");
+/// Rows of `old_objects`.
+pub const OLD_OBJECTS: Column<OldObjectRow> = Column::new("replay.old_object");
+/// Rows of `old_object_chains`.
+pub const OLD_OBJECT_CHAINS: Column<OldObjectChainRow> = Column::new("replay.old_object_chain");
+/// Rows of `object_counts`.
+pub const OBJECT_COUNTS: Column<ObjectCountRow> = Column::new("replay.object_count");
+/// Rows of `recorded_events`.
+pub const RECORDED_EVENTS: Column<RecordedEventRow> = Column::new("replay.recorded_event");
+/// Texts of these rows.
+pub const RECORDING_TEXTS: StringColumns = StringColumns {
+    bytes: Column::new("replay.recording_text.bytes"),
+    start: Column::new("replay.recording_text.start"),
+};
 /// Names of types, by number of the type.
 pub const TYPE_NAMES: StringColumns =
     StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };
@@ -81,6 +100,8 @@ pub enum Coverage {
     Sampled,
     /// One for every so many bytes.
     Ticks,
+    /// A sample, each with the bytes that it stands for.
+    Weighted,
 }
 
 /// What a replay found in its trace as a whole, and what the trace can tell.
@@ -127,6 +148,27 @@ pub struct Facts {
     /// Objects of which the trace does not tell whether a collection reclaimed them, over all collections.
     #[serde(default)]
     pub doubtful_count: u64,
+    /// Bytes that the allocations stand for, where the trace has a sample of them with weights.
+    #[serde(default)]
+    pub estimated_bytes: u64,
+    /// Old objects that a recording of Java sampled.
+    #[serde(default)]
+    pub old_object_count: u64,
+    /// What holds most of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldPath>,
+    /// What is left out of a trace that ends too early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
     /// Anomalies of the trace, counted by name.
     pub anomalies: std::collections::BTreeMap<String, u64>,
+}
+
+/// A path from a root to old objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldPath {
+    /// The path, in classes and fields.
+    pub path: String,
+    /// Sampled objects at its end.
+    pub count: u64,
 }

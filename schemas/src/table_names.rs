@@ -97,6 +97,14 @@ names! {
         Collections = "collections",
         /// The findings.
         Findings = "findings",
+        /// The old objects that a recording of Java sampled.
+        OldObjects = "old_objects",
+        /// The chains that hold them.
+        OldObjectChains = "old_object_chains",
+        /// What a recording of Java counts of living objects.
+        ObjectCounts = "object_counts",
+        /// The events of a recording of Java, by kind.
+        RecordedEvents = "recorded_events",
         /// The addresses of each object, from its allocation to its death.
         ObjectTracks = "object_tracks",
         /// The ranges that collections moved.

@@ -30,5 +30,6 @@ mod findings;
 mod golden;
 mod heap_profiles;
 mod profiles;
+mod recordings;
 mod replays;
 mod walks;

@@ -24,6 +24,7 @@ pub const ALL: &[Target] = &[
     traces::LOG,
     structured::LOG_LINES,
     traces::NETTRACE,
+    traces::JFR,
     traces::HEAPPROFILE,
     traces::TRACE_TREE,
     compressed::COMPRESSED,

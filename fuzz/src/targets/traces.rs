@@ -11,6 +11,9 @@ pub const LOG: Target = Target { name: "log", run: log, seeds: seeds::logs, word
 /// Traces of .NET.
 pub const NETTRACE: Target = Target { name: "nettrace", run: nettrace, seeds: seeds::walks, words: BLOCKS };
 
+/// Recordings of Java Flight Recorder.
+pub const JFR: Target = Target { name: "jfr", run: jfr, seeds: seeds::recordings, words: CHUNKS };
+
 /// Profiles of V8's sampling profiler.
 pub const HEAPPROFILE: Target =
     Target { name: "heapprofile", run: heapprofile, seeds: seeds::profiles, words: seeds::JSON };
@@ -43,6 +46,24 @@ fn log(data: &[u8]) -> String {
 
 fn nettrace(data: &[u8]) -> String {
     replay("trace.nettrace", data)
+}
+
+/// A magic, numbers at their ends, encodings of texts.
+const CHUNKS: &[&[u8]] = &[
+    b"FLR\0\0\x02\0\x01",
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    b"\x80\x80\x80\x00",
+    b"\0",
+    b"\x01",
+    b"\x02\x01",
+    b"\x03\x01x",
+    b"\x04\x01x",
+    b"\x05\x01x",
+];
+
+fn jfr(data: &[u8]) -> String {
+    replay("trace.jfr", data)
 }
 
 fn heapprofile(data: &[u8]) -> String {

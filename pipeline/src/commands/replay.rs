@@ -15,8 +15,8 @@ Examples:
   heaplake replay app.nettrace.zst --out lake --sample-interval 1
   heaplake replay agent.log --out lake --release 2.4.1 --label host=web7
 
-Formats: .nettrace of .NET, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's own profiler \
- log; the content tells which.
+Formats: .nettrace of .NET, .jfr of Java, .heapprofile of V8, the allocations of a V8 .heapsnapshot, and heaplake's \
+ own profiler log; the content tells which.
 Exit codes: as those of analyze.";
 
 /// The heading of options of sampling.

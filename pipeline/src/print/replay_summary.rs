@@ -2,7 +2,7 @@
 
 use super::terminal::Look;
 use heaplake_kit::text::{count, size, visible};
-use heaplake_schemas::replay::{Coverage, Facts};
+use heaplake_schemas::replay::{Coverage, Facts, HeldPath};
 use heaplake_schemas::run::{NamedAmount, Replay, Run};
 use std::fmt::{Result, Write};
 
@@ -12,10 +12,18 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
     let [snapshot, release, format] = [&run.snapshot, &run.release, &facts.format].map(|text| visible(text));
     writeln!(out, "{snapshot}  (release {release}, {format}, {})", size(run.input_bytes))?;
     writeln!(out)?;
-    writeln!(out, "  {:>14}  {}", count(facts.allocated_count), coverage(facts))?;
-    writeln!(out, "  {:>14}  allocated", size(facts.allocated_bytes))?;
+    if facts.coverage == Coverage::Weighted {
+        writeln!(out, "  {:>14}  {}", count(facts.sampled_count), coverage(facts))?;
+        writeln!(out, "  {:>14}  allocated, as these samples tell", size(facts.estimated_bytes))?;
+    } else {
+        writeln!(out, "  {:>14}  {}", count(facts.allocated_count), coverage(facts))?;
+        writeln!(out, "  {:>14}  allocated", size(facts.allocated_bytes))?;
+    }
     writeln!(out, "  {:>14}  stacks taken", count(facts.sampled_count - facts.stackless_count))?;
     writeln!(out, "  {:>14}  collections", count(facts.collection_count))?;
+    if facts.old_object_count > 0 {
+        writeln!(out, "  {:>14}  old objects, sampled when they were allocated", count(facts.old_object_count))?;
+    }
     if facts.tracked {
         writeln!(out, "  {:>14}  objects alive at the end ({})", count(facts.live_count), size(facts.live_bytes))?;
     }
@@ -42,12 +50,28 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
             .collect();
         writeln!(out, "\n{}", look.wrap(&format!("Did not fit together: {}", list.join(", ")), 0, 2))?;
     }
+    if let Some(left_out) = &facts.left_out {
+        writeln!(out, "\n{}: {}", look.painted("PARTIAL", "33"), look.wrap(&visible(left_out), 9, 0))?;
+    }
     list(out, look, "Types by bytes allocated", &replay.types)?;
     // Sizes of types are exact where the trace has them; who allocates them is known of the stacks that were taken.
     let sampled =
         if facts.interval > 1 { ", estimated from the stacks taken (--sample-interval 1 takes all)" } else { "" };
     let title = format!("Functions by bytes allocated in them and in what they call{sampled}");
-    list(out, look, &title, &replay.functions)
+    list(out, look, &title, &replay.functions)?;
+    held(out, look, &facts.held)
+}
+
+/// What holds old objects.
+fn held(out: &mut String, look: &Look, paths: &[HeldPath]) -> Result {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nOld objects by what holds them\n")?;
+    for path in paths {
+        writeln!(out, "  {:>12}  {}", count(path.count), look.wrap(&visible(&path.path), 16, 16))?;
+    }
+    Ok(())
 }
 
 fn coverage(facts: &Facts) -> &'static str {
@@ -56,6 +80,7 @@ fn coverage(facts: &Facts) -> &'static str {
         Coverage::Every => "allocations, each in the trace",
         Coverage::Sampled => "allocations, of which the trace has a sample",
         Coverage::Ticks => "allocations counted: the trace has one for every so many bytes",
+        Coverage::Weighted => "samples of allocations, each with the bytes that it stands for",
     }
 }
 

@@ -19,7 +19,7 @@ impl Runtime {
     #[must_use]
     pub fn of_format(format: &str) -> Self {
         match format {
-            _ if format.contains("hprof") => Self::Jvm,
+            _ if format.contains("hprof") || format == "jfr" => Self::Jvm,
             _ if format.contains("nettrace") || format.contains("gcdump") => Self::DotNet,
             _ => Self::V8,
         }

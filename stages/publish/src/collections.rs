@@ -13,20 +13,25 @@ use arrow::array::{
     UInt8Builder, UInt32Array,
 };
 use arrow::buffer::BooleanBuffer;
-use heaplake_kit::access::{column, document};
-use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats};
+use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{nullable_sizes, read, sizes};
-use heaplake_schemas::collections::{CollectionRow, FILE, condemned, schema};
+use heaplake_schemas::collections::{CollectionDetail, CollectionRow, FILE, condemned, schema};
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{ABSENT, COLLECTIONS, FACTS, Facts};
+use heaplake_schemas::replay::{ABSENT, COLLECTION_DETAILS, COLLECTIONS, FACTS, Facts, RECORDING_TEXTS};
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "collections",
-    version: 2,
+    version: 3,
     when: |setting| setting.traces(TraceTable::Collections),
-    reads: &[document(FACTS), column(COLLECTIONS)],
+    reads: &[
+        document(FACTS),
+        column(COLLECTIONS),
+        column(COLLECTION_DETAILS).if_any(),
+        texts(RECORDING_TEXTS).if_any(),
+    ],
     fixed: 8 << 20,
     passes: "its rows once",
     run,
@@ -61,17 +66,81 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts: Facts = scratch.read_document(FACTS)?;
     let mut rows = ColumnReader::open(scratch, COLLECTIONS)?;
+    let mut details = Details::open(scratch)?;
     context.progress.begin(STAGE.name, rows.remaining());
     let mut table = writer::create(job, (FILE, schema()))?;
     while rows.remaining() > 0 {
         let count = rows.remaining().min(ROWS);
         context.step(count)?;
-        table.write(&columns(&read(&mut rows, count as usize)?, facts.tracked))?;
+        let rows = read(&mut rows, count as usize)?;
+        let details = details.as_mut().map_or_else(|| Ok(Vec::new()), |details| details.next(rows.len()))?;
+        let mut columns = columns(&rows, facts.tracked);
+        if !details.is_empty() {
+            columns[REASON] = Arc::new(StringArray::from_iter(details.iter().map(|detail| detail.cause.as_deref())));
+        }
+        columns.extend(columns_of_java(&details, rows.len()));
+        table.write(&columns)?;
     }
     writer::finish(job, table)
 }
 
-/// The columns of the schema. The fate of objects is known only if they were `tracked`.
+/// Place of the column of reasons.
+const REASON: usize = 4;
+
+/// What recordings of Java tell besides.
+struct Details {
+    rows: ColumnReader<CollectionDetail>,
+    texts: StringTable,
+}
+
+/// The same of one collection, with its texts.
+struct Detail {
+    row: CollectionDetail,
+    collector: Option<String>,
+    cause: Option<String>,
+}
+
+impl Details {
+    fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
+        if !scratch.has(COLLECTION_DETAILS) {
+            return Ok(None);
+        }
+        let texts = StringTable::open(scratch, RECORDING_TEXTS)?;
+        Ok(Some(Self { rows: ColumnReader::open(scratch, COLLECTION_DETAILS)?, texts }))
+    }
+
+    fn next(&mut self, count: usize) -> Result<Vec<Detail>, StageError> {
+        let rows = read(&mut self.rows, count)?;
+        let text = |at: u32| (at != u32::MAX).then(|| self.texts.text(at as usize).into_owned());
+        Ok(rows.into_iter().map(|row| Detail { row, collector: text(row.collector), cause: text(row.cause) }).collect())
+    }
+}
+
+/// The columns that only recordings of Java have; null where there are no details of the rows.
+fn columns_of_java(details: &[Detail], rows: usize) -> Vec<ArrayRef> {
+    let row = |at: usize| details.get(at).map(|detail| &detail.row);
+    let amount = |of: fn(&CollectionDetail) -> u64| -> ArrayRef {
+        let values: Vec<u64> = (0..rows).map(|at| row(at).map_or(ABSENT, of)).collect();
+        let valid = BooleanBuffer::collect_bool(rows, |at| values[at] != ABSENT);
+        nullable_sizes(values, valid)
+    };
+    let seconds = |of: fn(&CollectionDetail) -> f64| -> ArrayRef {
+        let seconds = (0..rows).map(|at| row(at).map(of).filter(|seconds| !seconds.is_nan()));
+        Arc::new(Float64Array::from_iter(seconds))
+    };
+    let collectors = (0..rows).map(|at| details.get(at).and_then(|detail| detail.collector.as_deref()));
+    vec![
+        Arc::new(StringArray::from_iter(collectors)),
+        seconds(|row| row.duration_seconds),
+        seconds(|row| row.longest_pause_seconds),
+        amount(|row| row.pauses),
+        amount(|row| row.heap_used_before),
+        amount(|row| row.heap_used_after),
+        amount(|row| row.heap_committed),
+    ]
+}
+
+/// The columns of the schema that all traces have. The fate of objects is known only if they were `tracked`.
 fn columns(rows: &[CollectionRow], tracked: bool) -> Vec<ArrayRef> {
     let number = |of: fn(&CollectionRow) -> u64| sizes(rows.iter().map(of).collect());
     let optional = |of: fn(&CollectionRow) -> u64| -> ArrayRef {

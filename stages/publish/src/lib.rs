@@ -32,11 +32,15 @@ pub mod lifetime_sites;
 pub mod live_allocations;
 pub mod moved_ranges;
 pub mod nodes;
+pub mod object_counts;
 pub mod object_lifetimes;
 pub mod object_tracks;
+pub mod old_object_chains;
+pub mod old_objects;
 mod originals;
 pub mod owners;
 pub mod pprof;
+pub mod recorded_events;
 pub mod replay_summary;
 mod rows;
 pub mod samples;
@@ -90,6 +94,10 @@ pub const TABLES: &[Table] = &[
     table!(object_lifetimes),
     table!(lifetime_sites),
     table!(collections),
+    table!(old_objects),
+    table!(old_object_chains),
+    table!(object_counts),
+    table!(recorded_events),
     table!(object_tracks),
     table!(moved_ranges),
     table!(walk_objects),

@@ -20,6 +20,7 @@ use heaplake_schemas::scratch::documents;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "replay summary",
+    version: 2,
     when: |setting| setting.replay(|_| true),
     reads: &[
         document(FACTS),
@@ -46,6 +47,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let has_findings = setting.traces(TraceTable::Findings);
     let summary = Summary {
         format: facts.format.clone(),
+        partial: facts.left_out.clone(),
         findings: if has_findings { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
         ..Summary::default()
     };

@@ -1,6 +1,6 @@
 //! Tables whose rows lie in one scratch column: each field of the row is a column of the table.
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, BooleanArray, TimestampMicrosecondArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
 use bytemuck::Pod;
@@ -9,6 +9,7 @@ use heaplake_lake::source::{Source, array, nullable, nullable_sizes, read, sizes
 use heaplake_lake::text::Texts;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
+use std::sync::Arc;
 
 /// A scratch column of rows, and the columns of a table that can be made from it.
 #[derive(Clone, Copy)]
@@ -114,6 +115,28 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// As [`Self::count`].
     pub(crate) fn fractions(self, of: fn(&R) -> f64) -> Result<Source<'a>, StageError> {
         self.some::<Float64Type>(of, |value| !value.is_nan())
+    }
+
+    /// A column of times, microseconds since 1970; `i64::MIN` becomes null.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(crate) fn times(self, of: fn(&R) -> i64) -> Result<Source<'a>, StageError> {
+        self.arrays(move |rows| {
+            let times = rows.iter().map(|row| Some(of(row)).filter(|&time| time != i64::MIN));
+            Arc::new(TimestampMicrosecondArray::from_iter(times).with_timezone("UTC"))
+        })
+    }
+
+    /// A column of truths: 0 is false, 1 true, and `u32::MAX` becomes null.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(crate) fn flags(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
+        self.arrays(move |rows| {
+            let flags = rows.iter().map(|row| Some(of(row)).filter(|&flag| flag != u32::MAX).map(|flag| flag == 1));
+            Arc::new(BooleanArray::from_iter(flags))
+        })
     }
 
     /// A column of numbers; those that are not `valid` become null.

@@ -1,13 +1,14 @@
 //! The formats of traces, recognised by their first bytes.
 
 use crate::heapprofile;
+use crate::jfr;
 use crate::log;
 use crate::nettrace;
 use crate::tracetree;
 use heaplake_schemas::replay::Facts;
 
 /// Endings of the files that a folder is searched for, not compressed.
-pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile"];
+pub const ENDINGS: &[&str] = &[".nettrace", ".heapprofile", ".jfr"];
 
 /// Digits of the input's hash in the name of a run.
 const HASH_DIGITS: usize = 8;
@@ -36,6 +37,8 @@ pub enum Format {
     Nettrace,
     /// `.heapprofile`.
     HeapProfile,
+    /// `.jfr`.
+    FlightRecording,
     /// The allocation tree of a `.heapsnapshot`.
     AllocationTree,
 }
@@ -50,6 +53,8 @@ impl Format {
             Some(Self::Log)
         } else if beginning.starts_with(nettrace::MAGIC) {
             Some(Self::Nettrace)
+        } else if beginning.starts_with(jfr::MAGIC) {
+            Some(Self::FlightRecording)
         } else if begins(heapprofile::BEGINNING) {
             Some(Self::HeapProfile)
         } else if begins(tracetree::BEGINNING) {
@@ -66,6 +71,7 @@ impl Format {
             Self::Log => "profiler-log",
             Self::Nettrace => "nettrace",
             Self::HeapProfile => "heapprofile",
+            Self::FlightRecording => "jfr",
             Self::AllocationTree => "heapsnapshot",
         }
     }

@@ -1,8 +1,8 @@
 //! Traces of allocations and garbage collections, replayed.
 //!
-//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`]) hands [`events`] to
+//! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) hands [`events`] to
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
-//! ([`sampling`], [`sample`], [`posterior`]), follows objects through collections
+//! ([`sampling`], [`sample`], [`posterior`]; or [`weights`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
 //! their [`lifetimes`]. At the end [`shares`] divides what was
 //! allocated of each type among its stacks, [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
@@ -18,6 +18,7 @@ pub mod format;
 pub mod functions;
 pub mod heapprofile;
 pub mod index_table;
+pub mod jfr;
 pub mod lifetimes;
 pub mod log;
 pub mod nettrace;
@@ -39,3 +40,4 @@ pub mod track;
 pub mod tracks;
 pub mod tree;
 pub mod types;
+pub mod weights;

@@ -94,7 +94,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
 fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     match replay.coverage {
         // The number of objects is unknown: ticks count as the bytes that they report.
-        Coverage::Ticks => (1, 1),
+        Coverage::Ticks | Coverage::Weighted => (1, 1),
         _ => (counts.allocated, counts.represented),
     }
 }
@@ -138,8 +138,11 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
         if counts.allocated == 0 && sample.count == 0 {
             continue;
         }
-        let estimate =
-            if every { pool.estimate(&population(replay, type_id)) } else { whole(sample, ratio(replay, counts)) };
+        let estimate = match &replay.weights {
+            Some(weights) => weights.estimate(type_id),
+            None if every => pool.estimate(&population(replay, type_id)),
+            None => whole(sample, ratio(replay, counts)),
+        };
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
         let estimated_bytes = estimate.map_or(ABSENT, |estimate| estimate.bytes);

@@ -11,6 +11,7 @@ use crate::symbols::Symbols;
 use crate::track::{Object, Objects};
 use crate::tracks::Tracks;
 use crate::types::Types;
+use crate::weights::Weights;
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Reservation, Scratch, StageError};
 use heaplake_schemas::collections::CollectionRow;
@@ -79,6 +80,8 @@ pub struct Replay {
     pub cells: Cells,
     /// The same of ticks, until there are allocations.
     cells_of_ticks: Cells,
+    /// What ticks stand for, where the trace says so of each.
+    pub weights: Option<Weights>,
     /// Ages of objects.
     pub lifetimes: Lifetimes,
     /// Anomalies of the trace.
@@ -129,6 +132,7 @@ impl Replay {
             counts: budget.growing("the counts of types"),
             cells: Cells::new(budget)?,
             cells_of_ticks: Cells::new(budget)?,
+            weights: None,
             lifetimes: Lifetimes::new(budget),
             anomalies: Anomalies::default(),
             coverage: Coverage::None,
@@ -283,7 +287,7 @@ impl Replay {
     pub fn finish(&mut self) -> Result<(), StageError> {
         self.leave_open()?;
         if self.coverage == Coverage::None && !self.cells_of_ticks.all().is_empty() {
-            self.coverage = Coverage::Ticks;
+            self.coverage = if self.weights.is_some() { Coverage::Weighted } else { Coverage::Ticks };
             std::mem::swap(&mut self.cells, &mut self.cells_of_ticks);
             for counts in self.counts.iter_mut() {
                 (counts.sample.count, counts.sample.bytes) = counts.ticks;

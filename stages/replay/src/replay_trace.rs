@@ -18,6 +18,7 @@
 //!   long as it condemns objects. The chains of callers of n stacks of n functions would be n²: beyond a multiple of the
 //!   trace, callers of the deepest stacks are left out ([`callers`](crate::callers)), which the anomaly
 //!   `stacks_with_callers_left_out` counts. Intervals of types that vary take some 20,000 draws each.
+//!   A recording of Java takes a chunk, or pieces of one that lies in scratch, and some 100 bytes per constant of it.
 //! * Fails when: the trace is not of its format, or what is alive at once does not fit the budget.
 //! * Determinism: rows are in an order of their own; sampling is seeded.
 //! * Reference: object identity as in "Object tracking in the profiling API"; sampling as in "Semi-statistical data
@@ -26,6 +27,7 @@
 
 use crate::format::Format;
 use crate::heapprofile;
+use crate::jfr;
 use crate::log;
 use crate::nettrace;
 use crate::output;
@@ -37,7 +39,7 @@ use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::fs::File;
-use heaplake_kit::{Budget, Context, InputError, Job, Stage, StageError, Stats};
+use heaplake_kit::{Budget, Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -59,6 +61,12 @@ pub const STAGE: Stage = Stage {
         column(columns::COLLECTIONS),
         column(columns::LIFETIMES).if_any(),
         column(columns::SITES).if_any(),
+        column(columns::COLLECTION_DETAILS).if_any(),
+        column(columns::OLD_OBJECTS).if_any(),
+        column(columns::OLD_OBJECT_CHAINS).if_any(),
+        column(columns::OBJECT_COUNTS).if_any(),
+        column(columns::RECORDED_EVENTS).if_any(),
+        texts(columns::RECORDING_TEXTS).if_any(),
         column(columns::TRACKS).when(tracks).if_any(),
         column(columns::MOVES).when(tracks).if_any(),
         column(columns::WALK_OBJECTS).when(tracks).if_any(),
@@ -81,11 +89,17 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, size(&input, source.peek(context)?));
     let recording = job.setting.options.replay().map(|options| options.recording.clone()).unwrap_or_default();
     let mut replay = Replay::new(&recording, scratch, &context.budget)?;
+    let mut recorded = jfr::Outcome::default();
     let content = match format {
         Format::Log => read_bytes(log::read, source, &mut replay, context)?,
         Format::Nettrace => read_bytes(nettrace::read, source, &mut replay, context)?,
         Format::HeapProfile => read_json(heapprofile::read, source, &mut replay, context)?,
         Format::AllocationTree => read_json(tracetree::read, source, &mut replay, context)?,
+        Format::FlightRecording => {
+            let content;
+            (recorded, content) = read_recording(source, &mut replay, scratch, context)?;
+            content
+        }
     };
     replay.finish()?;
     let totals = output::write(&mut replay, scratch, context)?;
@@ -94,7 +108,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         content_bytes: content.bytes,
         input_bytes: content.identity.bytes,
         input_hash: content.identity.hash,
-        ..facts(format, &replay, &totals)
+        ..facts(format, &replay, &totals, recorded)
     };
     replay.close()?;
     scratch.write_document(columns::FACTS, &facts)?;
@@ -129,7 +143,7 @@ fn recognised(source: &mut Source, context: &Context<'_>) -> Result<Format, Stag
     let shown = String::from_utf8_lossy(&beginning[..beginning.len().min(16)]).into_owned();
     let (file, expected) = (
         source.name().to_owned(),
-        "a trace (.nettrace, .heapprofile, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
+        "a trace (.nettrace, .heapprofile, .jfr, a .heapsnapshot with allocations, or a profiler log)".to_owned(),
     );
     let found = format!("{shown:?}");
     Err(InputError { file, offset: 0, expected, found, hint: "name a trace of allocations" }.into())
@@ -181,7 +195,21 @@ fn read_json(
     Content::new(json.name(), version, json.offset(), json.identity())
 }
 
-fn facts(format: Format, replay: &Replay, totals: &output::Totals) -> Facts {
+/// Hands a recording of Java to the replay, to its end.
+fn read_recording(
+    source: Source,
+    replay: &mut Replay,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<(jfr::Outcome, Content), StageError> {
+    let mut bytes = Bytes::new(source, context);
+    let outcome = jfr::read(&mut bytes, replay, scratch, context)?;
+    bytes.drain()?;
+    let content = Content::new(bytes.name(), outcome.version.clone(), bytes.offset(), bytes.identity())?;
+    Ok((outcome, content))
+}
+
+fn facts(format: Format, replay: &Replay, totals: &output::Totals, recorded: jfr::Outcome) -> Facts {
     let sum = |of: fn(&crate::replay::TypeCounts) -> u64| replay.counts.iter().map(of).fold(0, u64::saturating_add);
     let (live_count, live_bytes) = if replay.tracks() { replay.objects.alive() } else { (0, 0) };
     Facts {
@@ -201,13 +229,17 @@ fn facts(format: Format, replay: &Replay, totals: &output::Totals) -> Facts {
         live_count,
         live_bytes,
         doubtful_count: if replay.tracks() { replay.doubtful } else { 0 },
-        anomalies: anomalies(replay, totals),
+        estimated_bytes: if replay.coverage == Coverage::Weighted { sum(|counts| counts.sample.bytes) } else { 0 },
+        old_object_count: recorded.kept.old_objects,
+        anomalies: anomalies(replay, totals, &recorded.kept),
+        held: recorded.kept.held,
+        left_out: recorded.left_out,
         ..Facts::default()
     }
 }
 
 /// What did not fit together, by name; what never happened is left out.
-fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> {
+fn anomalies(replay: &Replay, totals: &output::Totals, recorded: &jfr::recording::Kept) -> BTreeMap<String, u64> {
     let Anomalies {
         overlapping_ranges,
         overrun_objects,
@@ -235,6 +267,9 @@ fn anomalies(replay: &Replay, totals: &output::Totals) -> BTreeMap<String, u64> 
         ("unresolved_frames", totals.unresolved_frames),
         ("stacks_with_callers_left_out", totals.cut_stacks),
         ("redefined_types", replay.types.redefined),
+        ("truncated_stacks", recorded.truncated_stacks),
+        ("chains_that_go_on", recorded.cut_chains),
+        ("bytes_of_lost_events", recorded.lost_bytes),
     ]
     .into_iter()
     .filter(|(_, count)| *count > 0)

@@ -24,7 +24,7 @@ fn find(trace: &Trace) -> Vec<Finding> {
     let mut finding = blank(RULE.name, severity, Scope::Trace, "collections".to_owned());
     finding.count = induced;
     finding.message = format!("{} of {} collections were asked for by the program", count(induced), count(all));
-    "Leave collections to the runtime: look for GC.Collect in the program and its libraries."
+    "Leave collections to the runtime: look for GC.Collect or System.gc in the program and its libraries."
         .clone_into(&mut finding.next_step);
     vec![finding]
 }

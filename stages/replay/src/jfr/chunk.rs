@@ -1,0 +1,288 @@
+//! A chunk of a recording: its header, and its bytes in memory or in a file.
+//!
+//! What describes events and constants stands behind them, so a chunk is read whole before any of it is understood. A
+//! small one is kept in memory, a large one in scratch; what is looked at of it lies in a [`Window`].
+
+use heaplake_input::bytes::Bytes;
+use heaplake_kit::charge::Charge;
+use heaplake_kit::fs::File;
+use heaplake_kit::{Budget, Scratch, StageError};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How a chunk begins.
+pub const MAGIC: &[u8] = b"FLR\0";
+
+/// Bytes of the header.
+pub const HEADER: usize = 68;
+
+/// The version of the format that is understood, since JDK 9.
+const MAJOR: u16 = 2;
+
+/// The largest chunk that is kept in memory, bytes; less of a small budget.
+const LARGEST: u64 = 32 << 20;
+
+/// Of the budget, a chunk in memory takes at most one part of so many.
+const PART: u64 = 32;
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+
+/// What does not fit the format: where in the chunk, and what was expected and found there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bad {
+    /// Offset in the chunk.
+    pub at: u64,
+    /// What should stand there.
+    pub expected: &'static str,
+    /// What does.
+    pub found: String,
+}
+
+/// Why a chunk is not read to its end.
+#[derive(Debug)]
+pub enum Failure {
+    /// It is damaged.
+    Bad(Bad),
+    /// Something else.
+    Stage(StageError),
+}
+
+impl From<Bad> for Failure {
+    fn from(bad: Bad) -> Self {
+        Self::Bad(bad)
+    }
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+/// A failure at a place of the chunk.
+pub fn bad(at: u64, expected: &'static str, found: impl Into<String>) -> Bad {
+    Bad { at, expected, found: found.into() }
+}
+
+/// What a chunk says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version of the format.
+    pub version: (u16, u16),
+    /// Bytes, the header included; 0 while it is being written.
+    pub size: u64,
+    /// Where the last of its constants are.
+    pub constants: u64,
+    /// Where its events are described.
+    pub metadata: u64,
+    /// Nanoseconds since 1970 at `start_ticks`.
+    pub start_nanos: i64,
+    /// The tick at which it begins.
+    pub start_ticks: i64,
+    /// Ticks of a second.
+    pub frequency: i64,
+    /// Whether numbers are compressed.
+    pub compressed: bool,
+    /// Whether the process ended with it.
+    pub last: bool,
+}
+
+impl Header {
+    /// From its bytes.
+    ///
+    /// # Errors
+    /// [`Bad`] for what is no header of this version.
+    pub fn read(bytes: &[u8; HEADER]) -> Result<Self, Bad> {
+        let number = |at: usize| bytes[at..at + 8].iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+        let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let version = (half(4), half(6));
+        if !bytes.starts_with(MAGIC) {
+            return Err(bad(0, "the magic of a chunk (FLR)", format!("{:02x?}", &bytes[..4])));
+        }
+        if version.0 != MAJOR {
+            return Err(bad(4, "a recording of version 2", format!("version {}.{}", version.0, version.1)));
+        }
+        let header = Self {
+            version,
+            size: number(8),
+            constants: number(16),
+            metadata: number(24),
+            start_nanos: number(32) as i64,
+            start_ticks: number(48) as i64,
+            frequency: number(56) as i64,
+            compressed: bytes[67] & 1 == 1,
+            last: bytes[67] & 2 == 2,
+        };
+        header.check().map(|()| header)
+    }
+
+    /// Whether the chunk was finished, or written out while it grew.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.size > 0 && self.metadata > 0
+    }
+
+    fn check(&self) -> Result<(), Bad> {
+        if !self.is_written() {
+            return Ok(());
+        }
+        let inside = |at: u64| at >= HEADER as u64 && at < self.size;
+        if self.size <= HEADER as u64 || self.size > i64::MAX as u64 {
+            return Err(bad(8, "the size of a chunk", format!("{} bytes", self.size)));
+        }
+        if self.constants != 0 && !inside(self.constants) {
+            return Err(bad(16, "a place of constants inside the chunk", format!("{}", self.constants)));
+        }
+        if !inside(self.metadata) {
+            return Err(bad(24, "a place of metadata inside the chunk", format!("{}", self.metadata)));
+        }
+        if self.frequency <= 0 {
+            return Err(bad(56, "ticks of a second", format!("{}", self.frequency)));
+        }
+        Ok(())
+    }
+
+    /// When a tick was, nanoseconds since 1970.
+    #[must_use]
+    pub fn nanos(&self, ticks: i64) -> i64 {
+        self.start_nanos.saturating_add(self.span(ticks.saturating_sub(self.start_ticks)))
+    }
+
+    /// How long so many ticks are, nanoseconds.
+    #[must_use]
+    pub fn span(&self, ticks: i64) -> i64 {
+        let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(self.frequency.max(1));
+        i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+/// The bytes of a chunk.
+pub struct Chunk {
+    /// What it says of itself.
+    pub header: Header,
+    /// Bytes of the content before it.
+    pub base: u64,
+    store: Store,
+}
+
+enum Store {
+    Memory(Vec<u8>, Charge),
+    File(Arc<File>, PathBuf),
+}
+
+impl Chunk {
+    /// The chunk of a header that was just read. Where the content ends inside of it, how much of it there is.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn read(
+        bytes: &mut Bytes<'_>,
+        beginning: &[u8; HEADER],
+        header: Header,
+        (scratch, budget): (&Scratch, &Budget),
+    ) -> Result<Result<Self, u64>, StageError> {
+        let base = bytes.offset() - HEADER as u64;
+        let mut charge = Charge::new(budget, "a chunk of the recording")?;
+        let resident = header.size <= LARGEST.min(budget.limit() / PART);
+        let file = if resident { None } else { Some(scratch.unnamed()?) };
+        let (mut held, mut there) = (Vec::new(), 0);
+        charge.make_room(&mut held, HEADER)?;
+        held.extend_from_slice(beginning);
+        while there + (held.len() as u64) < header.size {
+            let left = header.size - there - held.len() as u64;
+            let piece = PIECE.min(usize::try_from(left).unwrap_or(PIECE));
+            charge.make_room(&mut held, piece)?;
+            let found = bytes.append_to(&mut held, piece)?;
+            bytes.check()?;
+            if found < piece {
+                return Ok(Err(there + held.len() as u64));
+            }
+            if let Some(file) = &file {
+                write(scratch, file, &mut held, &mut there)?;
+            }
+        }
+        let store = match file {
+            None => Store::Memory(held, charge),
+            Some(file) => {
+                write(scratch, &file, &mut held, &mut there)?;
+                Store::File(file, scratch.folder().to_owned())
+            }
+        };
+        Ok(Ok(Self { header, base, store }))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.header.size
+    }
+
+    /// Bytes that lie in scratch.
+    #[must_use]
+    pub fn spilled(&self) -> u64 {
+        match &self.store {
+            Store::Memory(_, charge) => {
+                let _ = charge;
+                0
+            }
+            Store::File(..) => self.size(),
+        }
+    }
+}
+
+/// Moves what is held to the end of a file.
+fn write(scratch: &Scratch, file: &File, held: &mut Vec<u8>, there: &mut u64) -> Result<(), StageError> {
+    file.write_all_at(held, *there).map_err(|error| StageError::io(scratch.folder(), "write to a file in", error))?;
+    *there += held.len() as u64;
+    held.clear();
+    Ok(())
+}
+
+/// What is looked at of a chunk.
+pub struct Window {
+    held: Vec<u8>,
+    start: u64,
+    charge: Charge,
+}
+
+impl Window {
+    /// Looks at nothing.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        let charge = Charge::new(budget, "an event of the recording")?;
+        Ok(Self { held: Vec::new(), start: 0, charge })
+    }
+
+    /// Looks at nothing again; what it saw may be of another chunk.
+    pub fn forget(&mut self) {
+        self.held.clear();
+    }
+
+    /// Some bytes of a chunk, which must be inside.
+    ///
+    /// # Errors
+    /// [`Bad`] where they are not, and [`StageError`].
+    pub fn view<'a>(&'a mut self, chunk: &'a Chunk, at: u64, length: u64) -> Result<&'a [u8], Failure> {
+        let end = at.checked_add(length).filter(|&end| end <= chunk.size());
+        let Some(end) = end else {
+            return Err(bad(at, "an event inside the chunk", format!("{length} bytes")).into());
+        };
+        let (file, path) = match &chunk.store {
+            Store::Memory(bytes, _) => return Ok(&bytes[at as usize..end as usize]),
+            Store::File(file, path) => (file, path),
+        };
+        if at < self.start || end > self.start + self.held.len() as u64 {
+            let wanted = length.max(PIECE as u64).min(chunk.size() - at) as usize;
+            self.held.clear();
+            self.charge.make_room(&mut self.held, wanted)?;
+            self.held.resize(wanted, 0);
+            let read = file.read_exact_at(&mut self.held, at);
+            read.map_err(|error| StageError::io(path, "read a file in", error))?;
+            self.start = at;
+        }
+        Ok(&self.held[(at - self.start) as usize..(end - self.start) as usize])
+    }
+}

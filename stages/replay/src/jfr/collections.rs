@@ -1,0 +1,144 @@
+//! Garbage collections of Java, and what is counted and summed around them.
+
+use super::chunk::{Failure, Header};
+use super::constants::Constants;
+use super::cursor::Cursor;
+use super::fields::{Plan, Value};
+use super::names::Names;
+use super::recording::Recording;
+use super::texts::NONE;
+use heaplake_schemas::collections::{CollectionDetail, CollectionRow};
+use heaplake_schemas::object_counts::ObjectCountRow;
+use heaplake_schemas::replay::ABSENT;
+
+/// Fields of `jdk.GarbageCollection`.
+pub const COLLECTION: [&str; 7] = ["startTime", "duration", "gcId", "name", "cause", "sumOfPauses", "longestPause"];
+
+/// Fields of `jdk.GCHeapSummary`.
+pub const SUMMARY: [&str; 4] = ["gcId", "when", "heapSpace", "heapUsed"];
+
+/// Fields of `jdk.GCPhasePause`.
+pub const PAUSE: [&str; 1] = ["gcId"];
+
+/// Fields of `jdk.ObjectCount` and `jdk.ObjectCountAfterGC`.
+pub const COUNT: [&str; 5] = ["startTime", "gcId", "objectClass", "count", "totalSize"];
+
+/// Collectors of the young generation alone.
+const YOUNG: [&str; 5] = ["DefNew", "ParallelScavenge", "ParNew", "G1New", "ZGC Minor"];
+
+/// Causes that are somebody's wish.
+const WISHES: [&str; 5] = [
+    "System.gc()",
+    "JvmtiEnv ForceGarbageCollection",
+    "Diagnostic Command",
+    "Heap Inspection Initiated GC",
+    "Heap Dump Initiated GC",
+];
+
+/// The young generation, and all of them, as bits.
+const GENERATIONS: [u32; 2] = [0b1, 0b101];
+
+/// A collection has ended.
+///
+/// # Errors
+/// [`Failure`].
+pub fn collection(
+    [start, duration, gc, name, cause, sum, longest]: [Value; 7],
+    fields: &Cursor<'_>,
+    (names, constants): (&mut Names, &mut Constants<'_>),
+    to: &mut Recording<'_>,
+) -> Result<(), Failure> {
+    let header = constants.chunk.header;
+    let start = start.number().unwrap_or(header.start_ticks);
+    let end = header.nanos(start.saturating_add(duration.number().unwrap_or(0)));
+    let collector = names.text(name, fields, constants, to)?;
+    let cause_text = names.text(cause, fields, constants, to)?;
+    let is = |list: &[&str], text: Option<String>| text.is_some_and(|text| list.contains(&text.as_str()));
+    let is_young = is(&YOUNG, constants.text_of(name, fields)?);
+    let is_wish = is(&WISHES, constants.text_of(cause, fields)?);
+    let seconds = |value: Value| value.number().map_or(f64::NAN, |ticks| header.span(ticks) as f64 / 1e9);
+    let gc = number(gc);
+    let row = CollectionRow {
+        gc,
+        condemned: GENERATIONS[usize::from(!is_young)],
+        reason: u32::from(is_wish),
+        profiler_reason: 1,
+        started_at_us: header.nanos(start).div_euclid(1000),
+        pause_seconds: seconds(sum),
+        walked_objects: ABSENT,
+        walk_missing: ABSENT,
+        walk_extra: ABSENT,
+        roots: [ABSENT; 4],
+        ..bytemuck::Zeroable::zeroed()
+    };
+    let detail = CollectionDetail {
+        collector,
+        cause: cause_text,
+        duration_seconds: seconds(duration),
+        longest_pause_seconds: seconds(longest),
+        ..bytemuck::Zeroable::zeroed()
+    };
+    to.pending(gc)?.ended = Some((end, row, detail));
+    Ok(())
+}
+
+fn number(gc: Value) -> u32 {
+    gc.number().and_then(|gc| u32::try_from(gc).ok()).unwrap_or(NONE)
+}
+
+/// A pause of a collection.
+///
+/// # Errors
+/// [`Failure`].
+pub fn pause([gc]: [Value; 1], to: &mut Recording<'_>) -> Result<(), Failure> {
+    to.pending(number(gc))?.pauses += 1;
+    Ok(())
+}
+
+/// The heap before or after a collection.
+///
+/// # Errors
+/// [`Failure`].
+pub fn summary(
+    [gc, when, space, used]: [Value; 4],
+    fields: &Cursor<'_>,
+    constants: &mut Constants<'_>,
+    to: &mut Recording<'_>,
+) -> Result<(), Failure> {
+    let is_after = constants.text_of(when, fields)?.is_some_and(|when| when.starts_with("After"));
+    let heap = &mut to.pending(number(gc))?.heap;
+    heap[usize::from(is_after)] = used.amount().unwrap_or(ABSENT);
+    if let (true, Value::Object(class, at)) = (is_after, space) {
+        let plan = Plan::new(constants.types, class, &["committedSize"]);
+        let size = plan.read::<1>(constants.types, &mut fields.from(at));
+        heap[2] = size.and_then(|[size]| size.amount()).unwrap_or(ABSENT);
+    }
+    Ok(())
+}
+
+/// Living objects of a class.
+///
+/// # Errors
+/// [`Failure`].
+pub fn count(
+    [time, gc, class, count, bytes]: [Value; 5],
+    after_gc: bool,
+    (names, constants): (&mut Names, &mut Constants<'_>),
+    to: &mut Recording<'_>,
+) -> Result<(), Failure> {
+    let row = ObjectCountRow {
+        gc: number(gc),
+        type_id: names.class(class, constants, to)?.type_id,
+        counted_at_us: micros(time, &constants.chunk.header),
+        count: count.amount().unwrap_or(0),
+        bytes: bytes.amount().unwrap_or(0),
+        after_gc: u32::from(after_gc),
+        padding: 0,
+    };
+    Ok(to.object_counts.push(to.scratch, row)?)
+}
+
+/// A tick, as microseconds since 1970; none where there is no such field.
+pub fn micros(time: Value, header: &Header) -> i64 {
+    time.number().map_or(i64::MIN, |ticks| header.nanos(ticks).div_euclid(1000))
+}

@@ -1,0 +1,101 @@
+//! Which fields of events and constants are taken, and their values.
+
+use super::cursor::Cursor;
+use super::metadata::{Field, Kind, Types};
+
+/// A field that is not taken.
+const PASSED: u8 = u8::MAX;
+
+/// What a field holds. Places are those of the bytes that it was read from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing: the class has no such field.
+    #[default]
+    None,
+    /// A number without fraction.
+    Number(i64),
+    /// The key of a constant of a class.
+    Constant(u32, i64),
+    /// Where a text is.
+    Text(usize),
+    /// Where the fields of another class are.
+    Object(u32, usize),
+    /// Where a list begins, and the class of its elements.
+    List(u32, usize),
+}
+
+impl Value {
+    /// A number.
+    #[must_use]
+    pub fn number(self) -> Option<i64> {
+        if let Self::Number(number) = self { Some(number) } else { None }
+    }
+
+    /// A number that is a size or a count.
+    #[must_use]
+    pub fn amount(self) -> Option<u64> {
+        self.number().and_then(|number| u64::try_from(number).ok())
+    }
+}
+
+/// Which fields of a class are taken, in an order of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    class: Option<u32>,
+    /// Of each field, its place among those taken.
+    slots: Vec<u8>,
+}
+
+impl Plan {
+    /// Takes the fields of these names, of the class of a name.
+    #[must_use]
+    pub fn named(types: &Types, class: &str, fields: &[&str]) -> Self {
+        types.named(class).map_or_else(Self::default, |class| Self::new(types, class, fields))
+    }
+
+    /// Takes the fields of these names.
+    #[must_use]
+    pub fn new(types: &Types, class: u32, fields: &[&str]) -> Self {
+        let slot = |field: &Field| fields.iter().position(|name| **name == *field.name).map_or(PASSED, |at| at as u8);
+        Self { class: Some(class), slots: types.classes[class as usize].fields.iter().map(slot).collect() }
+    }
+
+    /// Whether this is the class.
+    #[must_use]
+    pub fn is_of(&self, class: u32) -> bool {
+        self.class == Some(class)
+    }
+
+    /// The values of the fields; nothing where the bytes end too early.
+    #[must_use]
+    pub fn read<const N: usize>(&self, types: &Types, fields: &mut Cursor<'_>) -> Option<[Value; N]> {
+        let mut values = [Value::None; N];
+        let class = &types.classes[self.class? as usize];
+        for (field, &slot) in class.fields.iter().zip(&self.slots) {
+            match values.get_mut(usize::from(slot)) {
+                Some(value) => *value = take(types, field, fields)?,
+                None => types.skip(field, fields, 0)?,
+            }
+        }
+        Some(values)
+    }
+}
+
+/// The value of a field.
+fn take(types: &Types, field: &Field, fields: &mut Cursor<'_>) -> Option<Value> {
+    let at = fields.at();
+    let value = match field.kind {
+        Kind::Object(class) if field.list => Value::List(class, at),
+        _ if field.list => Value::None,
+        Kind::Byte => return fields.byte().map(|byte| Value::Number(i64::from(byte as i8))),
+        Kind::Short => return fields.short().map(|short| Value::Number(i64::from(short as i16))),
+        Kind::Int => return fields.int().map(|int| Value::Number(i64::from(int))),
+        Kind::Long => return fields.long().map(Value::Number),
+        Kind::Constant(class) => return fields.long().map(|key| Value::Constant(class, key)),
+        Kind::Text => Value::Text(at),
+        Kind::Object(class) => Value::Object(class, at),
+        Kind::Float | Kind::Double | Kind::Unknown => Value::None,
+    };
+    types.skip(field, fields, 0)?;
+    Some(value)
+}

@@ -1,0 +1,131 @@
+//! `.jfr`: recordings of Java Flight Recorder, of version 2 of the format (JDK 9 and newer).
+//!
+//! A recording is a sequence of chunks, each complete in itself: events, the constants that they name, and a description
+//! of the classes of both. Recordings may be joined by writing one behind the other. A chunk is read whole ([`chunk`]),
+//! since what describes it stands behind what is described; [`metadata`] has its classes, [`constants`] finds constants,
+//! [`fields`] takes values, with [`cursor`]. [`reader`] goes through the events of a chunk and hands them on: allocations
+//! as ticks with weights ([`weights`](crate::weights)), [`collections`], [`old_objects`]. [`names`] and [`texts`] are what
+//! rows name, [`recording`] is what is kept from chunk to chunk.
+//!
+//! A recording that ends inside a chunk is read up to this chunk, and what is left out is told. Damage inside a whole
+//! chunk is an error.
+//!
+//! Resident memory: a chunk, or a piece of one that lies in scratch; some 100 bytes per class, field and constant of it;
+//! the names of classes and methods.
+
+pub mod chunk;
+pub mod collections;
+pub mod constants;
+pub mod cursor;
+pub mod fields;
+pub mod metadata;
+pub mod names;
+pub mod old_objects;
+pub mod reader;
+pub mod recording;
+pub mod texts;
+
+use crate::events::Clock;
+use crate::replay::Replay;
+use chunk::{Bad, Chunk, Failure, HEADER, Header};
+use heaplake_input::bytes::Bytes;
+use heaplake_kit::text::count;
+use heaplake_kit::{Context, Scratch, StageError};
+use recording::{Kept, Recording};
+
+pub use chunk::MAGIC;
+
+/// What a recording came to besides its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Version of the format.
+    pub version: Option<String>,
+    /// What was kept of it.
+    pub kept: Kept,
+    /// What is left out, where it ends too early.
+    pub left_out: Option<String>,
+    /// Bytes that lay in scratch.
+    pub spilled: u64,
+}
+
+/// What there is at a place where a chunk should begin.
+enum Next {
+    Chunk(Box<Chunk>),
+    /// The end of the content.
+    End,
+    /// What is no whole chunk: how many bytes of which chunk are there.
+    Tail(String),
+}
+
+/// Reads a recording from its magic to its end.
+///
+/// # Errors
+/// [`StageError::Input`] for what is not of the format or has no whole chunk, and those of the replay.
+pub fn read(
+    bytes: &mut Bytes<'_>,
+    replay: &mut Replay,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Outcome, StageError> {
+    let budget = &context.budget;
+    let mut outcome = Outcome::default();
+    let mut recording = Recording::new(replay, scratch, budget)?;
+    loop {
+        let start = bytes.offset();
+        let chunk = match next(bytes, scratch, context)? {
+            Next::Chunk(chunk) => chunk,
+            Next::End => break,
+            Next::Tail(found) if outcome.version.is_none() => {
+                return Err(bytes.error(start, "a whole chunk", found));
+            }
+            Next::Tail(found) => {
+                recording.replay.anomalies.without_end += 1;
+                outcome.left_out =
+                    Some(format!("the recording ends early; this leaves out what follows byte {start}: {found}"));
+                break;
+            }
+        };
+        let header = chunk.header;
+        if outcome.version.is_none() {
+            outcome.version = Some(format!("{}.{}", header.version.0, header.version.1));
+            let origin = u64::try_from(header.start_nanos).unwrap_or(0);
+            let origin_us = header.start_nanos.div_euclid(1000);
+            recording.replay.clock = Clock { frequency: 1e9, origin_us, origin };
+        }
+        outcome.spilled = outcome.spilled.saturating_add(chunk.spilled());
+        reader::read(&chunk, bytes, budget, &mut recording).map_err(|failure| failed(bytes, start, failure))?;
+    }
+    outcome.kept = recording.finish()?;
+    Ok(outcome)
+}
+
+fn failed(bytes: &Bytes<'_>, start: u64, failure: Failure) -> StageError {
+    match failure {
+        Failure::Bad(Bad { at, expected, found }) => bytes.error(start.saturating_add(at), expected, found),
+        Failure::Stage(error) => error,
+    }
+}
+
+/// The chunk that begins here.
+fn next(bytes: &mut Bytes<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<Next, StageError> {
+    let start = bytes.offset();
+    let mut beginning = Vec::with_capacity(HEADER);
+    let found = bytes.append_to(&mut beginning, HEADER)?;
+    if found == 0 {
+        return Ok(Next::End);
+    }
+    if start > 0 && !beginning.starts_with(&MAGIC[..found.min(MAGIC.len())]) {
+        return Ok(Next::Tail("no chunk begins there".to_owned()));
+    }
+    let Ok(beginning) = <[u8; HEADER]>::try_from(beginning) else {
+        return Ok(Next::Tail(format!("{found} bytes of the header of a chunk")));
+    };
+    let header = Header::read(&beginning).map_err(|bad| failed(bytes, start, Failure::Bad(bad)))?;
+    if !header.is_written() {
+        return Ok(Next::Tail("a chunk that was never finished".to_owned()));
+    }
+    Ok(match Chunk::read(bytes, &beginning, header, (scratch, &context.budget))? {
+        Ok(chunk) => Next::Chunk(Box::new(chunk)),
+        Err(there) => Next::Tail(format!("{} of {} bytes of a chunk", count(there), count(header.size))),
+    })
+}

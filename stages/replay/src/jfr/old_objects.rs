@@ -1,0 +1,268 @@
+//! Old objects and the chains that hold them.
+//!
+//! An old object is a constant; its referrer is another one, which names the field or the element and the object that
+//! has it, which again has a referrer, up to the root. A chain of the virtual machine has 200 objects at most; one that
+//! leads back into itself, or on and on, is cut.
+
+use super::chunk::Failure;
+use super::collections::micros;
+use super::constants::{Constants, Held};
+use super::cursor::Cursor;
+use super::fields::{Plan, Value};
+use super::names::{Class, Names};
+use super::recording::Recording;
+use super::texts::NONE;
+use heaplake_schemas::old_object_chains::OldObjectChainRow;
+use heaplake_schemas::old_objects::OldObjectRow;
+use heaplake_schemas::replay::ABSENT;
+use rustc_hash::FxHashSet;
+
+/// Fields of `jdk.OldObjectSample`.
+pub const SAMPLE: [&str; 9] = [
+    "allocationTime",
+    "objectAge",
+    "objectSize",
+    "lastKnownHeapUsage",
+    "object",
+    "arrayElements",
+    "root",
+    "eventThread",
+    "stackTrace",
+];
+
+/// Objects of a chain, at most.
+const MOST_STEPS: usize = 1000;
+
+/// Objects of all chains, at most: so many, and as many as the recording has bytes.
+const FREE_STEPS: u64 = 1 << 16;
+
+/// A path is cut where it is longer, bytes.
+const LONGEST: usize = 4 << 10;
+
+/// The bit of static fields among modifiers.
+const STATIC: i64 = 8;
+
+/// The class of classes.
+const CLASS: &str = "java.lang.Class";
+
+/// What the runtime writes before the name of a class that is an object.
+const CLASS_NAME: &str = "Class Name: ";
+
+/// What the constants of old objects have.
+pub struct Chains {
+    object: Plan,
+    reference: Plan,
+    array: Plan,
+    field: Plan,
+    root: Plan,
+}
+
+/// A step of a chain.
+struct Step {
+    class: Class,
+    class_name: String,
+    description: Option<String>,
+    address: Option<i64>,
+    by: By,
+    skipped: u32,
+    referrer: Held,
+}
+
+/// How a step refers to the one before.
+#[derive(Default)]
+struct By {
+    field: Option<String>,
+    is_static: bool,
+    element: Option<(i64, i64)>,
+}
+
+impl Chains {
+    /// For the classes of a chunk.
+    #[must_use]
+    pub fn new(constants: &Constants<'_>) -> Self {
+        let plan = |class: &str, fields: &[&str]| Plan::named(constants.types, class, fields);
+        Self {
+            object: plan("jdk.types.OldObject", &["address", "type", "description", "referrer"]),
+            reference: plan("jdk.types.Reference", &["array", "field", "object", "skip"]),
+            array: plan("jdk.types.OldObjectArray", &["size", "index"]),
+            field: plan("jdk.types.OldObjectField", &["name", "modifiers"]),
+            root: plan("jdk.types.OldObjectGcRoot", &["description", "system", "type"]),
+        }
+    }
+
+    /// A sample.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub fn sample(
+        &self,
+        [time, age, size, heap, object, elements, root, thread, stack]: [Value; 9],
+        fields: &Cursor<'_>,
+        (names, constants): (&mut Names, &mut Constants<'_>),
+        to: &mut Recording<'_>,
+    ) -> Result<(), Failure> {
+        let header = constants.chunk.header;
+        let (steps, cut) = self.steps(object, (names, constants), to)?;
+        let roots = self.root(root, constants)?;
+        let first = steps.first();
+        let type_id = match first {
+            Some(step) => step.class.type_id,
+            None => to.class("")?.type_id,
+        };
+        let path = if steps.len() > 1 || roots.iter().any(Option::is_some) { Some(path(&roots, &steps)) } else { None };
+        let (stack, function) = names.shown(stack, constants, to)?;
+        let [root_description, root_system, root_type] = roots;
+        let row = OldObjectRow {
+            sample: to.samples,
+            type_id,
+            address: first.and_then(|step| step.address).map_or(ABSENT, |address| address as u64),
+            allocated_at_us: micros(time, &header),
+            age_seconds: age.number().map_or(f64::NAN, |ticks| header.span(ticks) as f64 / 1e9),
+            bytes: size.amount().unwrap_or(ABSENT),
+            array_elements: elements.amount().unwrap_or(ABSENT),
+            heap_used_bytes: heap.amount().unwrap_or(ABSENT),
+            thread: names.text(thread, fields, constants, to)?,
+            function,
+            stack,
+            description: to.texts.optional(first.and_then(|step| step.description.as_deref()))?,
+            root_system: to.texts.optional(root_system.as_deref())?,
+            root_type: to.texts.optional(root_type.as_deref())?,
+            root_description: to.texts.optional(root_description.as_deref())?,
+            path: to.texts.optional(path.as_deref())?,
+            chain_length: steps.len().saturating_sub(1) as u32,
+            chain_cut: u32::from(cut),
+        };
+        to.held(row.path)?;
+        write(&steps, to)?;
+        to.old_objects.push(to.scratch, row)?;
+        to.samples = to.samples.saturating_add(1);
+        Ok(())
+    }
+
+    /// The object and all that hold it, one after the other; whether they go on.
+    fn steps(
+        &self,
+        object: Value,
+        (names, constants): (&mut Names, &mut Constants<'_>),
+        to: &mut Recording<'_>,
+    ) -> Result<(Vec<Step>, bool), Failure> {
+        let (mut steps, mut seen) = (Vec::new(), FxHashSet::default());
+        let Value::Constant(class, mut key) = object else { return Ok((steps, false)) };
+        let (mut by, mut skipped) = (By::default(), 0);
+        loop {
+            let room =
+                to.steps.saturating_sub(FREE_STEPS) < constants.chunk.base.saturating_add(constants.chunk.size());
+            if steps.len() == MOST_STEPS || !room || !seen.insert(key) {
+                to.cut_chains += 1;
+                return Ok((steps, true));
+            }
+            let Some(step) = self.step((class, key), (by, skipped), (names, constants), to)? else {
+                return Ok((steps, false));
+            };
+            let referrer = step.referrer.clone();
+            steps.push(step);
+            to.steps += 1;
+            let Held::Constant(of, at) = referrer else { return Ok((steps, false)) };
+            let Some([array, field, holder, skip]) = constants.read(&self.reference, (of, at))? else {
+                return Ok((steps, false));
+            };
+            let Held::Constant(_, next) = holder else { return Ok((steps, false)) };
+            by = self.by(array, field, constants)?;
+            skipped = skip.number().and_then(|skip| u32::try_from(skip).ok()).unwrap_or(0);
+            key = next;
+        }
+    }
+
+    fn step(
+        &self,
+        object: (u32, i64),
+        (by, skipped): (By, u32),
+        (names, constants): (&mut Names, &mut Constants<'_>),
+        to: &mut Recording<'_>,
+    ) -> Result<Option<Step>, Failure> {
+        let Some([address, class, description, referrer]) = constants.read(&self.object, object)? else {
+            return Ok(None);
+        };
+        let class = if let Held::Constant(of, key) = class { Value::Constant(of, key) } else { Value::None };
+        let class = names.class(class, constants, to)?;
+        let class_name = to.replay.types.text(class.type_id);
+        let description = constants.resolve(description)?.filter(|text| !text.is_empty());
+        Ok(Some(Step { class, class_name, description, address: address.number(), by, skipped, referrer }))
+    }
+
+    fn by(&self, array: Held, field: Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
+        let mut by = By::default();
+        if let Held::Constant(class, key) = array
+            && let Some([size, index]) = constants.read(&self.array, (class, key))?
+        {
+            by.element = size.number().zip(index.number());
+        }
+        if let Held::Constant(class, key) = field
+            && let Some([name, modifiers]) = constants.read(&self.field, (class, key))?
+        {
+            by.field = constants.resolve(name)?;
+            by.is_static = modifiers.number().is_some_and(|bits| bits & STATIC != 0);
+        }
+        Ok(by)
+    }
+
+    /// Description, system and kind of a root.
+    fn root(&self, root: Value, constants: &mut Constants<'_>) -> Result<[Option<String>; 3], Failure> {
+        let Value::Constant(class, key) = root else { return Ok([const { None }; 3]) };
+        let Some(texts) = constants.read::<3>(&self.root, (class, key))? else { return Ok([const { None }; 3]) };
+        let [description, system, kind] = texts;
+        let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Ok([some(constants.resolve(description)?), some(constants.resolve(system)?), some(constants.resolve(kind)?)])
+    }
+}
+
+/// Writes the rows of a chain.
+fn write(steps: &[Step], to: &mut Recording<'_>) -> Result<(), Failure> {
+    for (step, number) in steps.iter().zip(0..) {
+        let (size, index) = step.by.element.unwrap_or((-1, -1));
+        let amount = |number: i64| u64::try_from(number).unwrap_or(ABSENT);
+        let row = OldObjectChainRow {
+            sample: to.samples,
+            step: number,
+            address: step.address.map_or(ABSENT, |address| address as u64),
+            array_index: amount(index),
+            array_size: amount(size),
+            type_id: step.class.type_id,
+            description: to.texts.optional(step.description.as_deref())?,
+            field: to.texts.optional(step.by.field.as_deref())?,
+            is_static: if step.by.field.is_some() { u32::from(step.by.is_static) } else { NONE },
+            skipped: step.skipped,
+            padding: 0,
+        };
+        to.chains.push(to.scratch, row)?;
+    }
+    Ok(())
+}
+
+/// From the root to the object, in classes and fields.
+fn path(roots: &[Option<String>; 3], steps: &[Step]) -> String {
+    let mut path = roots[1].clone().unwrap_or_else(|| "(root)".to_owned());
+    for step in steps.iter().rev() {
+        if path.len() > LONGEST {
+            path += " > ...";
+            break;
+        }
+        path += " > ";
+        path += &shown(step);
+        if step.skipped > 0 {
+            path += " > ...";
+        }
+    }
+    path
+}
+
+fn shown(step: &Step) -> String {
+    let class = step.class_name.as_str();
+    let described = step.description.as_deref().and_then(|text| text.strip_prefix(CLASS_NAME));
+    match (&step.by.field, step.by.element) {
+        (Some(field), _) if class == CLASS && described.is_some() => format!("{}.{field}", described.unwrap_or(class)),
+        (Some(field), _) => format!("{class}.{field}"),
+        (None, Some(_)) => format!("{}[n]", class.strip_suffix("[]").unwrap_or(class)),
+        (None, None) => class.to_owned(),
+    }
+}

@@ -1,0 +1,279 @@
+//! The events of a chunk, handed on.
+//!
+//! A chunk is gone through three times: once to see where its events are and how many of each kind; then the constants;
+//! then the events that mean something here. Allocation samples and events of TLABs tell of the same allocations: where
+//! a chunk has the latter, which are more, samples are passed over.
+
+use super::chunk::{Chunk, Failure, HEADER, Window, bad};
+use super::collections;
+use super::constants::Constants;
+use super::cursor::Cursor;
+use super::fields::{Plan, Value};
+use super::metadata::Types;
+use super::names::Names;
+use super::old_objects::{self, Chains};
+use super::recording::Recording;
+use crate::stacks::At;
+use heaplake_input::bytes::Bytes;
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use rustc_hash::FxHashMap;
+
+/// The event that describes events.
+const METADATA: i64 = 0;
+/// That of constants.
+const CHECKPOINT: i64 = 1;
+
+/// What `jfr summary` calls these two; before JDK 21 it wrote `CheckPoint`.
+const NAMES: [(i64, &str); 2] = [(METADATA, "jdk.Metadata"), (CHECKPOINT, "jdk.Checkpoint")];
+
+/// The most bytes before the fields of an event.
+const HEAD: u64 = 18;
+
+/// Bytes of a kind of event, and of a checkpoint, also while tables grow.
+const ENTRY: u64 = 64;
+
+/// Events between two questions whether the run is cancelled.
+const CHECKED: u64 = 1 << 12;
+
+/// An event that means something to a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Sample,
+    NewTlab,
+    OutsideTlab,
+    OldObject,
+    Collection,
+    Pause,
+    Summary,
+    Count { after_gc: bool },
+    Loss,
+}
+
+/// Fields of allocations: stack, class, what it stands for, its size.
+const ALLOCATION: [&str; 4] = ["stackTrace", "objectClass", "weight", "allocationSize"];
+/// The same of a new TLAB.
+const TLAB: [&str; 4] = ["stackTrace", "objectClass", "tlabSize", "allocationSize"];
+
+/// The events that are read, and their fields.
+const EVENTS: [(&str, Kind, &[&str]); 10] = [
+    ("jdk.ObjectAllocationSample", Kind::Sample, &ALLOCATION),
+    ("jdk.ObjectAllocationInNewTLAB", Kind::NewTlab, &TLAB),
+    ("jdk.ObjectAllocationOutsideTLAB", Kind::OutsideTlab, &ALLOCATION),
+    ("jdk.OldObjectSample", Kind::OldObject, &old_objects::SAMPLE),
+    ("jdk.GarbageCollection", Kind::Collection, &collections::COLLECTION),
+    ("jdk.GCPhasePause", Kind::Pause, &collections::PAUSE),
+    ("jdk.GCHeapSummary", Kind::Summary, &collections::SUMMARY),
+    ("jdk.ObjectCount", Kind::Count { after_gc: false }, &collections::COUNT),
+    ("jdk.ObjectCountAfterGC", Kind::Count { after_gc: true }, &collections::COUNT),
+    ("jdk.DataLoss", Kind::Loss, &["amount"]),
+];
+
+/// Where events are, and how many.
+struct Survey {
+    /// By class: events, and their bytes.
+    counts: FxHashMap<i64, (u64, u64)>,
+    /// Places and sizes of the events of constants.
+    checkpoints: Vec<(u64, u64)>,
+    /// Place and size of the description of events.
+    metadata: Option<(u64, u64)>,
+    _charge: Charge,
+}
+
+/// The head of an event: its size and its class.
+fn head(chunk: &Chunk, window: &mut Window, at: u64) -> Result<(u64, i64), Failure> {
+    let left = chunk.size() - at;
+    let mut fields = Cursor::new(window.view(chunk, at, left.min(HEAD))?, chunk.header.compressed);
+    let size = fields.int().ok_or_else(|| bad(at, "the size of an event", "the end of the chunk"))?;
+    let fits = u64::try_from(size).ok().filter(|&size| size <= left && size > 0);
+    let size = fits.ok_or_else(|| bad(at, "the size of an event inside the chunk", format!("{size} bytes")))?;
+    let class = fields.long().filter(|_| fields.at() as u64 <= size);
+    Ok((size, class.ok_or_else(|| bad(at, "the class of an event", "the end of it"))?))
+}
+
+fn survey(chunk: &Chunk, window: &mut Window, bytes: &Bytes<'_>, budget: &Budget) -> Result<Survey, Failure> {
+    let mut charge = Charge::new(budget, "the events of a chunk")?;
+    let (mut counts, mut checkpoints, mut metadata) = (FxHashMap::default(), Vec::new(), None);
+    let (mut at, mut number) = (HEADER as u64, 0_u64);
+    while at < chunk.size() {
+        if number.is_multiple_of(CHECKED) {
+            bytes.check()?;
+        }
+        number += 1;
+        let (size, class) = head(chunk, window, at)?;
+        let sums: &mut (u64, u64) = match counts.entry(class) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                charge.add(ENTRY)?;
+                entry.insert((0, 0))
+            }
+        };
+        *sums = (sums.0 + 1, sums.1 + size);
+        if class == CHECKPOINT {
+            charge.add(ENTRY)?;
+            checkpoints.push((at, size));
+        }
+        if class == METADATA && at <= chunk.header.metadata {
+            metadata = Some((at, size));
+        }
+        at += size;
+    }
+    check(chunk, &checkpoints, metadata)?;
+    Ok(Survey { counts, checkpoints, metadata, _charge: charge })
+}
+
+/// Whether the header names places where such events begin.
+fn check(chunk: &Chunk, checkpoints: &[(u64, u64)], metadata: Option<(u64, u64)>) -> Result<(), Failure> {
+    let header = &chunk.header;
+    if metadata.is_none_or(|(at, _)| at != header.metadata) {
+        return Err(bad(24, "the place of metadata", format!("{}", header.metadata)).into());
+    }
+    if header.constants != 0 && checkpoints.binary_search_by_key(&header.constants, |&(at, _)| at).is_err() {
+        return Err(bad(16, "the place of constants", format!("{}", header.constants)).into());
+    }
+    Ok(())
+}
+
+/// Reads a chunk.
+///
+/// # Errors
+/// [`Failure`].
+pub fn read(chunk: &Chunk, bytes: &Bytes<'_>, budget: &Budget, to: &mut Recording<'_>) -> Result<(), Failure> {
+    let mut window = Window::new(budget)?;
+    let survey = survey(chunk, &mut window, bytes, budget)?;
+    let (at, size) = survey.metadata.unwrap_or_default();
+    let types = Types::read(window.view(chunk, at, size)?, chunk.header.compressed, at, budget)?;
+    let mut constants = Constants::new(chunk, &types, budget)?;
+    for &(at, size) in &survey.checkpoints {
+        bytes.check()?;
+        constants.add(window.view(chunk, at, size)?, at)?;
+    }
+    let kinds = kinds(&survey, &types, to)?;
+    let has_tlabs = kinds.values().any(|(kind, _)| matches!(kind, Kind::NewTlab | Kind::OutsideTlab));
+    let mut events = Events {
+        names: Names::new(&constants, budget)?,
+        chains: Chains::new(&constants),
+        constants,
+        takes_samples: !has_tlabs,
+    };
+    let (mut at, mut number) = (HEADER as u64, 0_u64);
+    while at < chunk.size() {
+        if number.is_multiple_of(CHECKED) {
+            bytes.check()?;
+        }
+        number += 1;
+        let (size, class) = head(chunk, &mut window, at)?;
+        if let Some((kind, plan)) = kinds.get(&class) {
+            let event = window.view(chunk, at, size)?;
+            events.event(*kind, plan, (event, at), to)?;
+        }
+        at += size;
+    }
+    Ok(to.end_of_chunk(chunk.header.last)?)
+}
+
+/// What the events of a chunk are, by class; counts all of them.
+fn kinds(survey: &Survey, types: &Types, to: &mut Recording<'_>) -> Result<FxHashMap<i64, (Kind, Plan)>, StageError> {
+    let mut kinds = FxHashMap::default();
+    let mut classes: Vec<_> = survey.counts.iter().map(|(&class, &sums)| (class, sums)).collect();
+    classes.sort_unstable();
+    for (class, sums) in classes {
+        let number = types.number(class);
+        let own = NAMES.iter().find(|(of, _)| *of == class).map(|(_, name)| (*name).to_owned());
+        let name = own.or_else(|| number.map(|number| types.classes[number as usize].name.to_string()));
+        let name = name.unwrap_or_else(|| format!("[event {class}]"));
+        let read = number.zip(EVENTS.iter().find(|(event, ..)| *event == name));
+        if let Some((number, (_, kind, fields))) = read {
+            kinds.insert(class, (*kind, Plan::new(types, number, fields)));
+        }
+        to.count(&name, read.is_some() || class == METADATA || class == CHECKPOINT, sums)?;
+    }
+    Ok(kinds)
+}
+
+/// Hands events on.
+struct Events<'a> {
+    names: Names,
+    chains: Chains,
+    constants: Constants<'a>,
+    takes_samples: bool,
+}
+
+impl Events<'_> {
+    fn event(
+        &mut self,
+        kind: Kind,
+        plan: &Plan,
+        (event, start): (&[u8], u64),
+        to: &mut Recording<'_>,
+    ) -> Result<(), Failure> {
+        let mut fields = Cursor::new(event, self.constants.chunk.header.compressed);
+        let _ = fields.int().and_then(|_| fields.long());
+        let body = fields.at();
+        let done = self.apply(kind, plan, &mut fields, to)?;
+        let at = start + fields.at().max(body) as u64;
+        done.ok_or_else(|| bad(at, "the fields of an event", "the end of it").into())
+    }
+
+    /// Nothing where the fields end too early.
+    fn apply(
+        &mut self,
+        kind: Kind,
+        plan: &Plan,
+        fields: &mut Cursor<'_>,
+        to: &mut Recording<'_>,
+    ) -> Result<Option<()>, Failure> {
+        let types = self.constants.types;
+        let (names, constants) = (&mut self.names, &mut self.constants);
+        match kind {
+            Kind::Sample | Kind::NewTlab | Kind::OutsideTlab => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                self.allocation(kind, values, to)?;
+            }
+            Kind::OldObject => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                self.chains.sample(values, fields, (names, constants), to)?;
+            }
+            Kind::Collection => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                collections::collection(values, fields, (names, constants), to)?;
+            }
+            Kind::Pause => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                collections::pause(values, to)?;
+            }
+            Kind::Summary => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                collections::summary(values, fields, constants, to)?;
+            }
+            Kind::Count { after_gc } => {
+                let Some(values) = plan.read(types, fields) else { return Ok(None) };
+                collections::count(values, after_gc, (names, constants), to)?;
+            }
+            Kind::Loss => {
+                let Some([amount]) = plan.read(types, fields) else { return Ok(None) };
+                to.lost_bytes = to.lost_bytes.saturating_add(amount.amount().unwrap_or(0));
+            }
+        }
+        Ok(Some(()))
+    }
+
+    fn allocation(&mut self, kind: Kind, values: [Value; 4], to: &mut Recording<'_>) -> Result<(), Failure> {
+        if kind == Kind::Sample && !self.takes_samples {
+            return Ok(());
+        }
+        let [stack, class, weight, size] = values;
+        let class = self.names.class(class, &mut self.constants, to)?;
+        let node = self.names.stack(stack, &mut self.constants, to)?;
+        let size = size.amount().unwrap_or(0);
+        let weight = if kind == Kind::OutsideTlab {
+            to.weights.add_certain(class.type_id, size)?;
+            size
+        } else {
+            let weight = weight.amount().unwrap_or(0);
+            to.weights.add(class.type_id, weight, size)?;
+            weight
+        };
+        Ok(to.replay.tick(class.handle, weight, 0, &mut At(node))?)
+    }
+}

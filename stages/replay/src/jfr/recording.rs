@@ -1,0 +1,272 @@
+//! What is kept of a recording from chunk to chunk.
+
+use super::texts::{NONE, Texts};
+use crate::replay::Replay;
+use crate::weights::Weights;
+use heaplake_kit::charge::{Charge, allocated};
+use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError};
+use heaplake_schemas::collections::{CollectionDetail, CollectionRow};
+use heaplake_schemas::recorded_events::RecordedEventRow;
+use heaplake_schemas::replay::{self as columns, HeldPath};
+use heaplake_schemas::scratch::Column;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Bytes of an entry of a table, also while it grows.
+const ENTRY: u64 = 96;
+
+/// Paths that the summary tells.
+const MOST_PATHS: usize = 10;
+
+/// A column that is there if anything is in it.
+pub struct Rows<T> {
+    column: Column<T>,
+    writer: Option<ColumnWriter<T>>,
+}
+
+impl<T: bytemuck::Pod> Rows<T> {
+    fn new(column: Column<T>) -> Self {
+        Self { column, writer: None }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn push(&mut self, scratch: &Scratch, row: T) -> Result<(), StageError> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.writer.insert(ColumnWriter::create(scratch, self.column)?),
+        };
+        writer.push(row)
+    }
+
+    fn finish(self) -> Result<u64, StageError> {
+        self.writer.map_or(Ok(0), ColumnWriter::finish)
+    }
+}
+
+/// What is known of a collection so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// Its pauses.
+    pub pauses: u64,
+    /// Heap in use before, after, and its size; absent until told.
+    pub heap: [u64; 3],
+    /// Its event, once it has ended: when that was, and its rows.
+    pub ended: Option<(i64, CollectionRow, CollectionDetail)>,
+}
+
+/// The recording.
+pub struct Recording<'a> {
+    /// The replay.
+    pub replay: &'a mut Replay,
+    /// Where rows go.
+    pub scratch: &'a Scratch,
+    /// Its texts.
+    pub texts: Texts,
+    /// Samples by type.
+    pub weights: Weights,
+    /// Collections that have not ended yet, by number.
+    pub pending: BTreeMap<u32, Pending>,
+    /// Old objects.
+    pub old_objects: Rows<heaplake_schemas::old_objects::OldObjectRow>,
+    /// Steps of their chains.
+    pub chains: Rows<heaplake_schemas::old_object_chains::OldObjectChainRow>,
+    /// Object counts.
+    pub object_counts: Rows<heaplake_schemas::object_counts::ObjectCountRow>,
+    /// Number of old objects.
+    pub samples: u32,
+    /// Steps of chains.
+    pub steps: u64,
+    /// Chains that lead back to where they were, or on and on.
+    pub cut_chains: u64,
+    /// Stacks of which the outermost frames are missing.
+    pub truncated_stacks: u64,
+    /// Bytes of events that the recorder dropped.
+    pub lost_bytes: u64,
+    /// Sampled objects by path.
+    paths: FxHashMap<u32, u64>,
+    /// By event: whether it is read, how many there are, their bytes.
+    events: BTreeMap<u32, (bool, u64, u64)>,
+    collections: BudgetVec<(i64, CollectionRow, CollectionDetail)>,
+    /// Handles of classes, by name.
+    classes: FxHashMap<Box<str>, super::names::Class>,
+    charge: Charge,
+}
+
+impl<'a> Recording<'a> {
+    /// Empty.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn new(replay: &'a mut Replay, scratch: &'a Scratch, budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self {
+            replay,
+            scratch,
+            texts: Texts::new(scratch, budget)?,
+            weights: Weights::new(budget),
+            pending: BTreeMap::new(),
+            old_objects: Rows::new(columns::OLD_OBJECTS),
+            chains: Rows::new(columns::OLD_OBJECT_CHAINS),
+            object_counts: Rows::new(columns::OBJECT_COUNTS),
+            samples: 0,
+            steps: 0,
+            cut_chains: 0,
+            truncated_stacks: 0,
+            lost_bytes: 0,
+            paths: FxHashMap::default(),
+            events: BTreeMap::new(),
+            collections: budget.growing("the collections of the recording"),
+            classes: FxHashMap::default(),
+            charge: Charge::new(budget, "the classes of the recording")?,
+        })
+    }
+
+    /// The class of a name: one of all that have it, whichever loader defined them.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn class(&mut self, name: &str) -> Result<super::names::Class, StageError> {
+        if let Some(&known) = self.classes.get(name) {
+            return Ok(known);
+        }
+        let handle = self.classes.len() as u64;
+        let type_id = self.replay.types.number(handle)?;
+        self.replay.types.name(handle, name.as_bytes())?;
+        let known = super::names::Class { handle, type_id, text: self.texts.position(name)? };
+        self.charge.add(ENTRY + allocated(name.len()))?;
+        self.classes.insert(name.into(), known);
+        Ok(known)
+    }
+
+    /// Counts events of a kind.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn count(&mut self, event: &str, used: bool, (count, bytes): (u64, u64)) -> Result<(), StageError> {
+        let event = self.texts.position(event)?;
+        if !self.events.contains_key(&event) {
+            self.charge.add(ENTRY)?;
+        }
+        let sums = self.events.entry(event).or_insert((used, 0, 0));
+        (sums.1, sums.2) = (sums.1.saturating_add(count), sums.2.saturating_add(bytes));
+        Ok(())
+    }
+
+    /// Counts a sampled object at the end of a path.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn held(&mut self, path: u32) -> Result<(), StageError> {
+        if !self.paths.contains_key(&path) {
+            self.charge.add(ENTRY)?;
+        }
+        *self.paths.entry(path).or_default() += 1;
+        Ok(())
+    }
+
+    /// What is known of a collection.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
+        if !self.pending.contains_key(&gc) {
+            self.charge.add(ENTRY + size_of::<Pending>() as u64)?;
+        }
+        Ok(self.pending.entry(gc).or_insert(Pending { pauses: 0, heap: [columns::ABSENT; 3], ended: None }))
+    }
+
+    /// A chunk is over: collections that ended in it are known, and, where the process has ended, all are.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn end_of_chunk(&mut self, last: bool) -> Result<(), StageError> {
+        let pending = std::mem::take(&mut self.pending);
+        for (gc, of) in pending {
+            match of.ended {
+                Some((end, row, detail)) => {
+                    let [heap_used_before, heap_used_after, heap_committed] = of.heap;
+                    let pauses = of.pauses;
+                    let detail =
+                        CollectionDetail { pauses, heap_used_before, heap_used_after, heap_committed, ..detail };
+                    self.collections.push((end, row, detail))?;
+                }
+                None if last => {}
+                None => drop(self.pending.insert(gc, of)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was kept.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn finish(mut self) -> Result<Kept, StageError> {
+        self.end_of_chunk(true)?;
+        self.collections.sort_unstable_by_key(|&(end, row, _)| (end, row.gc));
+        let mut details = ColumnWriter::create(self.scratch, columns::COLLECTION_DETAILS)?;
+        for &(_, row, detail) in self.collections.iter() {
+            self.replay.rows.push(row)?;
+            details.push(detail)?;
+            self.replay.ended += 1;
+        }
+        details.finish()?;
+        self.write_events()?;
+        let kept = Kept {
+            held: self.most_held(),
+            old_objects: self.old_objects.finish()?,
+            cut_chains: self.cut_chains,
+            truncated_stacks: self.truncated_stacks,
+            lost_bytes: self.lost_bytes,
+        };
+        self.chains.finish()?;
+        self.object_counts.finish()?;
+        self.texts.finish()?;
+        self.replay.weights = Some(self.weights).filter(|weights| !weights.is_empty());
+        Ok(kept)
+    }
+
+    fn write_events(&self) -> Result<(), StageError> {
+        let names = self.texts.all();
+        let mut rows: Vec<RecordedEventRow> = self
+            .events
+            .iter()
+            .map(|(&event, &(used, count, bytes))| RecordedEventRow { event, used: u32::from(used), count, bytes })
+            .collect();
+        rows.sort_by_key(|row| (Reverse(row.count), names.get(&row.event).copied()));
+        let mut writer = ColumnWriter::create(self.scratch, columns::RECORDED_EVENTS)?;
+        writer.extend(&rows)?;
+        writer.finish().map(drop)
+    }
+
+    fn most_held(&self) -> Vec<HeldPath> {
+        let names = self.texts.all();
+        let mut paths: Vec<(Reverse<u64>, &str)> = self
+            .paths
+            .iter()
+            .filter(|&(&path, _)| path != NONE)
+            .filter_map(|(path, &count)| Some((Reverse(count), *names.get(path)?)))
+            .collect();
+        paths.sort_unstable();
+        paths.truncate(MOST_PATHS);
+        paths.into_iter().map(|(Reverse(count), path)| HeldPath { path: path.to_owned(), count }).collect()
+    }
+}
+
+/// What a recording came to besides its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Paths to most old objects.
+    pub held: Vec<HeldPath>,
+    /// Old objects.
+    pub old_objects: u64,
+    /// Chains that are cut.
+    pub cut_chains: u64,
+    /// Stacks of which the outermost frames are missing.
+    pub truncated_stacks: u64,
+    /// Bytes of events that the recorder dropped.
+    pub lost_bytes: u64,
+}
