@@ -8,6 +8,7 @@
 use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
 use crate::containers::{ContainerRow, WeakEntryRow};
+use crate::duplicate_additional::AdditionalRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
@@ -202,6 +203,8 @@ columns! {
     SET_ROW: SetRow = "set.row" per Few;
     /// Members of the sets, those of a set together, ascending.
     SET_MEMBER: NodeId = "set.member" per Few;
+    /// Nodes that merging sets would make needless, by set and node.
+    SET_ADDITIONAL: AdditionalRow = "set.additional" per Few;
     /// Nodes of each class that are in a set, by [`ClassId`].
     CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count" per Few;
     /// Their shallow sizes, bytes.

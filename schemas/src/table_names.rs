@@ -55,6 +55,8 @@ names! {
         DuplicateSets = "duplicate_sets",
         /// Their members.
         DuplicateMembers = "duplicate_members",
+        /// The nodes that merging them would make needless.
+        DuplicateAdditional = "duplicate_additional",
         /// The findings.
         Findings = "findings",
         /// The owners of the memory.

@@ -22,6 +22,7 @@ pub mod chains;
 pub mod classes;
 pub mod collapsed;
 pub mod collections;
+pub mod duplicate_additional;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
@@ -103,4 +104,5 @@ pub const TABLES: &[Table] = &[
     table!(owners),
     table!(duplicate_sets),
     table!(duplicate_members),
+    table!(duplicate_additional),
 ];
