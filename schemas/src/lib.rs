@@ -34,6 +34,7 @@ pub mod object_lifetimes;
 pub mod object_tracks;
 pub mod options;
 pub mod owners;
+pub mod possible_classes;
 pub mod replay;
 pub mod resources;
 pub mod roles;

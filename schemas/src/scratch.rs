@@ -13,6 +13,7 @@ use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
+use crate::possible_classes::PossibleRow;
 use crate::roles::Roles;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -205,6 +206,8 @@ columns! {
     SET_MEMBER: NodeId = "set.member" per Few;
     /// Nodes that merging sets would make needless, by set and node.
     SET_ADDITIONAL: AdditionalRow = "set.additional" per Few;
+    /// Classes with possible duplicates, by bytes in descending order, then by class.
+    POSSIBLE_CLASS: PossibleRow = "class.possible" per Few;
     /// Nodes of each class that are in a set, by [`ClassId`].
     CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count" per Few;
     /// Their shallow sizes, bytes.

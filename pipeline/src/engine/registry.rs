@@ -10,7 +10,7 @@ use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
-use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners};
+use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners, possible_classes};
 use std::collections::BTreeSet;
 
 /// A stage as it stands in the list.
@@ -77,6 +77,7 @@ const NEUTRAL: &[Entry] = &[
     stage(&big::STAGE),
     stage(&chains::STAGE),
     stage(&largest::STAGE),
+    stage(&possible_classes::STAGE),
     stage(&findings::STAGE),
     stage(&signatures::STAGE),
 ];

@@ -19,6 +19,7 @@ pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
 pub mod chains;
+mod class_issues;
 pub mod classes;
 pub mod collapsed;
 pub mod collections;

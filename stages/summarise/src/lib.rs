@@ -10,4 +10,5 @@ mod fold;
 pub mod largest;
 mod nodes;
 pub mod owners;
+pub mod possible_classes;
 mod trie;
