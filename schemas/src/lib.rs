@@ -48,6 +48,7 @@ pub mod table_names;
 pub mod tables;
 pub mod threads;
 pub mod trend;
+pub mod values;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.

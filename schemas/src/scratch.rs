@@ -15,6 +15,7 @@ pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
 use crate::possible_classes::PossibleRow;
 use crate::roles::Roles;
+use crate::values::ValueRow;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -213,6 +214,11 @@ columns! {
     /// Their shallow sizes, bytes.
     CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes" per Few;
 
+    /// Number of values of each node. Only where the table of values is wanted, as the other columns of values.
+    VALUE_DEGREE: u32 = "value.degree" per Node;
+    /// The values, grouped by node in node order.
+    VALUE_ROW: ValueRow = "value.row" per Edge;
+
     /// Containers, by node. Only where rules of findings look at them.
     CONTAINER_ROW: ContainerRow = "container.row" per Few;
     /// Entries of weak maps. Only where the format has such, and rules of findings look at them.
@@ -326,6 +332,10 @@ pub const OWNER_SIGNATURES: StringColumns =
 /// Preview of the first member of each set of duplicates, by [`SetId`]; empty where there is nothing to show.
 pub const SET_PREVIEWS: StringColumns =
     StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
+
+/// Beginnings of arrays among the values.
+pub const VALUE_TEXTS: StringColumns =
+    StringColumns { bytes: Column::new("value.text.bytes"), start: Column::new("value.text.start") };
 
 /// Documents beside the columns.
 pub mod documents {

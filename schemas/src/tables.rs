@@ -25,6 +25,7 @@ pub const ALL: &[TableSchema] = &[
     crate::duplicate_sets::TABLE,
     crate::duplicate_members::TABLE,
     crate::duplicate_additional::TABLE,
+    crate::values::TABLE,
     crate::threads::TABLE,
     crate::scripts::TABLE,
     crate::findings::TABLE,

@@ -16,7 +16,7 @@ use heaplake_input::source::{self, Input};
 use heaplake_lake::commit;
 use heaplake_report as reports;
 use heaplake_schemas::names::NameRules;
-use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName};
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -58,6 +58,9 @@ pub struct Arguments {
     /// Findings and the page have the command for each class with possible duplicates.
     #[arg(long = "class", value_name = "NAME", allow_hyphen_values = true)]
     pub classes: Vec<String>,
+    /// Write the table of values too, which `object` needs
+    #[arg(long)]
+    pub values: bool,
     /// Pairs of references that may be compared [default: 4 per node]
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
@@ -180,7 +183,9 @@ fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOpti
     let named = arguments.classes.iter().map(|name| Pattern::escape(name));
     let duplicates_of: Vec<String> = arguments.duplicates_of.iter().cloned().chain(named).collect();
     let whole = if duplicates_of.is_empty() { Duplicates::All } else { before.duplicates };
+    let tables = before.tables.clone();
     AnalysisOptions {
+        tables: if arguments.values { tables.with(TableName::Values) } else { tables },
         duplicates: arguments.duplicates.unwrap_or(whole),
         duplicates_of,
         duplicate_work: arguments.duplicate_work,

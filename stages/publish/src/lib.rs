@@ -49,6 +49,7 @@ pub mod summary;
 pub mod threads;
 pub mod totals;
 pub mod trace_signatures;
+pub mod values;
 pub mod walk_objects;
 mod writer;
 
@@ -106,4 +107,5 @@ pub const TABLES: &[Table] = &[
     table!(duplicate_sets),
     table!(duplicate_members),
     table!(duplicate_additional),
+    table!(values),
 ];

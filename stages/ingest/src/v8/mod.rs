@@ -58,6 +58,7 @@ pub mod strings;
 pub mod survey;
 pub mod trace;
 pub mod value_rules;
+pub mod values;
 mod variables;
 pub mod weak_entries;
 
@@ -100,6 +101,7 @@ impl Format for V8 {
             &node_classes::STAGE,
             &scripts::STAGE,
             &previews::STAGE,
+            &values::STAGE,
         ]
     }
 
