@@ -22,7 +22,7 @@ pub const TABLE: TableSchema = TableSchema {
          class; the length of arrays; static fields are in `edges` only. Walks of .NET heaps have no values.",
         "Of an array of references, or a node with many edges, the first 256 are rows; a row of kind `more` says how many \
          others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters: \
-         `name` in `nodes` has all that the input has.",
+         `name` in `nodes` has more of it.",
     ],
     names_run: true,
     columns: COLUMNS,

@@ -3,7 +3,9 @@
 //! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a
 //! line of [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
 
-use heaplake_duplicates::{additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
+use heaplake_duplicates::{
+    additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial,
+};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;

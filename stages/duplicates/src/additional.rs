@@ -76,11 +76,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let limit = nodes.max(LEAST_ROWS);
     let rows = Sorter::new(STAGE.name, limit as usize, SORTED, &context.budget, scratch)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (offsets, to, components) = plan.make((
-        offsets(columns::EQUAL_DEGREE),
-        lookup(columns::EQUAL_TO),
-        lookup(columns::EQUAL_COMPONENT),
-    ))?;
+    let (offsets, to, components) =
+        plan.make((offsets(columns::EQUAL_DEGREE), lookup(columns::EQUAL_TO), lookup(columns::EQUAL_COMPONENT)))?;
     let mut merge = Merge {
         slots: SlotArrays::new(offsets, to),
         components,

@@ -82,7 +82,10 @@ fn message(class: &str, row: &PossibleRow) -> String {
              as the snapshot tells"
         ),
     };
-    format!("{what} ({sets}). If they are duplicates, sharing them saves {} without what they refer to", size(row.bytes))
+    format!(
+        "{what} ({sets}). If they are duplicates, sharing them saves {} without what they refer to",
+        size(row.bytes)
+    )
 }
 
 /// How to learn more: nothing where only the input could tell it.

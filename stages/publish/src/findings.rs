@@ -76,7 +76,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     };
     let mut next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
     for finding in findings.into_iter().map(Some).chain([None]) {
-        while let Some(issue) = next.take_if(|issue| finding.as_ref().is_none_or(|finding| goes_before(issue, finding))) {
+        while let Some(issue) = next.take_if(|issue| finding.as_ref().is_none_or(|finding| goes_before(issue, finding)))
+        {
             batch.push(issue);
             next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
             if batch.len() >= BATCH {

@@ -18,7 +18,9 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, PossibleClass, Summary, Totals};
-use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits};
+use heaplake_schemas::scratch::{
+    self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
+};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
