@@ -18,6 +18,7 @@ pub mod diff;
 pub mod diff_leak_candidates;
 pub mod diff_object_classes;
 pub mod diff_objects;
+pub mod duplicate_additional;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
@@ -38,6 +39,7 @@ pub mod old_objects;
 pub mod options;
 pub mod owners;
 pub mod recorded_events;
+pub mod possible_classes;
 pub mod replay;
 pub mod resources;
 pub mod roles;
@@ -52,6 +54,7 @@ pub mod table_names;
 pub mod tables;
 pub mod threads;
 pub mod trend;
+pub mod values;
 pub mod walk_objects;
 
 /// Version of the public tables. Adding a column keeps it; renaming or retyping one raises it.

@@ -226,7 +226,7 @@ pub struct Tables(BTreeSet<TableName>);
 
 impl Default for Tables {
     fn default() -> Self {
-        TableName::ALL.into_iter().filter(|&table| table != TableName::Edges).collect()
+        TableName::ALL.into_iter().filter(|table| ![TableName::Edges, TableName::Values].contains(table)).collect()
     }
 }
 

@@ -153,6 +153,27 @@ pub struct DuplicateSummary {
     pub possible_bytes: u64,
     /// The largest of those.
     pub largest: Vec<DuplicateSet>,
+    /// Number of classes with possible duplicates.
+    #[serde(default)]
+    pub possible_class_count: u64,
+    /// The largest of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub possible_classes: Vec<PossibleClass>,
+}
+
+/// A class with possible duplicates in brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PossibleClass {
+    /// Row of `nodes.class_id`.
+    pub class_id: u32,
+    /// Display name.
+    pub class: String,
+    /// Members of its possible sets.
+    pub members: u64,
+    /// Sizes of all members but one of each set, without what they refer to, bytes.
+    pub bytes: u64,
+    /// What to do, a sentence with a command; empty where only the input could tell more.
+    pub next_step: String,
 }
 
 /// A set of duplicate instances in brief. Sizes are bytes.

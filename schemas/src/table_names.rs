@@ -55,6 +55,10 @@ names! {
         DuplicateSets = "duplicate_sets",
         /// Their members.
         DuplicateMembers = "duplicate_members",
+        /// The nodes that merging them would make needless.
+        DuplicateAdditional = "duplicate_additional",
+        /// What nodes contain.
+        Values = "values",
         /// The findings.
         Findings = "findings",
         /// The owners of the memory.

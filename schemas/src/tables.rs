@@ -24,6 +24,8 @@ pub const ALL: &[TableSchema] = &[
     crate::owners::TABLE,
     crate::duplicate_sets::TABLE,
     crate::duplicate_members::TABLE,
+    crate::duplicate_additional::TABLE,
+    crate::values::TABLE,
     crate::threads::TABLE,
     crate::scripts::TABLE,
     crate::live_allocations::TABLE,

@@ -32,7 +32,7 @@ fn tables(run: &Path) -> BTreeSet<String> {
 #[test]
 fn chosen_tables_are_those_of_a_run_with_all() {
     for input in inputs() {
-        let (_lake, whole) = analyze(&input, &["--edges"]);
+        let (_lake, whole) = analyze(&input, &["--edges", "--values"]);
         for list in [
             "nodes",
             "classes",
@@ -45,6 +45,8 @@ fn chosen_tables_are_those_of_a_run_with_all() {
             "owners",
             "kinds",
             "scripts",
+            "values",
+            "duplicate_sets,duplicate_members,findings",
         ] {
             check_choice(&input, list, &whole);
         }

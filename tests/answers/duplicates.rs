@@ -78,7 +78,7 @@ fn what_was_not_looked_into_is_a_finding() {
     assert_eq!(scope, "snapshot");
     let members = heaplake_kit::text::count(members);
     assert!(message.contains(&format!("{members} objects look alike, but what they refer to was not")), "{message}");
-    assert!(step.contains("heaplake duplicates RUN --duplicates-of '"), "{step}");
+    assert!(step.contains("heaplake duplicates RUN --class "), "{step}");
     lake.analyze(&input).args(["--snapshot", "it", "--force", "--duplicates", "all"]).assert().success();
     let found = possible(&lake.run());
     assert!(found.iter().all(|[_, message, _]| !message.contains("was not compared")), "{found:?}");

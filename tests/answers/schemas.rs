@@ -24,7 +24,7 @@ fn run_json(run: &Path) -> Value {
 fn tables_have_their_schemas() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &generated(1, 300_000));
-    lake.analyze(&input).arg("--edges").assert().success();
+    lake.analyze(&input).args(["--edges", "--values", "--duplicates", "all"]).assert().success();
     let run = lake.run();
     // Snapshots of V8 know of no threads.
     let of_v8 =

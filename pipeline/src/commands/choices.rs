@@ -174,8 +174,8 @@ pub struct Chosen {
         hide_possible_values = true,
         help = "Tables to write, separated by commas [default: all]",
         long_help = format!(
-            "Tables to write, separated by commas, of those that the format has: {} [default: all, edges for files up \
-             to 256MiB]",
+            "Tables to write, separated by commas, of those that the format has: {} [default: all but values, edges \
+             for files up to 256MiB]",
             TableName::NAMES
         )
     )]
@@ -188,6 +188,11 @@ pub struct Chosen {
     /// Leave the table of edges out
     #[arg(long)]
     no_edges: bool,
+    /// Write the table of values: fields, elements, texts
+    ///
+    /// `object` needs it. It has about as many rows as the table of edges.
+    #[arg(long)]
+    values: bool,
 }
 
 /// Size up to which a file gets the table of edges by default, bytes. The table has about a tenth of the size of a file
@@ -200,7 +205,8 @@ impl Chosen {
     pub fn of(&self, input: &Input) -> Tables {
         let tables = if self.tables.is_empty() { Tables::default() } else { self.tables.iter().copied().collect() };
         let by_default = self.tables.is_empty() && !self.no_edges && is_small(input);
-        if self.edges || by_default { tables.with(TableName::Edges) } else { tables }
+        let tables = if self.edges || by_default { tables.with(TableName::Edges) } else { tables };
+        if self.values { tables.with(TableName::Values) } else { tables }
     }
 }
 

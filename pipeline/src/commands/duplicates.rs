@@ -11,11 +11,12 @@ use crate::engine::request::Request;
 use crate::engine::workplace::sweep;
 use crate::print::progress::Mode;
 use clap::Args;
+use glob::Pattern;
 use heaplake_input::source::{self, Input};
 use heaplake_lake::commit;
 use heaplake_report as reports;
 use heaplake_schemas::names::NameRules;
-use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
+use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options, TableName};
 use heaplake_schemas::run::Run;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -24,6 +25,7 @@ const DUPLICATES_EXAMPLES: &str = "\
 Examples:
   heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77
   heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77 --duplicates-of 'java.util.*Map'
+  heaplake duplicates lake/release=none/snapshot=Heap-1f0c9a77 --class 'java.util.HashMap$Node[]'
   heaplake duplicates lake/release=*/snapshot=* --memory 2GiB
   heaplake duplicates Heap.heapsnapshot --out lake --duplicate-work 1000000000
 
@@ -51,6 +53,14 @@ pub struct Arguments {
     /// Only such classes: a glob pattern; may be given again
     #[arg(long, value_name = "CLASS", value_parser = pattern)]
     pub duplicates_of: Vec<String>,
+    /// Only the class of this name, which is no pattern; may be given again
+    ///
+    /// Findings and the page have the command for each class with possible duplicates.
+    #[arg(long = "class", value_name = "NAME", allow_hyphen_values = true)]
+    pub classes: Vec<String>,
+    /// Write the table of values too, which `object` needs
+    #[arg(long)]
+    pub values: bool,
     /// Pairs of references that may be compared [default: 4 per node]
     #[arg(long, value_name = "N")]
     pub duplicate_work: Option<u64>,
@@ -170,10 +180,14 @@ fn is_place_of(place: &Path, run: &Run) -> bool {
 
 /// The options of the run, and those that are given.
 fn chosen(arguments: &Arguments, names: Option<&NameRules>, before: AnalysisOptions) -> AnalysisOptions {
-    let whole = if arguments.duplicates_of.is_empty() { Duplicates::All } else { before.duplicates };
+    let named = arguments.classes.iter().map(|name| Pattern::escape(name));
+    let duplicates_of: Vec<String> = arguments.duplicates_of.iter().cloned().chain(named).collect();
+    let whole = if duplicates_of.is_empty() { Duplicates::All } else { before.duplicates };
+    let tables = before.tables.clone();
     AnalysisOptions {
+        tables: if arguments.values { tables.with(TableName::Values) } else { tables },
         duplicates: arguments.duplicates.unwrap_or(whole),
-        duplicates_of: arguments.duplicates_of.clone(),
+        duplicates_of,
         duplicate_work: arguments.duplicate_work,
         names: names.cloned().or(before.names),
         ..before

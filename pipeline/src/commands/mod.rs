@@ -10,6 +10,7 @@ pub mod duplicates;
 pub mod gates;
 pub mod ls;
 pub mod man;
+pub mod object;
 pub mod plan;
 pub mod replay;
 pub mod report;
@@ -86,6 +87,8 @@ pub enum Command {
     Top(top::Arguments),
     /// Print what an object alone keeps alive, as a tree
     Dominators(dominators::Arguments),
+    /// Print what objects contain, side by side: fields, elements, texts
+    Object(object::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
     /// Print the manual page of heaplake, or of one of its commands
@@ -125,6 +128,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Why(arguments) => why::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Dominators(arguments) => dominators::run(&arguments),
+        Command::Object(arguments) => object::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments, Cli::command()),
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
     };

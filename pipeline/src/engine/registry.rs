@@ -3,7 +3,9 @@
 //! A new stage is one line here, at a place where what it reads is written above. A stage that writes a table is a
 //! line of [`heaplake_publish::TABLES`] instead, one that knows a format a line of its format.
 
-use heaplake_duplicates::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
+use heaplake_duplicates::{
+    additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial,
+};
 use heaplake_graph::{distances, dominators, preorder, retained, retainers, shortest_paths};
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;
@@ -11,7 +13,7 @@ use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
-    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners,
+    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners, possible_classes,
 };
 use std::collections::BTreeSet;
 
@@ -74,10 +76,12 @@ const NEUTRAL: &[Entry] = &[
     of_sets(&retainers::STAGE),
     of_sets(&dominators::STAGE),
     stage(&holders::STAGE),
+    stage(&additional::STAGE),
     stage(&class_rows::STAGE),
     stage(&big::STAGE),
     stage(&chains::STAGE),
     stage(&largest::STAGE),
+    stage(&possible_classes::STAGE),
     stage(&findings::STAGE),
     stage(&signatures::STAGE),
     stage(&call_tree::STAGE),

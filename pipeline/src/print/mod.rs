@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod comparison;
+pub mod contents;
 pub mod gates;
 pub mod list;
 pub mod log;

@@ -198,6 +198,31 @@ fn duplicates(found: &DuplicateSummary, named: &str, look: &Look, out: &mut Stri
         let text = look.fit(&format!("{}{preview}", shorten(&set.class, 40)), NUMBERS + wide - 12, 102);
         writeln!(out, "  {bytes:>wide$} {members:>12} {:>12}  {text}", visible(&set.status))?;
     }
+    possible_classes(found, named, look, out)
+}
+
+/// Classes with possible duplicates that the summary shows.
+const POSSIBLE: usize = 3;
+
+/// The largest classes with possible duplicates, and how many more there are.
+fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mut String) -> std::fmt::Result {
+    let shown = found.possible_classes.len().min(POSSIBLE);
+    if shown == 0 {
+        return Ok(());
+    }
+    let more = match found.possible_class_count.saturating_sub(shown as u64) {
+        0 => String::new(),
+        more => format!(" ({} more in findings.parquet)", count(more)),
+    };
+    writeln!(out, "\n  {:>12} {:>12}  class with possible duplicates{more}", "at most", "members")?;
+    for class in &found.possible_classes[..shown] {
+        let (bytes, members) = (size(class.bytes), count(class.members));
+        writeln!(out, "  {bytes:>12} {members:>12}  {}", look.fit(&class.class, NUMBERS, 80))?;
+        if !class.next_step.is_empty() {
+            let next = with_place(&class.next_step, named);
+            writeln!(out, "  {:>25}  -> {}", "", look.wrap(&middle(&next, 500), 32, 32))?;
+        }
+    }
     Ok(())
 }
 

@@ -66,6 +66,10 @@ fn additional_bytes_are_those_of_the_merged_graph() {
     assert_eq!(members(&sets), [&[1, 2, 3][..], &[4, 5, 6], &[7, 8]]);
     assert_eq!(sets[0].additional, 2 * 10 + 2 * 100 + 1000);
     assert_eq!((sets[1].additional, sets[2].additional), (2 * 100 + 1000, 1000));
+    // The document lists them: #2, #3, #5, #6 and #8, with what replaces each.
+    let found = Bench::new(&graph, 64 << 20).run(&all(u64::MAX));
+    let merged = found.iter().find(|found| found.set.members == [1, 2, 3]).unwrap();
+    assert_eq!(merged.replaced.iter().collect::<Vec<_>>(), [(&2, &1), (&3, &1), (&5, &4), (&6, &4), (&8, &7)]);
 }
 
 #[test]

@@ -19,10 +19,12 @@
 //! | [`set_graph`] | builds the graph of essential edges in which the first member of a set dominates the other
 //! members |
 //! | [`holders`] | computes which set dominates which, by the dominators of that graph |
+//! | [`additional`] | lists the nodes that merging each set would make needless |
 //!
 //! Candidate classes only separate, and certificates only join. Pairs between them that the allowed work does not
 //! settle are undecided, and the table says so. An exact set is exact with any amount of work.
 
+pub mod additional;
 pub mod candidates;
 pub mod certificates;
 pub mod components;

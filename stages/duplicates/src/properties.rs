@@ -1,11 +1,12 @@
 //! Compares the stages on thousands of random graphs with the definition of duplicates.
 
-use crate::{candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
+use crate::{additional, candidates, certificates, components, holders, resolve, set_graph, sets, trivial};
 use heaplake_graph::{dominators, preorder, retainers};
 use heaplake_kit::access::Access;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, Stage, StringWriter};
 use heaplake_oracle::duplicates::{EqualityGraph, Node, Set, Slot, random};
+use heaplake_schemas::duplicate_additional::AdditionalRow;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, NodeId, SetId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
@@ -40,6 +41,8 @@ pub(crate) struct Found {
     pub additional_exact: bool,
     /// The least and the most.
     pub bounds: (u64, u64),
+    /// What would go, each with what replaces it.
+    pub replaced: BTreeMap<usize, usize>,
 }
 
 impl Bench {
@@ -106,6 +109,15 @@ impl Bench {
         let set_of: Vec<SetId> = read(scratch, columns::EQUAL_SET);
         let mut start = 0;
         let mut found = Vec::new();
+        let mut replaced: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
+        if job.setting.looks_into_references() {
+            let additional: Vec<AdditionalRow> = read(scratch, columns::SET_ADDITIONAL);
+            assert!(additional.is_sorted_by_key(|row| (row.set, row.node)));
+            for row in additional {
+                let before = replaced.entry(row.set.index()).or_default().insert(row.node.index(), row.by.index());
+                assert_eq!(before, None, "each node once in a set");
+            }
+        }
         for (id, row) in rows.iter().enumerate() {
             let list = &members[start..start + row.members as usize];
             start += list.len();
@@ -118,6 +130,7 @@ impl Bench {
                 reasons: row.reasons,
                 additional_exact: row.exact == 1,
                 bounds: (row.least_bytes, row.most_bytes),
+                replaced: replaced.remove(&id).unwrap_or_default(),
             });
         }
         assert_eq!(start, members.len());
@@ -128,7 +141,7 @@ impl Bench {
 }
 
 /// The stages of this crate, in order.
-const STAGES: [&Stage; 8] = [
+const STAGES: [&Stage; 9] = [
     &trivial::STAGE,
     &components::STAGE,
     &candidates::STAGE,
@@ -137,6 +150,7 @@ const STAGES: [&Stage; 8] = [
     &sets::STAGE,
     &set_graph::STAGE,
     &holders::STAGE,
+    &additional::STAGE,
 ];
 
 /// Runs a stage on a scratch view without undeclared files, and checks that it writes all declared files. Before the
@@ -173,6 +187,8 @@ fn check_sound(graph: &EqualityGraph, found: &[Found], truth: &[Set], about: &st
         let set = truth.iter().find(|set| set.members == found.set.members);
         let set = set.unwrap_or_else(|| panic!("{about}: no set {found:?} in {truth:?}"));
         assert_eq!(set.trivial, found.set.trivial, "{about}: {set:?}");
+        let none_or_all = found.replaced.is_empty() || found.replaced == graph.replaced(&set.members);
+        assert!(none_or_all, "{about}: {found:?}");
         if found.additional_exact {
             assert_eq!(set.additional, found.set.additional, "{about}: {set:?}");
         } else {
@@ -216,6 +232,11 @@ fn sets_are_those_of_the_definition() {
         let mut found = Bench::new(&graph, 64 << 20).run(&all(u64::MAX));
         found.sort_by(|a, b| a.set.members.cmp(&b.set.members));
         assert!(found.iter().all(|found| found.reasons == 0 && found.additional_exact), "seed {seed}: {found:?}");
+        for found in &found {
+            assert_eq!(found.replaced, graph.replaced(&found.set.members), "seed {seed}: {found:?}");
+            let bytes: u64 = found.replaced.keys().map(|&node| graph.nodes[node].bytes).sum();
+            assert_eq!(bytes, found.set.additional, "seed {seed}: {found:?}");
+        }
         let found: Vec<Set> = found.into_iter().map(|found| found.set).collect();
         assert_eq!(found, truth, "seed {seed}: {graph:?}");
     }

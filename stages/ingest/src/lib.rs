@@ -12,6 +12,7 @@ pub mod labels;
 pub mod names;
 pub mod output;
 pub mod v8;
+pub mod values;
 
 pub use format::{Estimate, Format};
 

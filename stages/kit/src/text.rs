@@ -97,6 +97,18 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// The options of `heaplake duplicates` for a class of this name, as a shell takes them. A name with characters that are
+/// not seen cannot be pasted: a pattern stands for it.
+#[must_use]
+pub fn class_option(name: &str) -> String {
+    const SPECIAL: [char; 4] = ['*', '?', '[', ']'];
+    if !name.contains(is_unseen) {
+        return format!("--class {}", quoted(name));
+    }
+    let pattern = name.chars().map(|c| if is_unseen(c) || SPECIAL.contains(&c) { '?' } else { c });
+    format!("--duplicates-of {}", quoted(&pattern.collect::<String>()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +117,15 @@ mod tests {
     fn numbers_for_people() {
         assert_eq!([size(0), size(1023), size(1536), size(5 << 30)], ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
         assert_eq!([count(7), count(1234), count(1_234_567)], ["7", "1,234", "1,234,567"]);
+    }
+
+    #[test]
+    fn any_class_is_an_option() {
+        assert_eq!(class_option("java.util.HashMap"), "--class java.util.HashMap");
+        assert_eq!(class_option("it's $HOME"), "--class 'it'\\''s $HOME'");
+        assert_eq!(class_option("int[]"), "--class 'int[]'");
+        assert_eq!(class_option("a[\nb"), "--duplicates-of 'a??b'");
+        assert_eq!(class_option(""), "--class ''");
     }
 
     #[test]

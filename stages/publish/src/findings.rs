@@ -1,12 +1,13 @@
-//! Stage `findings table`: the findings as a table.
+//! Stage `findings table`: the findings as a table, and one more for each class with possible duplicates.
 //!
-//! * Resident memory: the findings, of which there are a few hundred at most.
-//! * Passes over disk: one; of a trace, one over the rows of functions.
+//! * Resident memory: the findings of rules, of which there are a few hundred at most, and as many of classes.
+//! * Passes over disk: one over findings and classes; of a trace, one over the rows of functions.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the findings.
 //! * Reference: the contract of [`heaplake_schemas::findings`].
 
+use crate::class_issues::ClassIssues;
 use crate::signed::{names, signed_rows};
 use crate::writer;
 use arrow::array::{ArrayRef, ListBuilder, StringArray, StringBuilder, UInt32Array};
@@ -18,18 +19,23 @@ use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::findings::{FILE, Finding, schema, step};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
-use heaplake_schemas::scratch::{CLASS_SIGNATURES, documents};
+use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, CLASS_SIGNATURES, STRINGS, documents};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings table",
-    version: 2,
+    version: 3,
     when: |setting| setting.findings() || setting.traces(TraceTable::Findings),
     reads: &[
         document(documents::FINDINGS),
         document(documents::FACTS).when(is_of_snapshot),
         texts(CLASS_SIGNATURES).when(is_of_snapshot),
+        column(columns::POSSIBLE_CLASS).if_any(),
+        column(columns::CLASS_NAME).when(is_of_snapshot),
+        texts(CLASS_KEYS).when(is_of_snapshot),
+        texts(STRINGS).when(is_of_snapshot),
         document(replay::FACTS).when(is_of_trace),
         texts(TYPE_SIGNATURES).when(is_of_trace),
         texts(FUNCTION_SIGNATURES).when(is_of_trace),
@@ -50,13 +56,43 @@ fn is_of_trace(setting: &Setting<'_>) -> bool {
     setting.traces(TraceTable::Findings)
 }
 
+/// Findings that are written at a time.
+const BATCH: usize = 1 << 9;
+
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let findings: Vec<Finding> = job.scratch.read_document(documents::FINDINGS)?;
-    job.context.progress.begin(STAGE.name, findings.len() as u64);
+    let mut issues = ClassIssues::open(job.scratch)?;
+    let more = issues.as_ref().map_or(0, ClassIssues::remaining);
+    job.context.progress.begin(STAGE.name, findings.len() as u64 + more);
     let mut table = writer::create(job, (FILE, schema()))?;
-    let signed = signed_rows(&signatures(job, &findings)?);
-    table.write(&columns(&findings).into_iter().chain(signed).collect::<Vec<_>>())?;
+    let (mut first, mut batch) = (0, Vec::new());
+    let mut write = |batch: &mut Vec<Finding>| {
+        let signed = signed_rows(&signatures(job, batch)?);
+        table.write(&columns(first, batch).into_iter().chain(signed).collect::<Vec<_>>())?;
+        first += batch.len() as u32;
+        job.context.step(batch.len() as u64)?;
+        batch.clear();
+        Ok::<_, StageError>(())
+    };
+    let mut next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
+    for finding in findings.into_iter().map(Some).chain([None]) {
+        while let Some(issue) = next.take_if(|issue| finding.as_ref().is_none_or(|finding| goes_before(issue, finding)))
+        {
+            batch.push(issue);
+            next = issues.as_mut().map_or(Ok(None), ClassIssues::next)?;
+            if batch.len() >= BATCH {
+                write(&mut batch)?;
+            }
+        }
+        batch.extend(finding);
+    }
+    write(&mut batch)?;
     writer::finish(job, table)
+}
+
+/// The order of the table: by severity and bytes; what rules found goes before classes with as many bytes.
+fn goes_before(issue: &Finding, finding: &Finding) -> bool {
+    (issue.severity, Reverse(issue.bytes)) < (finding.severity, Reverse(finding.bytes))
 }
 
 /// What each finding is in every run.
@@ -99,7 +135,7 @@ fn subjects_of_trace(scratch: &Scratch, findings: &[Finding]) -> Result<Vec<Opti
     Ok(subjects)
 }
 
-fn columns(findings: &[Finding]) -> [ArrayRef; 20] {
+fn columns(first: u32, findings: &[Finding]) -> [ArrayRef; 20] {
     let texts =
         |of: fn(&Finding) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(findings.iter().map(of))) };
     let optional =
@@ -108,7 +144,7 @@ fn columns(findings: &[Finding]) -> [ArrayRef; 20] {
         |of: fn(&Finding) -> Option<&String>| -> ArrayRef { Arc::new(StringArray::from_iter(findings.iter().map(of))) };
     let numbers = |of: fn(&Finding) -> u64| sizes(findings.iter().map(of).collect());
     [
-        array::<UInt32Type>((0..findings.len() as u32).collect()),
+        array::<UInt32Type>((first..first + findings.len() as u32).collect()),
         texts(|finding| &finding.rule),
         texts(|finding| finding.severity.name()),
         texts(|finding| finding.scope.name()),

@@ -19,9 +19,11 @@ pub mod allocation_callers;
 pub mod allocation_functions;
 pub mod allocation_types;
 pub mod chains;
+mod class_issues;
 pub mod classes;
 pub mod collapsed;
 pub mod collections;
+pub mod duplicate_additional;
 pub mod duplicate_members;
 pub mod duplicate_sets;
 pub mod edges;
@@ -54,6 +56,7 @@ pub mod summary;
 pub mod threads;
 pub mod totals;
 pub mod trace_signatures;
+pub mod values;
 pub mod walk_objects;
 mod writer;
 
@@ -116,4 +119,6 @@ pub const TABLES: &[Table] = &[
     table!(owners),
     table!(duplicate_sets),
     table!(duplicate_members),
+    table!(duplicate_additional),
+    table!(values),
 ];

@@ -9,6 +9,7 @@
 //! * Determinism: order of the rows.
 //! * Reference: the contract of [`heaplake_schemas::run::Summary`].
 
+use crate::class_issues::ClassIssues;
 use crate::sets::{Example, Words, status};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
@@ -16,13 +17,16 @@ use heaplake_lake::source::read;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::ABSENT;
-use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, Summary, Totals};
-use heaplake_schemas::scratch::{self as columns, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits};
+use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, PossibleClass, Summary, Totals};
+use heaplake_schemas::scratch::{
+    self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
+};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "summary",
     when: |setting| setting.analysis(|_| true),
+    version: 2,
     reads: &[
         document(documents::FACTS),
         document(documents::TOTALS),
@@ -33,9 +37,11 @@ pub const STAGE: Stage = Stage {
         column(OWNER_ROW).when(has_owners),
         texts(OWNER_NAMES).when(has_owners),
         column(columns::SET_ROW).if_any(),
+        column(columns::POSSIBLE_CLASS).if_any(),
         column(columns::NODE_CLASS).when(has_duplicates),
         column(columns::NODE_NAME).when(has_duplicates),
         texts(SET_PREVIEWS).if_any(),
+        texts(CLASS_KEYS).when(has_duplicates),
         texts(STRINGS),
     ],
     writes: &[document(documents::SUMMARY)],
@@ -61,6 +67,8 @@ fn has_duplicates(setting: &Setting<'_>) -> bool {
 const CLASSES: u64 = 10;
 const OWNERS: u64 = 5;
 const SETS: usize = 10;
+/// Classes with possible duplicates that it shows.
+const POSSIBLE: usize = 5;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
@@ -80,7 +88,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         unreachable_bytes: totals.shallow_bytes - totals.reachable_bytes,
         detached_count: totals.detached_count,
         partial: facts.partial,
-        remarks: facts.remarks,
+        remarks: remarks(facts.remarks, job),
         duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(scratch)?) } else { None },
         findings: if has_findings(&setting) { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
         owners: if has_owners(&setting) { owners(scratch)? } else { Vec::new() },
@@ -151,7 +159,34 @@ fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
             });
         }
     }
+    possible(&mut summary, scratch)?;
     Ok(summary)
+}
+
+/// The classes with possible duplicates in brief.
+fn possible(summary: &mut DuplicateSummary, scratch: &Scratch) -> Result<(), StageError> {
+    let Some(mut issues) = ClassIssues::open(scratch)? else { return Ok(()) };
+    summary.possible_class_count = issues.remaining();
+    while summary.possible_classes.len() < POSSIBLE
+        && let Some(issue) = issues.next()?
+    {
+        summary.possible_classes.push(PossibleClass {
+            class_id: issue.class_id.unwrap_or_default(),
+            class: issue.subject,
+            members: issue.count,
+            bytes: issue.bytes,
+            next_step: issue.next_step,
+        });
+    }
+    Ok(())
+}
+
+/// What the reader says of the input, and that there can be no duplicates where they were asked for.
+fn remarks(mut remarks: Vec<String>, job: &Job<'_>) -> Vec<String> {
+    if job.setting.looks_into_references() && !job.scratch.has(columns::SET_ROW) {
+        remarks.push("duplicates were not looked for: this format has no values of objects to compare".to_owned());
+    }
+    remarks
 }
 
 /// Counts a set; whether it was looked into and no other set holds it.

@@ -37,7 +37,7 @@ impl FromStr for Subject {
 /// A run that questions are asked of.
 pub struct Asked {
     pub(crate) folder: PathBuf,
-    run: Run,
+    pub(crate) run: Run,
 }
 
 impl Asked {

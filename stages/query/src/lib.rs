@@ -2,7 +2,7 @@
 //! JSON; what people read of it is the caller's.
 //!
 //! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
-//! [`track`] which object of a replayed trace was at an address, and [`list`] which runs a lake has. They read single
+//! [`object`] what objects contain, [`track`] which object of a replayed trace was at an address, and [`list`] which runs a lake has. They read single
 //! columns of the table of nodes front to back, and the rows that they show by themselves. Resident memory is at most
 //! 4 bytes per node for dominators, and 9 more for a shortest path.
 
@@ -10,6 +10,7 @@ mod asked;
 mod error;
 pub mod list;
 mod names;
+pub mod object;
 pub mod rows;
 pub mod top;
 pub mod track;

@@ -48,7 +48,7 @@
     const holder = finding.holder !== null && finding.holder !== finding.node ? whyLink(finding.holder, "Held by ") : null;
     const node = finding.node !== null ? whyLink(finding.node, finding.count > 1 && holder !== null ? "For example " : "") : null;
     // Commands name the run, so that they can be pasted.
-    const next = text(finding.next).replace(/(heaplake (?:duplicates|why|top|dominators|report|show)) RUN/g, (_, verb) => verb + " " + quoted(text(run.place)));
+    const next = withPlace(text(finding.next));
     return el("article", { class: severity, id: "finding-" + at, "aria-labelledby": "finding-title-" + at },
       el("h3", { id: "finding-title-" + at }, el("span", { class: "badge" }, severity), el("bdi", null, title)),
       rest === "" ? null : el("p", null, el("bdi", null, rest)),

@@ -410,7 +410,7 @@
       { title: "Set", value: (row) => row.set, cell: (row) => String(row.set) },
     ];
     setGrid = grid("duplicates", columns, rows, { by: 1, down: true, of, placeholder: "Search duplicates", id: (row) => "set-" + row.set, words: (row) => text(row.name) + " " + text(row.preview) + " " + text(row.status) });
-    section("duplicates", "Duplicates", soft("Additional: what would go if the members were merged into one. Sets nest, so these do not add up."), setGrid.view);
+    section("duplicates", "Duplicates", soft("Additional: what would go if the members were merged into one. Sets nest, so these do not add up."), setGrid.view, possibleClasses());
   };
 
   // ---- stages and tables ----

@@ -2,7 +2,7 @@
 
 use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
-use crate::findings::{self, Finding};
+use crate::findings::{self, Finding, Possible};
 use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
 use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
@@ -35,6 +35,8 @@ pub(crate) struct Document {
     owners: Option<Shown<Owner>>,
     duplicates: Option<Shown<Set>>,
     findings: Option<Shown<Finding>>,
+    /// Classes with possible duplicates.
+    possible: Option<Shown<Possible>>,
     objects: Vec<Object>,
     /// What a replayed trace can tell; a page without it is that of a snapshot.
     trace: Option<Facts>,
@@ -101,7 +103,7 @@ impl Document {
         let mut texts = Texts::default();
         // Those that are read first get the longest texts.
         let brief = brief(run, folder, &mut texts)?;
-        let findings = findings::read(folder, &mut texts)?;
+        let (findings, possible) = findings::read(folder, &mut texts)?.unzip();
         let stages = tables::stages(folder, &mut texts)?;
         let allocations = allocations::read(folder, &mut texts)?;
         let alive = alive::read(folder, &mut texts, context)?;
@@ -129,6 +131,7 @@ impl Document {
             owners: tables::owners(folder, &mut texts)?,
             duplicates: tables::duplicates(folder, &mut texts)?,
             findings,
+            possible,
             objects,
             trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
             allocations,

@@ -1,15 +1,19 @@
-//! The findings, as the page shows them. Texts are positions in [`Texts`].
+//! The findings, as the page shows them. Texts are positions in [`Texts`]. Those about classes with possible duplicates
+//! are a list of their own: there can be one for each class.
 
-use crate::tables::{Shown, shown};
+use crate::tables::Shown;
 use crate::texts::Texts;
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Batch, Reader, value};
 use heaplake_schemas::findings::FILE;
+use heaplake_schemas::possible_classes;
 use serde::Serialize;
 use std::path::Path;
 
 /// Findings that the page shows.
-const FINDINGS: u64 = 200;
+const FINDINGS: usize = 200;
+/// Classes with possible duplicates that it shows.
+const CLASSES: usize = 1000;
 /// Maximum number of bytes of a sentence of a finding.
 const SENTENCE: usize = 1000;
 
@@ -77,33 +81,80 @@ impl Optional {
     }
 }
 
+/// A class with possible duplicates.
+#[derive(Serialize)]
+pub struct Possible {
+    class: Option<u32>,
+    name: u32,
+    set: Option<u32>,
+    members: u64,
+    bytes: u64,
+    message: u32,
+    next: u32,
+}
+
+/// The findings, and the classes with possible duplicates; `None` where the run has no table of findings.
+pub type Found = Option<(Shown<Finding>, Shown<Possible>)>;
+
 /// The findings.
 ///
 /// # Errors
 /// As [`Reader`].
-pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Shown<Finding>>, StageError> {
+pub fn read(folder: &Path, texts: &mut Texts) -> Result<Found, StageError> {
     let optional = Optional::of(folder)?;
+    let Some(reader) = Reader::open_if_present(&folder.join(FILE))? else { return Ok(None) };
     let mut columns =
         vec!["rule", "severity", "subject", "class_id", "set", "node", "count", "bytes", "message", "next_step"];
     columns.extend(&optional.names);
-    shown(folder, FILE, &columns, FINDINGS, |rows, at| {
-        Ok(Finding {
-            rule: texts.add(rows.texts("rule")?.value(at)),
-            severity: texts.add(rows.texts("severity")?.value(at)),
-            subject: texts.add(rows.texts("subject")?.value(at)),
-            class: value(rows.u32s("class_id")?, at),
-            set: value(rows.u32s("set")?, at),
-            node: value(rows.u32s("node")?, at),
-            holder: optional.number(rows, "holder_node", at)?,
-            type_id: optional.number(rows, "type_id", at)?,
-            function: optional.number(rows, "function_id", at)?,
-            count: rows.sizes("count")?.value(at),
-            bytes: rows.sizes("bytes")?.value(at),
-            message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
-            next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
-            path: optional.list(rows, "path", at, texts)?,
-            owner: optional.text(rows, "owner", at, texts)?,
-            place: optional.text(rows, "place", at, texts)?,
-        })
+    let (mut findings, mut classes) = (Shown { of: 0, rows: Vec::new() }, Shown { of: 0, rows: Vec::new() });
+    let mut batches = reader.columns(&columns)?;
+    while let Some(rows) = batches.batch()? {
+        for at in 0..rows.len() {
+            if rows.texts("rule")?.value(at) == possible_classes::RULE {
+                classes.of += 1;
+                if classes.rows.len() < CLASSES {
+                    classes.rows.push(possible(&rows, at, texts)?);
+                }
+            } else {
+                findings.of += 1;
+                if findings.rows.len() < FINDINGS {
+                    findings.rows.push(finding(&rows, at, &optional, texts)?);
+                }
+            }
+        }
+    }
+    Ok(Some((findings, classes)))
+}
+
+fn possible(rows: &Batch, at: usize, texts: &mut Texts) -> Result<Possible, StageError> {
+    Ok(Possible {
+        class: value(rows.u32s("class_id")?, at),
+        name: texts.add(rows.texts("subject")?.value(at)),
+        set: value(rows.u32s("set")?, at),
+        members: rows.sizes("count")?.value(at),
+        bytes: rows.sizes("bytes")?.value(at),
+        message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
+        next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
+    })
+}
+
+fn finding(rows: &Batch, at: usize, optional: &Optional, texts: &mut Texts) -> Result<Finding, StageError> {
+    Ok(Finding {
+        rule: texts.add(rows.texts("rule")?.value(at)),
+        severity: texts.add(rows.texts("severity")?.value(at)),
+        subject: texts.add(rows.texts("subject")?.value(at)),
+        class: value(rows.u32s("class_id")?, at),
+        set: value(rows.u32s("set")?, at),
+        node: value(rows.u32s("node")?, at),
+        holder: optional.number(rows, "holder_node", at)?,
+        type_id: optional.number(rows, "type_id", at)?,
+        function: optional.number(rows, "function_id", at)?,
+        count: rows.sizes("count")?.value(at),
+        bytes: rows.sizes("bytes")?.value(at),
+        message: texts.add_within(rows.texts("message")?.value(at), SENTENCE),
+        next: texts.add_within(rows.texts("next_step")?.value(at), SENTENCE),
+        path: optional.list(rows, "path", at, texts)?,
+        owner: optional.text(rows, "owner", at, texts)?,
+        place: optional.text(rows, "place", at, texts)?,
     })
 }

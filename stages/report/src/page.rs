@@ -17,6 +17,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/common.js"),
     include_str!("../assets/report.js"),
     include_str!("../assets/findings.js"),
+    include_str!("../assets/duplicates.js"),
     include_str!("../assets/flame.js"),
     include_str!("../assets/trace.js"),
     include_str!("../assets/alive.js"),

@@ -12,4 +12,5 @@ pub mod largest;
 pub mod live_allocations;
 mod nodes;
 pub mod owners;
+pub mod possible_classes;
 mod trie;

@@ -9,6 +9,7 @@
 //! | [`texts`] | contents of strings | names of nodes |
 //! | [`equality`] | the dump once more | values and references by which duplicates are found |
 //! | [`previews`] | objects in the dump | what the first members of sets of duplicates look like |
+//! | [`values`] | the dump once more | fields and elements, on request |
 //!
 //! All passes read records through [`records`]; [`index`](crate::index) leads from an address to an object. The numbers
 //! are those of Eclipse MAT, object for object; in heaps with compact object headers, which MAT does not know, sizes are
@@ -52,6 +53,7 @@ pub mod threads;
 mod type_cache;
 pub mod types;
 pub mod value;
+pub mod values;
 
 use crate::format::{Estimate, Format};
 use heaplake_input::source::Opened;
@@ -78,7 +80,7 @@ impl Format for Jvm {
     }
 
     fn stages(&self) -> &'static [&'static Stage] {
-        &[&scan::STAGE, &link::STAGE, &texts::STAGE, &equality::STAGE, &previews::STAGE]
+        &[&scan::STAGE, &link::STAGE, &texts::STAGE, &equality::STAGE, &previews::STAGE, &values::STAGE]
     }
 
     fn estimate(&self, opened: Opened, context: &Context<'_>) -> Result<Estimate, StageError> {

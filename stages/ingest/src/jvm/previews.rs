@@ -339,7 +339,7 @@ impl Viewer {
 }
 
 /// A number as programs write it; its bytes are as many as its type has.
-fn primitive(kind: u8, bytes: &[u8]) -> String {
+pub(super) fn primitive(kind: u8, bytes: &[u8]) -> String {
     let bits = bytes.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
     match value::name(kind) {
         Some("boolean") => (bits != 0).to_string(),
@@ -355,7 +355,7 @@ fn primitive(kind: u8, bytes: &[u8]) -> String {
 }
 
 /// The text that an array of bytes or characters is, where it looks like one; there may be more bytes than are given.
-fn text(element: u8, body: &[u8], bytes: u64) -> Option<String> {
+pub(super) fn text(element: u8, body: &[u8], bytes: u64) -> Option<String> {
     let text: String = match element {
         value::BYTE => std::str::from_utf8(body).ok().filter(|text| text.is_ascii())?.to_owned(),
         value::CHAR => {

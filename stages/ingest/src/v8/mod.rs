@@ -60,6 +60,7 @@ pub mod survey;
 pub mod timeline;
 pub mod trace;
 pub mod value_rules;
+pub mod values;
 mod variables;
 pub mod weak_entries;
 
@@ -103,6 +104,7 @@ impl Format for V8 {
             &node_classes::STAGE,
             &scripts::STAGE,
             &previews::STAGE,
+            &values::STAGE,
         ]
     }
 

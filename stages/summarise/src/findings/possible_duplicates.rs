@@ -1,12 +1,12 @@
 //! Rule `possible-duplicates`: instances that look alike, but of which nobody knows whether they are: because the
 //! snapshot does not tell all of them, or because their references were not compared to the end. One finding for the
-//! whole snapshot, only if much could be saved, and of low severity always.
+//! whole snapshot, of low severity always; the table of findings also has one for each class.
 
 use super::heap::{Heap, blank};
 use super::rule::{Detector, Rule, Tells};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
-use heaplake_kit::text::{count, size};
+use heaplake_kit::text::{class_option, count, size};
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
@@ -25,10 +25,6 @@ pub const RULE: Rule = Rule {
 };
 
 const NAME: &str = "possible-duplicates";
-/// Part of the heap that must be possible to save.
-const LEAST: u64 = 100;
-/// Characters that mean something in a pattern of class names.
-const SPECIAL: [char; 5] = ['*', '?', '[', ']', '\''];
 
 struct PossibleDuplicates;
 
@@ -109,7 +105,7 @@ impl Detector for PossibleDuplicates {
         let mut classes = heap.job.context.budget.filled("possible duplicates", class_count, Open::default())?;
         let mut unknown = Unknown::default();
         unknown.add_up(&mut classes, heap)?;
-        if unknown.bytes() == 0 || unknown.bytes() < heap.bytes / LEAST {
+        if unknown.bytes() == 0 {
             return Ok(Vec::new());
         }
         let mut finding = blank(NAME, Severity::Low, Scope::Snapshot, "the snapshot".to_owned());
@@ -118,12 +114,11 @@ impl Detector for PossibleDuplicates {
         finding.message = unknown.message();
         let most = classes.iter().zip(0..).filter(|(open, _)| open.members > 0);
         if let Some((_, class)) = most.max_by_key(|(open, class)| (open.bytes, Reverse(*class))) {
-            // Only a whole name matches something.
-            let is_special = |c: char| SPECIAL.contains(&c) || c.is_control();
-            let pattern: String = heap.class_name(class).chars().map(|c| if is_special(c) { '?' } else { c }).collect();
             finding.class_id = Some(class);
-            finding.next_step =
-                format!("Run `heaplake duplicates RUN --duplicates-of '{pattern}'` to settle the most.");
+            let option = class_option(&heap.class_name(class));
+            finding.next_step = format!(
+                "Run `heaplake duplicates RUN {option}` to settle the most, `heaplake duplicates RUN` to settle all."
+            );
         }
         Ok(vec![finding])
     }

@@ -130,6 +130,23 @@ impl EqualityGraph {
         self.bytes(&all) - self.bytes(&self.reached(members[0]))
     }
 
+    /// Of duplicates, first member first: the nodes that are not needed once they are merged, each with the node that
+    /// replaces it, the least one of several.
+    #[must_use]
+    pub fn replaced(&self, members: &[usize]) -> BTreeMap<usize, usize> {
+        let stay = self.reached(members[0]);
+        let mut replaced = BTreeMap::new();
+        for &member in &members[1..] {
+            for (stays, goes) in self.matching(members[0], member).into_iter().flatten() {
+                if !stay.contains(&goes) {
+                    let by = replaced.entry(goes).or_insert(stays);
+                    *by = stays.min(*by);
+                }
+            }
+        }
+        replaced
+    }
+
     /// What can be reached from the roots, over slots of every kind, without these nodes.
     fn reached_without(&self, avoided: &[usize]) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();

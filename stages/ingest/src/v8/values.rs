@@ -1,0 +1,193 @@
+//! Stage `values`: what the nodes of a V8 snapshot contain.
+//!
+//! * Computes: for each node its text, if it is one, and what its edges lead to, except weak edges and shortcuts: for
+//!   strings their text, for numbers their value, if it was captured. A captured number is the name of the node that
+//!   the edge `value` of the number leads to.
+//! * Resident memory: 9 bytes per node, paged where the budget does not allow it.
+//! * Passes over disk: nodes and edges twice.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the input.
+//! * Reference: `captureNumericValue` of the protocol of Chrome DevTools.
+
+use super::names;
+use super::snapshot::{DOCUMENT, Snapshot};
+use super::survey::TEXT;
+use crate::values::{Label, ValueWriter};
+use heaplake_kit::access::{column, document, per_node, texts};
+use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, Lookup, ReadAt, Scratch, Stage, StageError, Stats, WriteAt};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{self as columns, Facts, STRING_HASH, STRINGS, VALUE_TEXTS};
+use heaplake_schemas::values::{MOST_OF_A_NODE, kind};
+
+/// What the engine knows of this stage.
+pub const STAGE: Stage = Stage {
+    name: "values",
+    when: |setting| setting.has(TableName::Values),
+    reads: &[
+        document(DOCUMENT),
+        texts(STRINGS),
+        column(STRING_HASH),
+        column(columns::NODE_KIND),
+        column(columns::NODE_NAME),
+        column(columns::NODE_EDGE_COUNT),
+        column(columns::EDGE_KIND),
+        column(columns::EDGE_NAME),
+        column(columns::EDGE_TO),
+    ],
+    writes: &[column(columns::VALUE_DEGREE), column(columns::VALUE_ROW), texts(VALUE_TEXTS)],
+    arrays: &[&[per_node::<u8>(), per_node::<StringId>(), per_node::<StringId>()]],
+    fixed: 8 << 20,
+    passes: "nodes and edges twice",
+    run,
+    ..Stage::NEW
+};
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let snapshot = Snapshot::load(scratch)?;
+    let facts = &snapshot.facts;
+    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let (kinds, names, numbers) = plan.make((
+        lookup(columns::NODE_KIND),
+        lookup(columns::NODE_NAME),
+        filled(facts.node_count as usize, StringId::NONE),
+    ))?;
+    let mut values = Values { rules: Rules::new(&snapshot, scratch)?, kinds, names, numbers };
+    values.find_numbers(job)?;
+    let rows = values.write(facts, job)?;
+    context.progress.end();
+    Ok(Stats { rows, spilled_bytes: plan.spilled_bytes() })
+}
+
+/// What kinds and names mean.
+struct Rules {
+    /// By node kind: strings of all sorts.
+    is_text: Vec<bool>,
+    /// By edge kind: edges without a row.
+    is_skipped: Vec<bool>,
+    number: Option<u8>,
+    internal: Option<u8>,
+    value: u32,
+}
+
+impl Rules {
+    fn new(snapshot: &Snapshot, scratch: &Scratch) -> Result<Self, StageError> {
+        let header = &snapshot.header;
+        let of = |types: &[String], such: &[&str]| types.iter().map(|name| such.contains(&name.as_str())).collect();
+        Ok(Self {
+            is_text: of(&header.node_types, &TEXT),
+            is_skipped: of(&header.edge_types, &["weak", "shortcut"]),
+            number: header.node_type("number"),
+            internal: header.edge_type("internal"),
+            value: names::find(scratch, &["value"])?[0].0,
+        })
+    }
+}
+
+struct Values {
+    rules: Rules,
+    kinds: Lookup<u8>,
+    names: Lookup<StringId>,
+    /// Of each number its text, if it was captured.
+    numbers: Array<StringId>,
+}
+
+impl Values {
+    fn find_numbers(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let mut edges = Edges::open(job.scratch)?;
+        for node in 0..edges.counts.remaining() as u32 {
+            step(node, job)?;
+            let count = edges.counts.next()?;
+            if Some(self.kinds.get(node as usize)?) != self.rules.number {
+                edges.skip(count)?;
+                continue;
+            }
+            for _ in 0..count {
+                let (kind, name, to) = edges.next()?;
+                if Some(kind) == self.rules.internal && name == self.rules.value {
+                    let text = self.names.get(to.index())?;
+                    self.numbers.set(node as usize, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, facts: &Facts, job: &Job<'_>) -> Result<u64, StageError> {
+        let mut writer = ValueWriter::create(job.scratch)?;
+        let mut edges = Edges::open(job.scratch)?;
+        for node in 0..edges.counts.remaining() as u32 {
+            step(node, job)?;
+            let (count, own) = (edges.counts.next()?, self.kinds.get(node as usize)?);
+            if self.rules.is_text[usize::from(own)] {
+                let text = self.names.get(node as usize)?;
+                writer.value(Label::None, kind::TEXT, text.0.into())?;
+            }
+            let shown = count.min(MOST_OF_A_NODE);
+            for _ in 0..shown {
+                let (edge, name, to) = edges.next()?;
+                if self.rules.is_skipped[usize::from(edge)] {
+                    continue;
+                }
+                let is_indexed = facts.edge_kinds[usize::from(edge)].indexed;
+                let label = if is_indexed { Label::Index(name) } else { Label::Name(StringId(name)) };
+                let (kind, text) = self.target(to)?;
+                writer.reference(label, kind, text, to)?;
+            }
+            edges.skip(count - shown)?;
+            writer.more(count - shown)?;
+            writer.end()?;
+        }
+        writer.finish(facts.node_count)
+    }
+
+    /// What the target of an edge is.
+    #[inline]
+    fn target(&mut self, to: NodeId) -> Result<(u8, StringId), StageError> {
+        let own = self.kinds.get(to.index())?;
+        Ok(if self.rules.is_text[usize::from(own)] {
+            (kind::REFERENCE, self.names.get(to.index())?)
+        } else if Some(own) == self.rules.number {
+            (kind::NUMBER, self.numbers.get(to.index())?)
+        } else {
+            (kind::REFERENCE, StringId::NONE)
+        })
+    }
+}
+
+fn step(node: u32, job: &Job<'_>) -> Result<(), StageError> {
+    if node.is_multiple_of(1 << 14) { job.context.step(1 << 14) } else { Ok(()) }
+}
+
+/// The edges in order.
+struct Edges {
+    counts: ColumnReader<u32>,
+    kinds: ColumnReader<u8>,
+    names: ColumnReader<u32>,
+    targets: ColumnReader<NodeId>,
+}
+
+impl Edges {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            counts: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
+            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            targets: ColumnReader::open(scratch, columns::EDGE_TO)?,
+        })
+    }
+
+    fn next(&mut self) -> Result<(u8, u32, NodeId), StageError> {
+        Ok((self.kinds.next()?, self.names.next()?, self.targets.next()?))
+    }
+
+    fn skip(&mut self, edges: u32) -> Result<(), StageError> {
+        self.kinds.skip(edges.into())?;
+        self.names.skip(edges.into())?;
+        self.targets.skip(edges.into())
+    }
+}

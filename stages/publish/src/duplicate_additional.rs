@@ -1,0 +1,37 @@
+//! Stage `additional table`: which nodes merging each set of duplicates would make needless.
+//!
+//! * Resident memory: a batch of a column for each thread, and what a row group holds.
+//! * Passes over disk: one.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the column.
+//! * Reference: the contract of [`heaplake_schemas::duplicate_additional`].
+
+use crate::rows::Rows;
+use crate::writer::write;
+use heaplake_kit::access::column;
+use heaplake_kit::{Job, Stage, StageError, Stats};
+use heaplake_schemas::duplicate_additional::{FILE, schema};
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::SET_ADDITIONAL;
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "additional table",
+    when: |setting| setting.has(TableName::DuplicateAdditional) && setting.looks_into_references(),
+    reads: &[column(SET_ADDITIONAL)],
+    fixed: BYTES,
+    passes: "additional instances once",
+    run,
+    ..Stage::NEW
+};
+
+/// Bytes that the writer of three narrow columns needs, at most.
+const BYTES: u64 = 20 << 20;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let _writer = job.context.budget.reserve("additional instances: Parquet writer", BYTES)?;
+    let rows = Rows::of(job.scratch, SET_ADDITIONAL);
+    let sources = vec![rows.u32s(|row| row.set.0)?, rows.u32s(|row| row.node.0)?, rows.u32s(|row| row.by.0)?];
+    write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
+}

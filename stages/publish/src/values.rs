@@ -1,0 +1,149 @@
+//! Stage `values table`: what nodes contain, on request.
+//!
+//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most, and the
+//!   texts of a batch of values.
+//! * Passes over disk: one.
+//! * Worst case: linear.
+//! * Fails when: the disk is full.
+//! * Determinism: order of the rows.
+//! * Reference: the contract of [`heaplake_schemas::values`].
+
+use crate::rows::Rows;
+use crate::writer::write;
+use arrow::array::{ArrayRef, StringBuilder};
+use arrow::datatypes::UInt32Type;
+use heaplake_kit::access::{column, texts};
+use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_lake::source::{Source, array, read};
+use heaplake_lake::table::WRITER_BYTES;
+use heaplake_lake::text::Texts;
+use heaplake_schemas::options::TableName;
+use heaplake_schemas::scratch::{STRINGS, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS};
+use heaplake_schemas::values::{FILE, NO_TEXT, ValueRow, kind, schema};
+use std::sync::Arc;
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "values table",
+    when: |setting| setting.has(TableName::Values),
+    reads: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS), texts(STRINGS)],
+    fixed: BYTES,
+    passes: "values once",
+    run,
+    ..Stage::NEW
+};
+
+/// The writer, and a batch of 65,536 texts.
+const BYTES: u64 = WRITER_BYTES + ((SHOWN as u64 * 4) << 16);
+
+/// Characters of a text.
+const SHOWN: usize = 120;
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    let _writer = job.context.budget.reserve("values: Parquet writer", BYTES)?;
+    let scratch = job.scratch;
+    let (strings, arrays) = (StringTable::open(scratch, STRINGS)?, StringTable::open(scratch, VALUE_TEXTS)?);
+    let kinds = kind::NAMES.map(str::to_owned);
+    let rows = Rows::of(scratch, VALUE_ROW);
+    let count = rows.count()?;
+    let mut shown = ColumnReader::open(scratch, VALUE_ROW)?;
+    let (mut nodes, mut positions) = (Nodes::open(scratch)?, Nodes::open(scratch)?);
+    let sources = vec![
+        Source::values(move |rows| Ok(array::<UInt32Type>(nodes.next(rows, |node, _| node)?))),
+        Source::values(move |rows| Ok(array::<UInt32Type>(positions.next(rows, |_, position| position)?))),
+        rows.texts(Texts::Table(&strings), |row| row.name.0)?,
+        rows.optional_ids(|row| row.index)?,
+        rows.texts(Texts::Names(&kinds), |row| row.kind.into())?,
+        Source::values(|rows| {
+            let mut texts = StringBuilder::new();
+            for row in read(&mut shown, rows)? {
+                texts.append_option(text(&row, &strings, &arrays));
+            }
+            Ok(Arc::new(texts.finish()) as ArrayRef)
+        }),
+        rows.optional_ids(|row| row.to.0)?,
+    ];
+    write(job, STAGE.name, (FILE, schema()), sources, count)
+}
+
+/// The node of each value, and its place among those of the node.
+struct Nodes {
+    degrees: ColumnReader<u32>,
+    /// One more than the node whose values are being handed out.
+    node: u32,
+    degree: u32,
+    left: u32,
+}
+
+impl Nodes {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self { degrees: ColumnReader::open(scratch, VALUE_DEGREE)?, node: 0, degree: 0, left: 0 })
+    }
+
+    fn next(&mut self, rows: usize, of: impl Fn(u32, u32) -> u32) -> Result<Vec<u32>, StageError> {
+        let mut values = Vec::with_capacity(rows);
+        while values.len() < rows {
+            while self.left == 0 {
+                self.degree = self.degrees.next()?;
+                self.left = self.degree;
+                self.node += 1;
+            }
+            values.push(of(self.node - 1, self.degree - self.left));
+            self.left -= 1;
+        }
+        Ok(values)
+    }
+}
+
+/// A value as people write it; `None` where there is none.
+fn text(row: &ValueRow, strings: &StringTable, arrays: &StringTable) -> Option<String> {
+    let bits = row.bits;
+    let beginning = |texts: &StringTable| {
+        (bits != NO_TEXT).then(|| {
+            let text = texts.beginning(bits as usize, SHOWN + 1);
+            let mut shown: String = text.chars().take(SHOWN).collect();
+            if shown.len() < text.len() {
+                shown.push('…');
+            }
+            shown
+        })
+    };
+    match row.kind {
+        kind::REFERENCE | kind::TEXT | kind::NUMBER => beginning(strings),
+        kind::ELEMENTS => beginning(arrays),
+        kind::LENGTH | kind::MORE => Some(bits.to_string()),
+        kind::ADDRESS => Some(format!("{bits:#x}")),
+        of => number(of, bits),
+    }
+}
+
+/// A value of a primitive type.
+fn number(of: u8, bits: u64) -> Option<String> {
+    Some(match *kind::NAMES.get(usize::from(of))? {
+        "boolean" => (bits != 0).to_string(),
+        "char" => format!("{:?}", char::from_u32(bits as u32).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        "float" => format!("{:?}", f32::from_bits(bits as u32)),
+        "double" => format!("{:?}", f64::from_bits(bits)),
+        "byte" => (bits as u8 as i8).to_string(),
+        "short" => (bits as u16 as i16).to_string(),
+        "int" => (bits as u32 as i32).to_string(),
+        "long" => (bits as i64).to_string(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_all_types() {
+        let all = [(4, 1), (5, 'x'.into()), (6, f32::to_bits(1.5).into()), (7, (-0.0f64).to_bits()), (8, 0xff)];
+        let texts: Vec<String> = all.iter().filter_map(|&(of, bits)| number(of, bits)).collect();
+        assert_eq!(texts, ["true", "'x'", "1.5", "-0.0", "-1"]);
+        let all = [(9, 0x8000), (10, 0xffff_fffe), (11, u64::MAX)];
+        let texts: Vec<String> = all.iter().filter_map(|&(of, bits)| number(of, bits)).collect();
+        assert_eq!(texts, ["-32768", "-2", "-1"]);
+        assert_eq!(number(kind::NULL, 0), None);
+    }
+}
