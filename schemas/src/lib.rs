@@ -35,6 +35,7 @@ pub mod options;
 pub mod owners;
 pub mod replay;
 pub mod resources;
+pub mod retainer_trees;
 pub mod roles;
 pub mod run;
 pub mod scratch;

@@ -10,7 +10,7 @@ use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
-use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners};
+use heaplake_summarise::{allocations, big, chains, class_rows, findings, largest, owners, retainer_trees};
 use std::collections::BTreeSet;
 
 /// A stage as it stands in the list.
@@ -75,6 +75,7 @@ const NEUTRAL: &[Entry] = &[
     stage(&class_rows::STAGE),
     stage(&big::STAGE),
     stage(&chains::STAGE),
+    stage(&retainer_trees::STAGE),
     stage(&largest::STAGE),
     stage(&findings::STAGE),
     stage(&signatures::STAGE),

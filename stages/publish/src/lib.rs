@@ -36,6 +36,7 @@ mod originals;
 pub mod owners;
 pub mod pprof;
 pub mod replay_summary;
+pub mod retainer_trees;
 mod rows;
 mod script_urls;
 pub mod scripts;
@@ -97,6 +98,7 @@ pub const TABLES: &[Table] = &[
     table!(classes),
     table!(kinds),
     table!(chains),
+    table!(retainer_trees),
     table!(threads),
     table!(scripts),
     table!(findings),

@@ -10,4 +10,5 @@ mod fold;
 pub mod largest;
 mod nodes;
 pub mod owners;
+pub mod retainer_trees;
 mod trie;
