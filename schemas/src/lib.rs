@@ -42,6 +42,7 @@ pub mod recorded_events;
 pub mod possible_classes;
 pub mod replay;
 pub mod resources;
+pub mod retainer_trees;
 pub mod roles;
 pub mod run;
 pub mod samples;

@@ -15,6 +15,7 @@ pub use crate::limits;
 use crate::live_allocations::LiveRow;
 use crate::owners::{Origin, OwnerRow};
 use crate::possible_classes::PossibleRow;
+use crate::retainer_trees::TreeRow;
 use crate::roles::Roles;
 use crate::samples::SampleRow;
 use crate::values::ValueRow;
@@ -260,6 +261,8 @@ columns! {
     CHAIN_ROW: ChainRow = "chain.row" per Few;
     /// Elements of their paths.
     CHAIN_ELEMENT: Element = "chain.element" per Few;
+    /// Branches of the trees of all holders of the instances of big classes.
+    RETAINER_TREE: TreeRow = "retainer_tree.row" per Few;
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name" per Few;
 

@@ -51,6 +51,8 @@ names! {
         Kinds = "kinds",
         /// The chains that lead to instances of big classes.
         Chains = "chains",
+        /// All that holds instances of big classes.
+        RetainerTrees = "retainer_trees",
         /// The sets of duplicates, where those are looked for.
         DuplicateSets = "duplicate_sets",
         /// Their members.

@@ -21,6 +21,7 @@ pub const ALL: &[TableSchema] = &[
     crate::classes::TABLE,
     crate::kinds::TABLE,
     crate::chains::TABLE,
+    crate::retainer_trees::TABLE,
     crate::owners::TABLE,
     crate::duplicate_sets::TABLE,
     crate::duplicate_members::TABLE,

@@ -14,6 +14,7 @@ use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, 
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
     allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners, possible_classes,
+    retainer_trees,
 };
 use std::collections::BTreeSet;
 
@@ -80,6 +81,7 @@ const NEUTRAL: &[Entry] = &[
     stage(&class_rows::STAGE),
     stage(&big::STAGE),
     stage(&chains::STAGE),
+    stage(&retainer_trees::STAGE),
     stage(&largest::STAGE),
     stage(&possible_classes::STAGE),
     stage(&findings::STAGE),

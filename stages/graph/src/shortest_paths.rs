@@ -17,9 +17,10 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::chains::NumericNames;
 use heaplake_kit::{
     ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, Stage, StageError, Stats,
-    StringTable, WriteAt, on_resident,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
@@ -362,34 +363,4 @@ fn write(facts: &Facts, links: &mut impl WriteAt<Link>, job: &Job<'_>) -> Result
     }
     parent.finish()?;
     labels.finish().map(drop)
-}
-
-/// Size of the cache of recent labels, a power of two.
-const RECENT: usize = 1 << 14;
-
-/// Detects numeric names: positions in a structure of the runtime, of which there may be as many as objects.
-struct NumericNames {
-    strings: StringTable,
-    /// A cache of labels and their replacements.
-    recent: Vec<(u32, u32)>,
-}
-
-impl NumericNames {
-    fn open(scratch: &Scratch) -> Result<Self, StageError> {
-        let strings = StringTable::open(scratch, STRINGS)?;
-        Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })
-    }
-
-    /// Replaces a numeric name by the mark of all numbers; returns other labels unchanged.
-    #[inline]
-    fn label(&mut self, name: u32) -> u32 {
-        let recent = &mut self.recent[name as usize % RECENT];
-        if recent.0 != name {
-            let is_name = (name as usize) < self.strings.len();
-            let text = if is_name { self.strings.get(name as usize) } else { b"" };
-            let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-            *recent = (name, if is_number { label::INDEX } else { name });
-        }
-        recent.1
-    }
 }

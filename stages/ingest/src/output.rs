@@ -57,7 +57,11 @@ impl Wanted {
     /// In a run of this kind.
     #[must_use]
     pub fn of(setting: &Setting<'_>) -> Self {
-        Self { nodes: setting.node_details(), edges: setting.has(TableName::Edges), labels: setting.chains() }
+        Self {
+            nodes: setting.node_details(),
+            edges: setting.has(TableName::Edges),
+            labels: setting.chains() || setting.retainer_trees(),
+        }
     }
 
     /// Whether the edges of each node are counted.

@@ -38,15 +38,7 @@ impl Chains {
     /// The label of the edge to an element, as in the column `edge`.
     #[must_use]
     pub fn edge(&self, element: &Element) -> Option<Cow<'_, str>> {
-        Some(match element.label {
-            label::NONE => return None,
-            label::INDEX => Cow::Borrowed("[]"),
-            label::ENTRY => Cow::Borrowed("(entry)"),
-            label::ANY => Cow::Borrowed("(any)"),
-            label::CUT => Cow::Borrowed("…"),
-            label::NO_PATH => Cow::Borrowed("(no path)"),
-            name => self.strings.text(name as usize),
-        })
+        edge(&self.strings, element.label)
     }
 
     /// The elements of a path, from the first to the given one.
@@ -85,6 +77,20 @@ impl Chains {
                 .map(|((edge, class), element)| (edge.as_deref(), element.label, class.as_ref(), element.repeats != 0)),
         )
     }
+}
+
+/// An edge label as text, as in the column `edge`.
+#[must_use]
+pub fn edge(strings: &StringTable, label: u32) -> Option<Cow<'_, str>> {
+    Some(match label {
+        label::NONE => return None,
+        label::INDEX => Cow::Borrowed("[]"),
+        label::ENTRY => Cow::Borrowed("(entry)"),
+        label::ANY => Cow::Borrowed("(any)"),
+        label::CUT => Cow::Borrowed("…"),
+        label::NO_PATH => Cow::Borrowed("(no path)"),
+        name => strings.text(name as usize),
+    })
 }
 
 /// The first characters of a name. A name may be a megabyte long and occurs in every path through its class.
@@ -128,6 +134,40 @@ pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, 
         }
     }
     text
+}
+
+/// Size of the cache of recent labels, a power of two.
+const RECENT: usize = 1 << 14;
+
+/// Detects numeric names: positions in a structure of the runtime, of which there may be as many as objects.
+pub struct NumericNames {
+    strings: StringTable,
+    /// A cache of labels and their replacements.
+    recent: Vec<(u32, u32)>,
+}
+
+impl NumericNames {
+    /// Opens the names.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let strings = StringTable::open(scratch, STRINGS)?;
+        Ok(Self { strings, recent: vec![(label::NONE, label::NONE); RECENT] })
+    }
+
+    /// Replaces a numeric name by the mark of all numbers; returns other labels unchanged.
+    #[inline]
+    pub fn label(&mut self, name: u32) -> u32 {
+        let recent = &mut self.recent[name as usize % RECENT];
+        if recent.0 != name {
+            let is_name = (name as usize) < self.strings.len();
+            let text = if is_name { self.strings.get(name as usize) } else { b"" };
+            let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+            *recent = (name, if is_number { label::INDEX } else { name });
+        }
+        recent.1
+    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ pub mod ordered_pool;
 pub mod overhead;
 mod paged;
 pub mod panics;
+pub mod retainer_tree;
 pub mod scratch;
 pub mod setting;
 pub mod sorter;

@@ -42,6 +42,12 @@ impl Setting<'_> {
         self.has(TableName::Chains) || self.findings()
     }
 
+    /// Whether trees of all holders are needed, for their table, findings or the summary.
+    #[must_use]
+    pub fn retainer_trees(&self) -> bool {
+        self.has(TableName::RetainerTrees) || self.findings()
+    }
+
     /// Whether findings are needed.
     #[must_use]
     pub fn findings(&self) -> bool {

@@ -44,6 +44,7 @@ pub mod owners;
 pub mod pprof;
 pub mod recorded_events;
 pub mod replay_summary;
+pub mod retainer_trees;
 mod rows;
 pub mod samples;
 mod script_urls;
@@ -111,6 +112,7 @@ pub const TABLES: &[Table] = &[
     table!(classes),
     table!(kinds),
     table!(chains),
+    table!(retainer_trees),
     table!(threads),
     table!(scripts),
     table!(live_allocations),

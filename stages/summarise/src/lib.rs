@@ -13,4 +13,5 @@ pub mod live_allocations;
 mod nodes;
 pub mod owners;
 pub mod possible_classes;
+pub mod retainer_trees;
 mod trie;

@@ -43,6 +43,7 @@ pub mod model;
 pub mod owners;
 pub mod plain;
 pub mod random;
+pub mod retainer_trees;
 pub mod rng;
 pub mod strategies;
 pub mod text;

@@ -1,0 +1,292 @@
+//! One step of a walk: from the holders of a branch to theirs.
+
+use super::fold::{self, Folded, Triple};
+use super::{Amount, Branch, Holders, Kind, Limits};
+use crate::StageError;
+use heaplake_schemas::chains::label;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Nodes at this distance or nearer have no holder but the root.
+const BEGINNING: i32 = 1;
+/// Edges that are looked at for one unit of work.
+const EDGES: u64 = 16;
+
+/// A branch that is to be walked further.
+pub(super) struct Growing {
+    /// Its position; nothing for the instances.
+    pub branch: Option<usize>,
+    pub level: u32,
+    /// Its holders, ascending.
+    pub nodes: Vec<u32>,
+    /// Nodes that the branch has passed, these included.
+    pub passed: Option<Rc<Passed>>,
+    /// Items and holders, in order.
+    pub pairs: Vec<(u32, u32)>,
+    /// What an item sums to, and whether nothing outside the branch holds it.
+    pub items: Vec<(Amount, bool)>,
+    /// All instances of the tree.
+    pub all: Amount,
+}
+
+impl Growing {
+    /// Pairs that it keeps while it waits.
+    pub fn waiting(&self) -> usize {
+        if self.branch.is_some() { self.pairs.len() } else { 0 }
+    }
+}
+
+/// Nodes that a branch has passed: those of its last level, ascending, and those before.
+pub(super) struct Passed {
+    pub nodes: Vec<u32>,
+    pub before: Option<Rc<Self>>,
+}
+
+impl Passed {
+    fn contains(&self, node: u32) -> bool {
+        let levels = std::iter::successors(Some(self), |passed| passed.before.as_deref());
+        levels.into_iter().any(|passed| passed.nodes.binary_search(&node).is_ok())
+    }
+}
+
+/// What is behind a branch.
+pub(super) struct Step {
+    /// The branches, and how to go on from those that go on.
+    pub children: Vec<(Branch, Option<Growing>)>,
+    /// Whether not all was looked at.
+    pub is_cut: bool,
+    pub cost: u64,
+}
+
+/// Pairs of class and label, by number.
+#[derive(Default)]
+pub(super) struct Keys {
+    pub list: Vec<Key>,
+    numbers: FxHashMap<(Kind, u32, u32), u32>,
+}
+
+/// A pair of class and label.
+#[derive(Clone, Copy)]
+pub(super) struct Key {
+    pub kind: Kind,
+    pub class: u32,
+    pub label: u32,
+    pub merged: u64,
+    /// Distance of the nearest holder, and that holder.
+    pub nearest: (i32, u32),
+}
+
+impl Keys {
+    /// Number of a pair.
+    pub fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
+        let Self { list, numbers } = self;
+        *numbers.entry((kind, class, label)).or_insert_with(|| {
+            list.push(Key { kind, class, label, merged: 0, nearest: (i32::MAX, u32::MAX) });
+            list.len() as u32 - 1
+        })
+    }
+
+    /// A number of its own for the rest.
+    pub fn rest(&mut self) -> u32 {
+        let nearest = (i32::MAX, u32::MAX);
+        self.list.push(Key { kind: Kind::Rest, class: u32::MAX, label: label::NONE, merged: 0, nearest });
+        self.list.len() as u32 - 1
+    }
+}
+
+/// A holder of a node, and the key of their edge.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Link {
+    held: u32,
+    holder: u32,
+    key: u32,
+}
+
+/// Goes up one level.
+///
+/// # Errors
+/// Those of the heap.
+pub(super) fn expand(heap: &mut impl Holders, from: &Growing, limits: &Limits) -> Result<Step, StageError> {
+    let (mut is_cut, mut cost) = (false, 0);
+    let edges = edges(heap, from, limits, (&mut is_cut, &mut cost))?;
+    let mut keys = Keys::default();
+    let links = links(heap, edges, &mut keys, (limits.pairs, &mut is_cut, &mut cost))?;
+    let triples = triples(from, &links, limits.pairs, &mut is_cut);
+    cost += triples.len() as u64;
+    drop(links);
+    let Folded { triples, keys, order } = fold::fold(triples, keys, from, limits);
+    let exclusive = exclusive(&triples, from);
+    let mut children = Vec::new();
+    for key in order {
+        let start = triples.partition_point(|triple| triple.key < key);
+        let end = triples.partition_point(|triple| triple.key <= key);
+        children.push(child(heap, from, &keys.list[key as usize], &triples[start..end], &exclusive)?);
+    }
+    Ok(Step { children, is_cut, cost })
+}
+
+/// The edges that are followed to the holders of a branch, by source: source and target.
+fn edges(
+    heap: &mut impl Holders,
+    from: &Growing,
+    limits: &Limits,
+    (is_cut, cost): (&mut bool, &mut u64),
+) -> Result<Vec<(u32, u32)>, StageError> {
+    let (mut edges, mut retainers) = (Vec::new(), Vec::new());
+    for &held in &from.nodes {
+        retainers.clear();
+        *is_cut |= heap.retainers(held, limits.retainers, &mut retainers)?;
+        *cost += retainers.len() as u64 + 1;
+        retainers.sort_unstable();
+        retainers.dedup();
+        for &holder in &retainers {
+            let passed = from.passed.as_ref().is_some_and(|passed| passed.contains(holder));
+            if !passed && follows(heap, held, holder, from.level, limits)? {
+                edges.push((holder, held));
+            }
+        }
+        if edges.len() > limits.pairs {
+            edges.truncate(limits.pairs);
+            *is_cut = true;
+            break;
+        }
+    }
+    edges.sort_unstable();
+    Ok(edges)
+}
+
+/// Whether a walk goes from a node of a level to this retainer.
+fn follows(heap: &mut impl Holders, held: u32, holder: u32, level: u32, limits: &Limits) -> Result<bool, StageError> {
+    if holder == heap.root() {
+        return Ok(true);
+    }
+    let far = heap.distance(held)?;
+    if level > 0 && far <= BEGINNING {
+        return Ok(false);
+    }
+    if heap.distance(holder)? < far {
+        return Ok(true);
+    }
+    Ok(level < limits.any_level && !heap.dominates(held, holder)?)
+}
+
+/// The edges with their keys, by target.
+fn links(
+    heap: &mut impl Holders,
+    edges: Vec<(u32, u32)>,
+    keys: &mut Keys,
+    (most, is_cut, cost): (usize, &mut bool, &mut u64),
+) -> Result<Vec<Link>, StageError> {
+    let (mut links, mut held, mut labels) = (Vec::with_capacity(edges.len()), Vec::new(), Vec::new());
+    for group in edges.chunk_by(|a, b| a.0 == b.0) {
+        let holder = group[0].0;
+        held.clear();
+        held.extend(group.iter().map(|edge| edge.1));
+        labels.clear();
+        *cost += heap.labels(holder, &held, &mut labels)? / EDGES;
+        labels.sort_unstable();
+        labels.dedup();
+        let nearest = (heap.distance(holder)?, holder);
+        let (class, is_root) = (heap.class(holder)?, holder == heap.root());
+        let kind = if is_root { Kind::Root } else { Kind::Holder };
+        for &(held, label) in &labels {
+            let number = keys.number(kind, class, label);
+            let key = &mut keys.list[number as usize];
+            (key.nearest, key.merged) = (key.nearest.min(nearest), 1);
+            links.push(Link { held, holder, key: number });
+        }
+        if links.len() > most {
+            links.truncate(most);
+            *is_cut = true;
+            break;
+        }
+    }
+    links.sort_unstable();
+    Ok(links)
+}
+
+/// What holds each item, by which key.
+fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Vec<Triple> {
+    let mut triples = Vec::new();
+    for &(item, node) in &from.pairs {
+        let start = links.partition_point(|link| link.held < node);
+        let of_node = links[start..].iter().take_while(|link| link.held == node);
+        triples.extend(of_node.map(|link| Triple { key: link.key, item, holder: link.holder }));
+        if triples.len() > most {
+            triples.truncate(most);
+            *is_cut = true;
+            break;
+        }
+    }
+    triples
+}
+
+/// For each item whether one key alone holds it, and nothing outside the branch does.
+fn exclusive(triples: &[Triple], from: &Growing) -> Vec<bool> {
+    let mut keys = vec![0u32; from.items.len()];
+    for same in triples.chunk_by(|a, b| (a.key, a.item) == (b.key, b.item)) {
+        keys[same[0].item as usize] += 1;
+    }
+    keys.iter().zip(&from.items).map(|(&keys, item)| keys == 1 && item.1).collect()
+}
+
+/// A branch, and how to go on from it.
+fn child(
+    heap: &mut impl Holders,
+    from: &Growing,
+    key: &Key,
+    triples: &[Triple],
+    exclusive: &[bool],
+) -> Result<(Branch, Option<Growing>), StageError> {
+    let mut nodes: Vec<u32> = triples.iter().map(|triple| triple.holder).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let (mut held, mut alone) = (Amount::default(), Amount::default());
+    for same in triples.chunk_by(|a, b| a.item == b.item) {
+        let item = same[0].item as usize;
+        held.add(&from.items[item].0);
+        if exclusive[item] {
+            alone.add(&from.items[item].0);
+        }
+    }
+    let (distance, example) = key.nearest;
+    let branch = Branch {
+        parent: from.branch,
+        level: from.level + 1,
+        kind: key.kind,
+        class: if key.kind == Kind::Rest { heap.class(example)? } else { key.class },
+        label: key.label,
+        merged: key.merged,
+        holders: nodes.len() as u64,
+        example,
+        distance,
+        held,
+        exclusive: alone,
+        is_cut: false,
+    };
+    let growing = (key.kind == Kind::Holder).then(|| next(from, triples, exclusive, nodes));
+    Ok((branch, growing))
+}
+
+/// Items that have the same holders in the branch become one, where it is the same whether others hold them.
+fn next(from: &Growing, triples: &[Triple], exclusive: &[bool], nodes: Vec<u32>) -> Growing {
+    let mut lists: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for same in triples.chunk_by(|a, b| a.item == b.item) {
+        lists.push(start..start + same.len());
+        start += same.len();
+    }
+    let alone = |list: &Range<usize>| exclusive[triples[list.start].item as usize];
+    let holders = |list: &Range<usize>| triples[list.clone()].iter().map(|triple| triple.holder);
+    lists.sort_unstable_by(|a, b| holders(a).cmp(holders(b)).then(alone(a).cmp(&alone(b))));
+    let (mut pairs, mut items): (Vec<(u32, u32)>, Vec<(Amount, bool)>) = (Vec::new(), Vec::new());
+    for same in lists.chunk_by(|a, b| alone(a) == alone(b) && holders(a).eq(holders(b))) {
+        let mut sum = Amount::default();
+        same.iter().for_each(|list| sum.add(&from.items[triples[list.start].item as usize].0));
+        pairs.extend(holders(&same[0]).map(|holder| (items.len() as u32, holder)));
+        items.push((sum, alone(&same[0])));
+    }
+    let passed = Some(Rc::new(Passed { nodes: nodes.clone(), before: from.passed.clone() }));
+    Growing { branch: None, level: from.level + 1, nodes, passed, pairs, items, all: from.all }
+}

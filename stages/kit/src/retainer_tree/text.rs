@@ -1,0 +1,102 @@
+//! Branches as text.
+
+use crate::chains::{cut, edge, words};
+use crate::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::retainer_trees::{KINDS, TreeRow};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use std::borrow::Cow;
+
+/// The rows of the stage, with names.
+pub struct Trees {
+    strings: StringTable,
+    classes: ColumnMap<StringId>,
+    rows: ColumnMap<TreeRow>,
+}
+
+/// Position of the rest among [`KINDS`].
+pub const REST: u32 = KINDS.len() as u32 - 1;
+
+impl Trees {
+    /// Opens the columns.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            classes: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
+            rows: ColumnMap::uncounted(scratch, columns::RETAINER_TREE)?,
+        })
+    }
+
+    /// All rows.
+    #[must_use]
+    pub fn rows(&self) -> &[TreeRow] {
+        &self.rows
+    }
+
+    /// The tree of a class, and the row at which it begins.
+    #[must_use]
+    pub fn of_class(&self, class: u32) -> (usize, &[TreeRow]) {
+        let first = self.rows.iter().position(|row| row.class_id == class).unwrap_or(self.rows.len());
+        let count = self.rows[first..].iter().take_while(|row| row.class_id == class).count();
+        (first, &self.rows[first..first + count])
+    }
+
+    /// Name of a class.
+    #[must_use]
+    pub fn class(&self, class: u32) -> Cow<'_, str> {
+        self.classes[class as usize].get().map_or(Cow::Borrowed(""), |name| self.strings.text(name as usize))
+    }
+
+    /// The label of the edges from the holders of a branch.
+    #[must_use]
+    pub fn edge(&self, row: &TreeRow) -> Option<Cow<'_, str>> {
+        edge(&self.strings, row.label)
+    }
+
+    /// The path from the holders of a branch to the instances.
+    #[must_use]
+    pub fn text(&self, at: usize) -> String {
+        self.chain(at)
+    }
+
+    /// The path from the holders above a branch, as far as one branch above the other has all of its instances, to the
+    /// instances: how the branch is known to people.
+    #[must_use]
+    pub fn long_text(&self, at: usize) -> String {
+        let mut top = at;
+        let behind = |top: usize| {
+            let rows = self.rows[top + 1..].iter().zip(top + 1..).take_while(move |(row, _)| row.level > 1);
+            rows.filter(move |(row, _)| row.parent == top as u32 && row.kind == 0)
+        };
+        while let Some((_, above)) = behind(top).find(|(row, _)| row.count == self.rows[at].count) {
+            top = above;
+        }
+        self.chain(top)
+    }
+
+    /// The path from a branch down.
+    fn chain(&self, first: usize) -> String {
+        let mut path: Vec<(Option<String>, u32, String)> = Vec::new();
+        // The edge that leads to an element is that of the branch before it.
+        let mut before: Option<&TreeRow> = None;
+        let mut at = self.rows.get(first);
+        while let Some(row) = at {
+            let class =
+                if row.kind == REST { "(rest)".to_owned() } else { cut(self.class(row.holder_class)).into_owned() };
+            path.push(self.step(before, class));
+            (before, at) = (Some(row), self.rows.get(row.parent as usize));
+        }
+        if let Some(last) = before {
+            path.push(self.step(before, cut(self.class(last.class_id)).into_owned()));
+        }
+        words(path.iter().map(|(edge, label, class)| (edge.as_deref(), *label, class.as_str(), false)))
+    }
+
+    fn step(&self, before: Option<&TreeRow>, class: String) -> (Option<String>, u32, String) {
+        let label = before.map_or(heaplake_schemas::chains::label::NONE, |row| row.label);
+        (edge(&self.strings, label).map(|edge| cut(edge).into_owned()), label, class)
+    }
+}

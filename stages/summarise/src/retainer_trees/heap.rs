@@ -1,0 +1,282 @@
+//! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
+
+use heaplake_kit::array::Array;
+use heaplake_kit::array_plan::{filled, lookup, offsets};
+use heaplake_kit::chains::NumericNames;
+use heaplake_kit::retainer_tree::Holders;
+use heaplake_kit::{
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, Offsets, ReadAt, ReverseReader, Scratch, StageError,
+    WriteAt,
+};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
+use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, NO_DISTANCE, edge_flags, edge_label};
+
+/// See the module documentation.
+pub(super) struct Heap<'a> {
+    job: Job<'a>,
+    root: NodeId,
+    position: Lookup<Preorder>,
+    node_at: Lookup<NodeId>,
+    class: Lookup<ClassId>,
+    distance: Lookup<i32>,
+    /// Retainers, from the last position down to 1.
+    retainers: Offsets,
+    retainer: Lookup<Preorder>,
+    /// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
+    dominated: Array<u32>,
+    end: Array<u32>,
+    edges: Offsets,
+    to: Lookup<NodeId>,
+    details: Details,
+    numbers: NumericNames,
+}
+
+/// What tells labels.
+enum Details {
+    /// Kind, name and flags of all edges.
+    All { kinds: Vec<EdgeKind>, kind: Lookup<u8>, name: Lookup<u32>, flags: Lookup<u8> },
+    /// Labels of essential edges.
+    Labels(Labels),
+    /// None are known.
+    Nothing,
+}
+
+/// Labels of essential edges.
+struct Labels {
+    label: Lookup<u8>,
+    named: Lookup<u32>,
+    /// Named edges before each block of edges.
+    before: BudgetVec<u64>,
+    start: ColumnMap<u64>,
+    names: ColumnMap<StringId>,
+}
+
+/// Edges of a block.
+const BLOCK: usize = 256;
+
+impl<'a> Heap<'a> {
+    /// Opens the columns, and numbers the dominator tree.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
+    pub fn open(facts: &Facts, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
+        let scratch = job.scratch;
+        let (degrees, targets) = match facts.follows_essential {
+            true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
+            false => (columns::NODE_EDGE_COUNT, columns::EDGE_TO),
+        };
+        let labels = facts.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
+        let before = match labels {
+            true => named_before(job)?,
+            false => job.context.budget.growing("retainer trees: named edges"),
+        };
+        let all = !facts.follows_essential;
+        let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
+        let bytes = if all { columns::EDGE_FLAGS } else { columns::ESSENTIAL_LABEL };
+        let words = if all { columns::EDGE_NAME } else { columns::ESSENTIAL_NAME };
+        let (
+            position,
+            node_at,
+            class,
+            distance,
+            retainers,
+            retainer,
+            mut dominated,
+            mut end,
+            edges,
+            to,
+            byte,
+            word,
+            kind,
+        ) = plan.make((
+            lookup(columns::NODE_PREORDER),
+            lookup(columns::PREORDER_NODE),
+            lookup(columns::NODE_CLASS),
+            lookup(columns::NODE_DISTANCE),
+            offsets(columns::RETAINERS_DEGREE),
+            lookup(columns::RETAINERS_FROM),
+            filled(reached, 0u32),
+            filled(reached, 1u32),
+            offsets(degrees),
+            lookup(targets),
+            (all || labels).then(|| lookup(bytes)),
+            (all || labels).then(|| lookup(words)),
+            all.then(|| lookup(columns::EDGE_KIND)),
+        ))?;
+        number(&mut dominated, &mut end, scratch)?;
+        let details = match (byte, word, kind) {
+            (Some(flags), Some(name), Some(kind)) => {
+                Details::All { kinds: facts.edge_kinds.clone(), kind, name, flags }
+            }
+            (Some(label), Some(named), None) => Details::Labels(Labels {
+                label,
+                named,
+                before,
+                start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
+                names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
+            }),
+            _ => Details::Nothing,
+        };
+        let numbers = NumericNames::open(scratch)?;
+        let (job, root) = (*job, facts.root);
+        Ok(Self {
+            job,
+            root,
+            position,
+            node_at,
+            class,
+            distance,
+            retainers,
+            retainer,
+            dominated,
+            end,
+            edges,
+            to,
+            details,
+            numbers,
+        })
+    }
+
+    /// Position of a node in the preorder; the root's, which dominates all, for what the search did not reach.
+    fn position(&mut self, node: u32) -> Result<usize, StageError> {
+        let position = self.position.get(node as usize)?;
+        Ok(if position.is_none() { 0 } else { position.index() })
+    }
+}
+
+/// Numbers the dominator tree: first the sizes of what positions dominate, then where they begin and end.
+fn number(begin: &mut impl WriteAt<u32>, end: &mut impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
+    let mut dominators = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    for position in (1..end.count()).rev() {
+        let (size, above) = (end.get(position)?, dominators.next()?.index());
+        end.change(above, |sum| *sum += size)?;
+    }
+    let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
+    dominators.skip(1)?;
+    // From here on `end` is where the next child begins, and when all have come, the end.
+    end.set(0, 1)?;
+    for position in 1..end.count() {
+        let (size, above) = (end.get(position)?, dominators.next()?.index());
+        let first = end.change(above, |next| std::mem::replace(next, *next + size))?;
+        begin.set(position, first)?;
+        end.set(position, first + 1)?;
+    }
+    Ok(())
+}
+
+/// How many edges before each block have names of their own.
+fn named_before(job: &Job<'_>) -> Result<BudgetVec<u64>, StageError> {
+    let mut labels = ColumnReader::open(job.scratch, columns::ESSENTIAL_LABEL)?;
+    let mut before = job.context.budget.growing("retainer trees: named edges");
+    let (mut sum, mut block) = (0u64, [0; BLOCK]);
+    while labels.remaining() > 0 {
+        before.push(sum)?;
+        let count = labels.remaining().min(BLOCK as u64) as usize;
+        labels.read_into(&mut block[..count])?;
+        sum += block[..count].iter().filter(|&&label| label == edge_label::NAMED).count() as u64;
+    }
+    Ok(before)
+}
+
+impl Labels {
+    /// The label of an edge that leaves a node of this class.
+    fn label(&mut self, edge: usize, class: ClassId) -> Result<u32, StageError> {
+        Ok(match self.label.get(edge)? {
+            edge_label::NAMED => {
+                let mut rank = self.before[edge / BLOCK];
+                for before in edge / BLOCK * BLOCK..edge {
+                    rank += u64::from(self.label.get(before)? == edge_label::NAMED);
+                }
+                self.named.get(rank as usize)?
+            }
+            edge_label::INDEX => label::INDEX,
+            position => {
+                let start = self.start[..].get(class.index()).map_or(u64::MAX, |&start| start);
+                let name = self.names[..].get((start as usize).saturating_add(position.into()));
+                name.map_or(label::NONE, |name| name.0)
+            }
+        })
+    }
+}
+
+impl Details {
+    /// The label of an edge from a node of this class; nothing if the edge is not essential.
+    fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
+        Ok(match self {
+            Self::Nothing => Some(label::NONE),
+            Self::Labels(labels) => Some(labels.label(edge, class)?),
+            Self::All { kinds, kind, name, flags } => match flags.get(edge)? {
+                flags if flags & edge_flags::ESSENTIAL == 0 => None,
+                flags if flags & edge_flags::PAIRED != 0 => Some(label::ENTRY),
+                _ if kinds.get(usize::from(kind.get(edge)?)).is_some_and(|kind| kind.indexed) => Some(label::INDEX),
+                _ => Some(name.get(edge)?),
+            },
+        })
+    }
+}
+
+impl Holders for Heap<'_> {
+    fn root(&self) -> u32 {
+        self.root.0
+    }
+
+    fn retainers(&mut self, node: u32, most: usize, out: &mut Vec<u32>) -> Result<bool, StageError> {
+        let position = self.position.get(node as usize)?;
+        if position.is_none() {
+            // Nothing that the root reaches holds it.
+            out.push(self.root.0);
+            return Ok(false);
+        }
+        if position.index() == 0 {
+            return Ok(false);
+        }
+        let range = self.retainers.range(self.retainers.groups() - position.index())?;
+        for at in range.clone().take(most) {
+            let from = self.retainer.get(at)?;
+            out.push(self.node_at.get(from.index())?.0);
+        }
+        Ok(range.len() > most)
+    }
+
+    fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError> {
+        let class = self.class.get(holder as usize)?;
+        let range = self.edges.range(holder as usize)?;
+        let cost = range.len() as u64;
+        let first = out.len();
+        for edge in range {
+            let to = self.to.get(edge)?.0;
+            let is_asked = if let [only] = held { *only == to } else { held.binary_search(&to).is_ok() };
+            if is_asked && let Some(name) = self.details.label(edge, class)? {
+                out.push((to, self.numbers.label(name)));
+            }
+        }
+        if holder == self.root.0 {
+            // The root holds orphans without an edge.
+            let mut known: Vec<u32> = out[first..].iter().map(|link| link.0).collect();
+            known.sort_unstable();
+            let orphans = held.iter().filter(|to| known.binary_search(to).is_err());
+            out.extend(orphans.map(|&to| (to, label::NO_PATH)));
+        }
+        Ok(cost)
+    }
+
+    fn class(&mut self, node: u32) -> Result<u32, StageError> {
+        Ok(self.class.get(node as usize)?.0)
+    }
+
+    fn distance(&mut self, node: u32) -> Result<i32, StageError> {
+        let distance = self.distance.get(node as usize)?;
+        Ok(if distance == NO_DISTANCE { i32::MAX } else { distance })
+    }
+
+    fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {
+        let (above, node) = (self.position(above)?, self.position(node)?);
+        let begin = self.dominated.get(above)?;
+        Ok((begin..self.end.get(above)?).contains(&self.dominated.get(node)?))
+    }
+
+    fn check(&self) -> Result<(), StageError> {
+        self.job.context.check()
+    }
+}

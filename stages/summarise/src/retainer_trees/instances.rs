@@ -1,0 +1,112 @@
+//! The instances of big classes, class by class.
+
+use crate::class_rows::counts;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::retainer_tree::Instance;
+use heaplake_kit::sorter::{Sorted, Sorter};
+use heaplake_kit::{BudgetVec, ColumnReader, Job, StageError};
+use heaplake_schemas::scratch::{self as columns, Column, Facts};
+
+/// Where the sorter works.
+const SORTED: [Column<Entry>; 2] = [Column::new("retainer_trees.instance.a"), Column::new("retainer_trees.instance.b")];
+
+/// An instance, and the place of its class among the big ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Entry {
+    place: u32,
+    node: u32,
+    shallow_bytes: u64,
+    retained_bytes: u64,
+}
+
+/// Hands out the instances of one class after the other.
+pub(super) struct Instances<'a> {
+    sorted: Sorted<'a, Entry>,
+    counts: Vec<u64>,
+    next: Option<Entry>,
+}
+
+impl<'a> Instances<'a> {
+    /// Sorts the instances of these classes. Of a class with more than `allowed` it takes one in so many.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`], [`StageError::Cancelled`].
+    pub fn sorted(
+        facts: &Facts,
+        classes: &[u32],
+        allowed: impl Fn(usize) -> u64,
+        job: &Job<'a>,
+    ) -> Result<Self, StageError> {
+        let budget = &job.context.budget;
+        let class_count = ColumnReader::open(job.scratch, columns::CLASS_BIG)?.remaining() as usize;
+        let mut places = budget.filled("retainer trees: classes", class_count, u32::MAX)?;
+        classes.iter().enumerate().for_each(|(place, &class)| places[class as usize] = place as u32);
+        let mut counts = vec![0u64; classes.len()];
+        each(facts, &places, job, |entry| {
+            counts[entry.place as usize] += 1;
+            Ok(())
+        })?;
+        let steps: Vec<u64> = (0..).zip(&counts).map(|(place, &count)| count.div_ceil(allowed(place)).max(1)).collect();
+        let most = counts.iter().zip(&steps).map(|(count, step)| count.div_ceil(*step)).sum::<u64>();
+        let mut sorter = Sorter::new("retainer trees: sorter", most as usize, SORTED, budget, job.scratch)?;
+        let mut seen = vec![0u64; classes.len()];
+        each(facts, &places, job, |entry| {
+            let place = entry.place as usize;
+            seen[place] += 1;
+            if (seen[place] - 1).is_multiple_of(steps[place]) { sorter.push(entry) } else { Ok(()) }
+        })?;
+        let mut sorted = sorter.finish()?;
+        let next = sorted.pop()?;
+        Ok(Self { sorted, counts, next })
+    }
+
+    /// Bytes written to disk.
+    pub fn bytes(&self) -> u64 {
+        self.sorted.bytes()
+    }
+
+    /// Those of the class at a place, which is the next one, in the order of nodes, and whether they are only a part.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Scratch`].
+    pub fn next(&mut self, place: usize) -> Result<(Vec<Instance>, bool), StageError> {
+        let mut list = Vec::new();
+        while let Some(Entry { node, shallow_bytes, retained_bytes, .. }) =
+            self.next.filter(|entry| entry.place as usize == place)
+        {
+            list.push(Instance { node, shallow_bytes, retained_bytes });
+            self.next = self.sorted.pop()?;
+        }
+        let is_part = (list.len() as u64) < self.counts[place];
+        Ok((list, is_part))
+    }
+}
+
+/// Every instance of these classes, in the order of nodes: what chains count.
+fn each(
+    facts: &Facts,
+    places: &BudgetVec<u32>,
+    job: &Job<'_>,
+    mut each: impl FnMut(Entry) -> Result<(), StageError>,
+) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut class = ColumnReader::open(scratch, columns::NODE_CLASS)?;
+    let mut shallow = ColumnReader::open(scratch, columns::NODE_SHALLOW)?;
+    let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
+    let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
+    let mut preorder = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
+    for node in 0..facts.node_count as u32 {
+        let (class, size, held, outermost) = (class.next()?, shallow.next()?, retained.next()?, outermost.next()?);
+        let is_garbage = preorder.next()?.is_none() && facts.keeps_garbage;
+        if node.is_multiple_of(1 << 16) {
+            context.step(1 << 16)?;
+        }
+        let place = places[class.index()];
+        if place != u32::MAX && !is_garbage && counts(facts, node, size) {
+            let retained_bytes = if outermost != 0 { held } else { 0 };
+            each(Entry { place, node, shallow_bytes: size, retained_bytes })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Stage `retainer trees`: all that holds the instances of big classes.
+//!
+//! * Computes: for each big class the merged tree of all holders of its instances, as [`heaplake_kit::retainer_tree`]
+//!   defines it: from the instances upward over every essential edge from a node that is nearer to the root, near the
+//!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
+//!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
+//!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
+//! * Resident memory: 28 bytes per node (positions in the preorder and back, class, distance, starts of retainers and
+//!   edges, places in the dominator tree) and 13 per edge, paged where the budget does not allow it; what a walk takes,
+//!   bounded by constants; a sorter of instances.
+//! * Passes over disk: two over node columns, two over dominators; instances sorted by class. Then retainers and edges
+//!   at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
+//! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
+//! * Fails when: the budget is too small, or the disk is full.
+//! * Determinism: one thread; bounds are constants, branches have a total order.
+//! * Reference: "merge paths to GC roots" of Eclipse MAT, which takes one path for each object; this takes all.
+
+mod heap;
+mod instances;
+
+#[cfg(test)]
+mod properties;
+
+use heap::Heap;
+use heaplake_kit::access::{column, document, per_edge, per_node, texts};
+use heaplake_kit::retainer_tree::{Branch, Instance, Limits, grow};
+use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, Stage, StageError, Stats};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::retainer_trees::TreeRow;
+use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
+use instances::Instances;
+
+/// The stage's declaration.
+pub const STAGE: Stage = Stage {
+    name: "retainer trees",
+    when: |setting| setting.retainer_trees(),
+    reads: &[
+        document(documents::FACTS),
+        texts(STRINGS),
+        column(columns::CLASS_BIG),
+        column(columns::CLASS_ROW),
+        column(columns::NODE_CLASS),
+        column(columns::NODE_SHALLOW),
+        column(columns::NODE_RETAINED),
+        column(columns::NODE_OUTERMOST),
+        column(columns::NODE_DISTANCE),
+        column(columns::NODE_PREORDER),
+        column(columns::PREORDER_NODE),
+        column(columns::PREORDER_DOMINATOR),
+        column(columns::RETAINERS_DEGREE),
+        column(columns::RETAINERS_FROM),
+        column(columns::ESSENTIAL_DEGREE).when(|setting| setting.follows_essential),
+        column(columns::ESSENTIAL_TO).when(|setting| setting.follows_essential),
+        column(columns::ESSENTIAL_LABEL).when(|setting| setting.follows_essential).if_any(),
+        column(columns::ESSENTIAL_NAME).when(|setting| setting.follows_essential).if_any(),
+        column(columns::CLASS_LABEL).when(|setting| setting.follows_essential).if_any(),
+        column(columns::CLASS_LABEL_START).when(|setting| setting.follows_essential).if_any(),
+        column(columns::NODE_EDGE_COUNT).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_KIND).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_NAME).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_TO).when(|setting| !setting.follows_essential),
+        column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
+    ],
+    writes: &[column(columns::RETAINER_TREE)],
+    arrays: &[&[
+        per_node::<Preorder>(),
+        per_node::<NodeId>(),
+        per_node::<ClassId>(),
+        per_node::<i32>(),
+        per_node::<[u32; 2]>(),
+        per_node::<[u32; 2]>(),
+        per_edge::<Preorder>(),
+        per_edge::<NodeId>(),
+        per_edge::<u8>(),
+        per_edge::<u32>(),
+    ]],
+    fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (6 << 20),
+    temporary: &[],
+    passes: "node columns twice, dominators twice; retainers and edges near instances",
+    run,
+    ..Stage::NEW
+};
+
+/// Instances of a class that are looked at.
+const INSTANCES: u64 = 1 << 16;
+/// Classes that get this much; those after them, of which there are many only where the user asks for it, get less.
+const FIRST: usize = 64;
+
+/// What a class gets, by its place among the big ones: instances, and limits of the walk.
+fn allowed(place: usize) -> (u64, Limits) {
+    match place {
+        ..FIRST => (INSTANCES, Limits::OF_A_CLASS),
+        _ => (INSTANCES >> 6, Limits { work: Limits::OF_A_CLASS.work >> 6, ..Limits::OF_A_CLASS }),
+    }
+}
+
+fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    run_with(allowed, job)
+}
+
+/// The stage; `allowed` says what a class gets.
+fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<Stats, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let facts = &job.facts()?;
+    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    let mut rows = ColumnWriter::create(scratch, columns::RETAINER_TREE)?;
+    let classes = big_classes(job)?;
+    let mut spilled_bytes = 0;
+    if !classes.is_empty() {
+        let _walk = context.budget.reserve("retainer trees: a walk", Limits::OF_A_CLASS.bytes())?;
+        let listed = INSTANCES * size_of::<Instance>() as u64;
+        let _listed = context.budget.reserve("retainer trees: instances", listed)?;
+        let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;
+        spilled_bytes = instances.bytes();
+        let mut plan = ArrayPlan::of(job, STAGE.name);
+        let mut heap = Heap::open(facts, &mut plan, job)?;
+        for (place, &class) in classes.iter().enumerate() {
+            let (list, is_part) = instances.next(place)?;
+            let first = rows.len() as u32;
+            let tree = grow(&mut heap, &list, &allowed(place).1)?;
+            for branch in &tree {
+                let row = row(class, first, list.len(), branch);
+                rows.push(TreeRow { is_cut: row.is_cut | u32::from(is_part), ..row })?;
+            }
+        }
+        spilled_bytes += plan.spilled_bytes();
+    }
+    context.progress.end();
+    Ok(Stats { rows: rows.finish()?, spilled_bytes })
+}
+
+/// The big classes, those that retain most first.
+fn big_classes(job: &Job<'_>) -> Result<Vec<u32>, StageError> {
+    let big = ColumnMap::uncounted(job.scratch, columns::CLASS_BIG)?;
+    let rows = ColumnMap::uncounted(job.scratch, columns::CLASS_ROW)?;
+    Ok(rows.iter().map(|row| row.class_id).filter(|&class| big[class as usize] != 0).collect())
+}
+
+fn row(class: u32, first: u32, looked_at: usize, branch: &Branch) -> TreeRow {
+    TreeRow {
+        class_id: class,
+        parent: branch.parent.map_or(u32::MAX, |parent| first + parent as u32),
+        level: branch.level,
+        kind: branch.kind as u32,
+        holder_class: branch.class,
+        label: branch.label,
+        distance: branch.distance,
+        example_node: branch.example,
+        is_cut: branch.is_cut.into(),
+        unused: 0,
+        looked_at: looked_at as u64,
+        merged: branch.merged,
+        holders: branch.holders,
+        count: branch.held.count,
+        shallow_bytes: branch.held.shallow_bytes,
+        retained_bytes: branch.held.retained_bytes,
+        exclusive_count: branch.exclusive.count,
+        exclusive_shallow_bytes: branch.exclusive.shallow_bytes,
+        exclusive_retained_bytes: branch.exclusive.retained_bytes,
+    }
+}

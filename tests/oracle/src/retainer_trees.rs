@@ -1,0 +1,238 @@
+//! All holders of some instances, by walking up from each instance on its own.
+
+use crate::graph::{Arc, reachable};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A labelled edge: source, target, label.
+pub type Labelled = (u32, u32, u32);
+
+/// A heap and the instances from which the walk begins.
+pub struct Heap<'a> {
+    /// The edges that count, those from the root to orphans included.
+    pub edges: &'a [Labelled],
+    /// The root.
+    pub root: u32,
+    /// Class of each node.
+    pub class: &'a [u32],
+    /// Distance of each node; `i32::MAX` for none.
+    pub distance: &'a [i32],
+    /// Node, shallow and retained size of each instance.
+    pub instances: &'a [(u32, u64, u64)],
+}
+
+/// How far the walk goes, and what is a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Levels in which holders that are no nearer count.
+    pub any_level: u32,
+    /// Levels.
+    pub depth: u32,
+    /// Branches behind one.
+    pub kept: usize,
+    /// Labels of one class.
+    pub names: usize,
+    /// The part of all that makes a branch heavy.
+    pub light: u64,
+    /// Whether instances may be holders above the first level.
+    pub may_return: bool,
+    /// The labels for any, and for none.
+    pub any: u32,
+    /// See above.
+    pub none: u32,
+}
+
+/// Instances, shallow bytes, retained bytes.
+pub type Sum = (u64, u64, u64);
+
+/// A branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// The branch nearer to the instances.
+    pub parent: Option<usize>,
+    /// Its level.
+    pub level: u32,
+    /// 0 for holders, 1 for the root, 2 for the rest.
+    pub kind: u32,
+    /// Class of the holders, and label.
+    pub key: (u32, u32),
+    /// Pairs of class and label.
+    pub merged: u64,
+    /// The holders.
+    pub holders: BTreeSet<u32>,
+    /// Distance of the nearest, and the nearest.
+    pub nearest: (i32, u32),
+    /// What it holds.
+    pub held: Sum,
+    /// What it alone holds.
+    pub exclusive: Sum,
+}
+
+/// Holders of each instance, by the instance's position.
+type Holders = BTreeMap<usize, BTreeSet<u32>>;
+
+/// Some keys that are one branch, and its holders.
+type Group = (Vec<(u32, u32, u32)>, Holders);
+
+/// The tree, each branch before those behind it.
+#[must_use]
+pub fn tree(heap: &Heap<'_>, bounds: &Bounds) -> Vec<Branch> {
+    let n = heap.class.len();
+    let plain: Vec<Arc> = heap.edges.iter().map(|&(from, to, _)| (from, to)).collect();
+    let without = (0..n as u32).map(|node| reachable(n, &plain, heap.root, Some(node))).collect();
+    let reached = reachable(n, &plain, heap.root, None);
+    let walk = Walk { heap, bounds, without, reached };
+    let holders: Holders = heap.instances.iter().enumerate().map(|(at, one)| (at, BTreeSet::from([one.0]))).collect();
+    let passed = heap.instances.iter().map(|one| one.0).filter(|_| !bounds.may_return).collect();
+    let mut branches = Vec::new();
+    walk.behind(None, &holders, &(0..heap.instances.len()).collect(), &passed, &mut branches);
+    branches
+}
+
+struct Walk<'a> {
+    heap: &'a Heap<'a>,
+    bounds: &'a Bounds,
+    /// What the root reaches without each node.
+    without: Vec<Vec<bool>>,
+    reached: Vec<bool>,
+}
+
+impl Walk<'_> {
+    fn sum(&self, instances: impl Iterator<Item = usize>) -> Sum {
+        instances
+            .map(|at| self.heap.instances[at])
+            .fold((0, 0, 0), |sum, one| (sum.0 + 1, sum.1 + one.1, sum.2 + one.2))
+    }
+
+    fn is_heavy(&self, sum: Sum) -> bool {
+        let all = self.sum(0..self.heap.instances.len());
+        let part = |part: u64, all: u64| part > 0 && part * self.bounds.light >= all;
+        part(sum.0, all.0) || part(sum.2, all.2)
+    }
+
+    fn follows(&self, held: u32, holder: u32, level: u32) -> bool {
+        let far = |node: u32| self.heap.distance[node as usize];
+        let dominated = self.reached[holder as usize] && !self.without[held as usize][holder as usize];
+        match () {
+            // Nothing holds the root.
+            () if holder == held || held == self.heap.root => false,
+            () if holder == self.heap.root => true,
+            () if !self.reached[holder as usize] => false,
+            () if level > 0 && far(held) <= 1 => false,
+            () if far(holder) < far(held) => true,
+            () => level < self.bounds.any_level && !dominated,
+        }
+    }
+
+    fn nearest(&self, group: &Group) -> (i32, u32) {
+        group.1.values().flatten().map(|&node| (self.heap.distance[node as usize], node)).min().unwrap()
+    }
+
+    fn rank(&self, group: &Group) -> impl Ord + use<> {
+        let sum = self.sum(group.1.keys().copied());
+        (Reverse(sum.0), Reverse(sum.2), self.nearest(group), group.0[0])
+    }
+
+    /// The branches behind a branch, and those behind them.
+    fn behind(
+        &self,
+        parent: Option<usize>,
+        nodes: &Holders,
+        alone: &BTreeSet<usize>,
+        passed: &BTreeSet<u32>,
+        branches: &mut Vec<Branch>,
+    ) {
+        let level = parent.map_or(0, |at| branches[at].level);
+        if level == self.bounds.depth {
+            return;
+        }
+        let mut keys: BTreeMap<(u32, u32, u32), Holders> = BTreeMap::new();
+        for (&instance, held) in nodes {
+            for &(from, to, label) in self.heap.edges {
+                if held.contains(&to) && !passed.contains(&from) && self.follows(to, from, level) {
+                    let key = (u32::from(from == self.heap.root), self.heap.class[from as usize], label);
+                    keys.entry(key).or_default().entry(instance).or_default().insert(from);
+                }
+            }
+        }
+        let groups = self.shown(keys.into_iter().map(|(key, holders)| (vec![key], holders)).collect());
+        let holding = |instance: usize| groups.iter().filter(|(_, group)| group.1.contains_key(&instance)).count();
+        for (kind, group) in &groups {
+            let exclusive: BTreeSet<usize> =
+                group.1.keys().copied().filter(|&at| alone.contains(&at) && holding(at) == 1).collect();
+            let at = branches.len();
+            let holders: BTreeSet<u32> = group.1.values().flatten().copied().collect();
+            let nearest = self.nearest(group);
+            let is_rest = *kind == 2;
+            let label = if group.0.len() > 1 { self.bounds.any } else { group.0[0].2 };
+            branches.push(Branch {
+                parent,
+                level: level + 1,
+                kind: *kind,
+                key: match is_rest {
+                    true => (self.heap.class[nearest.1 as usize], self.bounds.none),
+                    false => (group.0[0].1, label),
+                },
+                merged: group.0.len() as u64,
+                nearest,
+                held: self.sum(group.1.keys().copied()),
+                exclusive: self.sum(exclusive.iter().copied()),
+                holders: holders.clone(),
+            });
+            if *kind == 0 {
+                let passed = passed.union(&holders).copied().collect();
+                self.behind(Some(at), &group.1, &exclusive, &passed, branches);
+            }
+        }
+    }
+
+    /// The branches that get a row: their kinds and what is in them, in order.
+    fn shown(&self, all: Vec<Group>) -> Vec<(u32, Group)> {
+        let classes: BTreeSet<u32> = all.iter().filter(|group| group.0[0].0 == 0).map(|group| group.0[0].1).collect();
+        let (mut groups, others): (Vec<Group>, Vec<Group>) = all.into_iter().partition(|group| group.0[0].0 == 1);
+        for class in classes {
+            let mut of_class: Vec<Group> = others.iter().filter(|group| group.0[0].1 == class).cloned().collect();
+            of_class.sort_by_key(|group| self.rank(group));
+            let heavy = |group: &Group| self.is_heavy(self.sum(group.1.keys().copied()));
+            let (mut stay, mut light) = (Vec::new(), Vec::new());
+            for group in of_class {
+                if heavy(&group) && stay.len() < self.bounds.names { stay.push(group) } else { light.push(group) }
+            }
+            groups.extend(stay);
+            if !light.is_empty() {
+                groups.push(union(light));
+            }
+        }
+        // What merges several labels has the label for any.
+        groups.sort_by_key(|group| {
+            let (is_root, class, label) = group.0[0];
+            let label = if group.0.len() > 1 { self.bounds.any } else { label };
+            (self.rank(&(vec![(0, 0, 0)], group.1.clone())), class, label, is_root)
+        });
+        let (mut shown, mut rest) = (Vec::new(), Vec::new());
+        for group in groups {
+            let is_heavy = self.is_heavy(self.sum(group.1.keys().copied()));
+            if is_heavy && shown.len() < self.bounds.kept {
+                shown.push((group.0[0].0, group))
+            } else {
+                rest.push(group)
+            }
+        }
+        if !rest.is_empty() {
+            shown.push((2, union(rest)));
+        }
+        shown
+    }
+}
+
+/// All of them as one.
+fn union(groups: Vec<Group>) -> Group {
+    let (mut keys, mut holders) = (Vec::new(), Holders::new());
+    for (more, of_instance) in groups {
+        keys.extend(more);
+        for (instance, nodes) in of_instance {
+            holders.entry(instance).or_default().extend(nodes);
+        }
+    }
+    (keys, holders)
+}
