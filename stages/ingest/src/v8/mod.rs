@@ -79,7 +79,7 @@ impl Format for V8 {
     }
 
     fn endings(&self) -> &'static [&'static str] {
-        &[".heapsnapshot"]
+        &[".heapsnapshot", ".heaptimeline"]
     }
 
     fn follows_essential(&self) -> bool {

@@ -27,7 +27,7 @@ use heaplake_input::numbers::Sign;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
 use heaplake_kit::fs::{self, File};
-use heaplake_kit::{Context, InputError, Job, Scratch, Stage, StageError, Stats};
+use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId};
 use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, STRING_HASH, STRINGS, documents};
 use std::io::{BufWriter, Write};
@@ -129,24 +129,9 @@ pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageEr
             let header = read_header(&mut scanner)?;
             return Ok((header.node_count, header.edge_count));
         }
-        if key == b"nodeClassNames" {
-            return Err(javascript_core(&scanner, scanner.offset()));
-        }
         scanner.skip_value()?;
         scanner.expect(b',', "a comma and \"snapshot\"")?;
     }
-}
-
-/// The refusal of a snapshot in the format of JavaScriptCore, which no other has this key of.
-fn javascript_core(scanner: &Scanner<'_>, offset: u64) -> StageError {
-    InputError {
-        file: scanner.name().to_owned(),
-        offset,
-        expected: "a V8 heap snapshot".to_owned(),
-        found: "one of JavaScriptCore (Bun, Safari)".to_owned(),
-        hint: "take it in V8's format: Bun.generateHeapSnapshot(\"v8\")",
-    }
-    .into()
 }
 
 /// The object of the section `snapshot`.
@@ -204,8 +189,6 @@ impl Reader<'_> {
                     }
                     seen.push(section);
                     self.section(section, scanner)?;
-                } else if key == b"nodeClassNames" {
-                    return Err(javascript_core(scanner, offset));
                 } else {
                     scanner.skip_value()?;
                 }
