@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use heaplake_ingest::FORMATS;
+use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::Input;
 use heaplake_kit::InputError;
 use heaplake_replay::format as trace_format;
@@ -33,18 +34,6 @@ impl Wanted {
     }
 }
 
-/// Beginnings of files that are neither snapshots nor traces, and what they are.
-const OTHERS: [(&[u8], &str); 8] = [
-    (b"\x7fELF", "a program"),
-    (b"PK\x03\x04", "a zip archive: unpack it first"),
-    (b"BZh", "a file compressed with bzip2: unpack it first"),
-    (b"\xfd7zXZ", "a file compressed with xz: unpack it first"),
-    (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
-    (b"PAR1", "a Parquet table"),
-    (b"%PDF", "a PDF"),
-    (b"\x89PNG", "a picture"),
-];
-
 /// Characters of a beginning that are shown.
 const BEGINNING: usize = 24;
 
@@ -53,41 +42,32 @@ const BEGINNING: usize = 24;
 /// # Errors
 /// A [`Complaint`] that names the formats, or the command for such a file.
 pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complaint> {
-    let is_trace = trace_format::recognises(beginning);
+    let kind = kind::of(beginning);
     // V8 takes what no other format recognises: any object of JSON may be one of its snapshots.
-    let tells = |word: &[u8]| beginning.windows(word.len()).any(|part| part == word);
-    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && (!is_trace || tells(b"\"snapshot\""));
-    let is_snapshot = of_v8 || FORMATS[..FORMATS.len() - 1].iter().any(|format| format.recognises(beginning));
-    let (fits, other, what, known) = match wanted {
-        Wanted::Snapshots => (is_snapshot, is_trace, "heap snapshot", SNAPSHOTS),
-        Wanted::Traces => (is_trace, is_snapshot && !of_v8, "trace of allocations", TRACES),
+    let of_v8 = beginning.trim_ascii_start().starts_with(b"{") && kind.is_none_or(|kind| kind == kind::V8);
+    let others = &FORMATS[..FORMATS.len() - 1];
+    let (fits, what, command, known) = match wanted {
+        Wanted::Snapshots => {
+            let fits = of_v8 || others.iter().any(|format| format.recognises(beginning));
+            (fits, "heap snapshot", "analyze", SNAPSHOTS)
+        }
+        Wanted::Traces => (trace_format::recognises(beginning), "trace of allocations", "replay", TRACES),
     };
     if fits {
         return Ok(());
     }
-    if other {
-        let (is, advice) = match wanted {
-            Wanted::Snapshots => ("a trace of allocations", "heaplake replay reads it"),
-            Wanted::Traces => ("a heap snapshot", "heaplake analyze reads it"),
-        };
-        return Err(foreign(name, what, format!("this is {is}"), advice));
-    }
-    let found = match OTHERS.iter().find(|(magic, _)| beginning.starts_with(magic)) {
-        _ if beginning.trim_ascii_start().is_empty() => "the file is empty".to_owned(),
-        Some((_, is)) => format!("this is {is}"),
+    let (said, found, hint) = match kind {
+        _ if beginning.trim_ascii_start().is_empty() => {
+            (format!("not a {what}: the file is empty"), "an empty file".to_owned(), known)
+        }
+        Some(Kind { is, advice }) => (format!("this is {is}, which {command} does not read"), is.to_owned(), advice),
         None => {
             let text: String = String::from_utf8_lossy(beginning).chars().take(BEGINNING).collect();
-            format!("it begins with {text:?}")
+            (format!("not a {what}: it begins with {text:?}"), format!("{text:?}"), known)
         }
     };
-    Err(foreign(name, what, found, known))
-}
-
-/// The complaint about an input that is something else.
-fn foreign(name: &str, what: &str, found: String, hint: &'static str) -> Complaint {
-    let cause = format!("{name}: not a {what}: {found}");
     let error = InputError { file: name.to_owned(), offset: 0, expected: format!("a {what}"), found, hint };
-    Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(cause, hint) }
+    Err(Complaint { error: Some(Box::new(error.into())), ..Complaint::failed(format!("{name}: {said}"), hint) })
 }
 
 /// The formats that `analyze` reads, for people.
@@ -219,22 +199,26 @@ mod tests {
         }
         for (beginning, end) in [
             (&b"hello\nworld"[..], "it begins with \"hello\\nworld\""),
-            (b"\x7fELF\x02", "this is a program"),
             (b"", "the file is empty"),
             (b" \n", "the file is empty"),
-            (b"PK\x03\x04", "this is a zip archive: unpack it first"),
         ] {
             assert_eq!(said(beginning, Wanted::Snapshots), Err(format!("it: not a heap snapshot: {end}")));
             assert_eq!(said(beginning, Wanted::Traces), Err(format!("it: not a trace of allocations: {end}")));
         }
+        for (beginning, is) in [(&b"\x7fELF\x02"[..], "a program"), (b"PK\x03\x04", "a zip archive")] {
+            for (wanted, command) in [(Wanted::Snapshots, "analyze"), (Wanted::Traces, "replay")] {
+                let expected = format!("it: this is {is}, which {command} does not read");
+                assert_eq!(said(beginning, wanted), Err(expected));
+            }
+        }
         assert_eq!(
             said(b"JAVA PROFILE 1.0.2\0", Wanted::Traces),
-            Err("it: not a trace of allocations: this is a heap snapshot".to_owned())
+            Err("it: this is a heap dump of Java (.hprof), which replay does not read".to_owned())
         );
         assert_eq!(said(b"Nettrace", Wanted::Traces), Ok(()));
         assert_eq!(
-            said(b"{\"head\":{}", Wanted::Snapshots),
-            Err("it: not a heap snapshot: this is a trace of allocations".to_owned())
+            said(b"{\"head\":{\"callFrame\":{}", Wanted::Snapshots),
+            Err("it: this is an allocation profile of V8 (.heapprofile), which analyze does not read".to_owned())
         );
     }
 

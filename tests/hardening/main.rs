@@ -21,6 +21,7 @@ mod meaning;
 mod mutations;
 mod refusal;
 mod resources;
+mod salvage;
 mod syntax;
 mod tables;
 mod unusual;

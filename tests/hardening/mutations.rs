@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 
 /// One change to a file.
 #[derive(Clone, Debug)]
-enum Mutation {
+pub enum Mutation {
     Set(u8),
     Flip(u8),
     Delete(usize),
@@ -24,7 +24,7 @@ enum Mutation {
 }
 
 impl Mutation {
-    fn apply(&self, at: &prop::sample::Index, bytes: &mut Vec<u8>) {
+    pub fn apply(&self, at: &prop::sample::Index, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
         }
@@ -49,7 +49,7 @@ impl Mutation {
     }
 }
 
-fn mutation() -> impl Strategy<Value = Mutation> {
+pub fn mutation() -> impl Strategy<Value = Mutation> {
     let telling = prop::sample::select(b"0123456789,,,[]{}\"\\:-.e \n\xff".to_vec());
     let numbers = prop_oneof![
         0..40_u64,
@@ -68,14 +68,14 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 /// The same few thousand cases every time, or other ones and as many as HEAPLAKE_CASES says (`make test-long`).
-fn chance() -> ProptestConfig {
+pub fn chance() -> ProptestConfig {
     let cases = std::env::var("HEAPLAKE_CASES").ok().and_then(|cases| cases.parse().ok());
     let rng_seed = if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
     ProptestConfig { cases: cases.unwrap_or(3000), rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Whether an input may cause this failure. Any other failure would be a defect of heaplake.
-fn is_of_the_input(failure: &Complaint) -> bool {
+pub fn is_of_the_input(failure: &Complaint) -> bool {
     use StageError::{Budget, Input, Overflow, Plan};
     matches!(failure.error.as_deref(), Some(Input(_) | Budget { .. } | Plan { .. } | Overflow(_)))
 }

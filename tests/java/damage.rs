@@ -48,9 +48,15 @@ fn no_dump_at_all() {
     }
     // Neither snapshot nor dump.
     let lake = Lake::new();
-    for bytes in [&b""[..], b"JAVA", b"PK\x03\x04 a zip", b"\0\0\0\0", b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0"] {
+    for (bytes, is) in [
+        (&b""[..], "not a heap snapshot: "),
+        (b"JAVA", "not a heap snapshot: "),
+        (b"PK\x03\x04 a zip", "this is a zip archive, which analyze does not read"),
+        (b"\0\0\0\0", "not a heap snapshot: "),
+        (b"JAVA PROFILE 9.0.2\0\0\0\0\x08\0\0\0\0", "not a heap snapshot: "),
+    ] {
         let (cause, _) = complaint(&mut lake.analyze(lake.input("heap.hprof", bytes)), 1);
-        assert!(cause.contains("heap.hprof: not a heap snapshot: "), "{cause}");
+        assert!(cause.contains(&format!("heap.hprof: {is}")), "{cause}");
         lake.assert_empty();
     }
 }

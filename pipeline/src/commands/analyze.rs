@@ -88,9 +88,9 @@ pub struct Arguments {
     /// The virtual machine's (jvm), Eclipse MAT's (mat), or MAT's unless object headers are compact (auto).
     #[arg(long, value_name = "RULE", default_value = "auto", help_heading = READING, value_parser = sizes(), hide_possible_values = true)]
     pub sizes: SizeRule,
-    /// Java: analyse what can be read of a damaged dump
+    /// V8, Java: analyse what can be read of a damaged input
     ///
-    /// The run is marked as partial.
+    /// The run is marked as partial, and says what it leaves out.
     #[arg(long, help_heading = READING)]
     pub salvage: bool,
     /// .NET: which heap walk of a .nettrace, from 1

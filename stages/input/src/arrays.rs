@@ -4,7 +4,7 @@
 //! [`OrderedPool`]. A thread of the pool parses and checks the numbers of a chunk and makes small columns of them,
 //! which are handed on in the order of the text.
 
-use crate::chunks::{BadNumber, Chunk, Cutter, Flaw};
+use crate::chunks::{BadNumber, Chunk, Cutter, Flaw, Place};
 use crate::json::Scanner;
 use crate::numbers::Sign;
 use crate::source::BLOCK;
@@ -29,6 +29,18 @@ impl Scanner<'_> {
         width: usize,
         mut rows: impl FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>,
     ) -> Result<u64, StageError> {
+        self.placed_array(width, |numbers, _| rows(numbers))
+    }
+
+    /// The same, telling `rows` where they stand, too.
+    ///
+    /// # Errors
+    /// As [`Self::number_array`].
+    pub fn placed_array(
+        &mut self,
+        width: usize,
+        mut rows: impl FnMut(&[u64], &Place<'_>) -> Result<Result<(), BadNumber>, StageError>,
+    ) -> Result<u64, StageError> {
         let Some(mut cutter) = self.begin_array(width, Sign::Unsigned)? else { return Ok(0) };
         let (mut chunk, mut numbers) = (Chunk::default(), Vec::new());
         let mut count = 0;
@@ -39,14 +51,15 @@ impl Scanner<'_> {
     }
 
     /// As [`Self::number_array`], for numbers of this kind and on as many threads as the context has. `read` checks rows and appends them to
-    /// columns, anywhere; `write` takes what is in the columns, in order, and leaves them empty.
+    /// columns, anywhere; `write` takes what is in the columns, in order, and leaves them empty. It gets the rows before
+    /// an error as well.
     ///
     /// # Errors
     /// As [`Self::number_array`], and what `write` returns; of several errors the first in the input.
     pub fn number_columns<C: Default + Send>(
         &mut self,
         (width, sign): (usize, Sign),
-        read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber> + Sync,
+        read: impl Fn(&[u64], &Place<'_>, &mut C) -> Result<(), BadNumber> + Sync,
         mut write: impl FnMut(&mut C) -> Result<(), StageError>,
     ) -> Result<u64, StageError> {
         let Some(mut cutter) = self.begin_array(width, sign)? else { return Ok(0) };
@@ -62,8 +75,9 @@ impl Scanner<'_> {
                 move |job: &mut Job<C>| job.parse(width, &mut numbers, read)
             },
             |job| {
+                write(&mut job.columns)?;
                 count += std::mem::replace(&mut job.rows, Ok(0))?;
-                Ok(write(&mut job.columns)?)
+                Ok(())
             },
         );
         result.map(|()| count).map_err(|flaw: Flaw| flaw.within(self))
@@ -90,8 +104,13 @@ impl<C: Default> Default for Job<C> {
 }
 
 impl<C> Job<C> {
-    fn parse(&mut self, width: usize, numbers: &mut Vec<u64>, read: impl Fn(&[u64], &mut C) -> Result<(), BadNumber>) {
-        self.rows = self.chunk.parse(width, numbers, |rows| Ok(read(rows, &mut self.columns)));
+    fn parse(
+        &mut self,
+        width: usize,
+        numbers: &mut Vec<u64>,
+        read: impl Fn(&[u64], &Place<'_>, &mut C) -> Result<(), BadNumber>,
+    ) {
+        self.rows = self.chunk.parse(width, numbers, |rows, place| Ok(read(rows, place, &mut self.columns)));
     }
 }
 
@@ -112,7 +131,7 @@ mod tests {
         run(&mut Scanner::new(Source::of_bytes(text, block), &context, 1000, "hint"))
     }
 
-    fn take(numbers: &[u64], column: &mut Vec<u64>) -> Result<(), BadNumber> {
+    fn take(numbers: &[u64], _: &Place<'_>, column: &mut Vec<u64>) -> Result<(), BadNumber> {
         column.extend(numbers);
         match numbers.iter().position(|&number| number > MOST) {
             Some(index) => Err(BadNumber { index, expected: "a smaller number".to_owned() }),
@@ -138,7 +157,7 @@ mod tests {
     fn array(text: &str, width: usize, block: usize) -> Result<(Vec<u64>, Option<u8>), StageError> {
         with_scanner(text, block, 1, |scanner| {
             let mut all = Vec::new();
-            let rows = scanner.number_array(width, |rows| Ok(take(rows, &mut all)))?;
+            let rows = scanner.placed_array(width, |rows, place| Ok(take(rows, place, &mut all)))?;
             assert_eq!(rows * width as u64, all.len() as u64);
             Ok((all, scanner.peek_token()?))
         })
@@ -235,6 +254,31 @@ mod tests {
                     assert_eq!((at, &wanted[..]), (offset, expected), "{text} {block} {threads}");
                     assert!(is.starts_with(found), "{is} in {text} {block} {threads}");
                     assert_eq!(place(array(&text, 3, block).unwrap_err()).0, offset);
+                }
+            }
+        }
+    }
+
+    /// What was written of an array that is flawed.
+    #[test]
+    fn rows_before_a_flaw_are_handed_on() {
+        let (numbers, whole) = rows(50_000, 4, false);
+        for cut in [1, 100, 30_001, 300_000, whole.len() - 3] {
+            let whole_rows = whole[..cut].matches(',').count() / 4;
+            for (text, last) in [(whole[..cut].to_owned(), 0), (whole[..cut].to_owned() + ",x,1]", 1)] {
+                for (block, threads) in [(1000, 1), (BLOCK, 1), (10_000, 3), (BLOCK, 8)] {
+                    let mut all = Vec::new();
+                    let result = with_scanner(&text, block, threads, |scanner| {
+                        scanner.number_columns((4, Sign::Unsigned), take, |column| {
+                            all.append(column);
+                            Ok(())
+                        })
+                    });
+                    assert!(result.is_err());
+                    // A number that ends with the text may be cut off itself; one before a comma is whole.
+                    let most = whole_rows * 4 + 4 * last;
+                    assert!(all.len() == whole_rows * 4 || all.len() == most, "{} {most}", all.len());
+                    assert_eq!(all[..whole_rows * 4], numbers[..whole_rows * 4], "{cut} {block} {threads}");
                 }
             }
         }

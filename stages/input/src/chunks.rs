@@ -82,14 +82,31 @@ pub(crate) struct Chunk {
     sign: Sign,
 }
 
+/// Where in the input rows stand that a consumer is given.
+pub struct Place<'a> {
+    chunk: &'a Chunk,
+    /// Numbers of the chunk before them.
+    before: usize,
+    width: usize,
+}
+
+impl Place<'_> {
+    /// The number with this index in the slice, for people: its offset in the input, and how it stands there with the
+    /// number of its row. It costs a look through the text.
+    #[must_use]
+    pub fn of(&self, index: usize, number: u64) -> (u64, String) {
+        self.chunk.place(self.before + index, number, self.width)
+    }
+}
+
 impl Chunk {
     /// Hands the numbers to `rows`, whole rows, many at a time. Gives the number of rows. `numbers` is a reusable
-    /// buffer.
+    /// buffer. Rows before a flaw are handed on.
     pub fn parse(
         &self,
         width: usize,
         numbers: &mut Vec<u64>,
-        mut rows: impl FnMut(&[u64]) -> Result<Result<(), BadNumber>, StageError>,
+        mut rows: impl FnMut(&[u64], &Place<'_>) -> Result<Result<(), BadNumber>, StageError>,
     ) -> Result<u64, Flaw> {
         numbers.clear();
         let mut taken = 0;
@@ -97,8 +114,10 @@ impl Chunk {
             for piece in pieces(text) {
                 let bad = numbers::tokenize(&text[piece.clone()], self.sign, numbers).err();
                 let whole = numbers.len() / width * width;
-                if let Err(BadNumber { index, expected }) = rows(&numbers[..whole])? {
-                    return Err(self.refused(taken + index, numbers[index], width, expected));
+                let place = Place { chunk: self, before: taken, width };
+                if let Err(BadNumber { index, expected }) = rows(&numbers[..whole], &place)? {
+                    let (offset, found) = place.of(index, numbers[index]);
+                    return Err(Flaw::Text { offset, expected, found });
                 }
                 if let Some(bad) = bad {
                     let at = at + piece.start + bad.at;
@@ -130,8 +149,8 @@ impl Chunk {
         head.into_iter().chain(body)
     }
 
-    /// The flaw that is the chunk's number with this index.
-    fn refused(&self, index: usize, number: u64, width: usize, expected: String) -> Flaw {
+    /// Where the chunk's number with this index stands, and what is found there.
+    fn place(&self, index: usize, number: u64, width: usize) -> (u64, String) {
         let mut before = 0;
         let mut offset = self.start;
         for (at, text) in self.texts() {
@@ -143,7 +162,7 @@ impl Chunk {
             before += count;
         }
         let row = self.first_row + (index / width) as u64;
-        Flaw::Text { offset, expected, found: format!("{} (row {row})", self.sign.show(number)) }
+        (offset, format!("{} (row {row})", self.sign.show(number)))
     }
 
     /// What stands at this place of the text, in the array that is.

@@ -8,6 +8,7 @@
 //! | [`bytes`](mod@bytes) | a content in pieces of any length, for binary formats and for lines |
 //! | [`json`] | a content as JSON, token by token, without a tree |
 //! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
+//! | [`kind`] | what a file is that was given to the wrong command, or that none reads |
 //! | [`nettrace`] | the container of `.nettrace` files |
 //!
 //! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, what was
@@ -19,6 +20,7 @@ pub mod bytes;
 pub mod chunks;
 pub mod expansion;
 pub mod json;
+pub mod kind;
 pub mod nettrace;
 pub mod numbers;
 pub mod source;

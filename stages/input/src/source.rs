@@ -93,6 +93,8 @@ pub struct Source {
     blocks: Receiver<Message>,
     used: Sender<Vec<u8>>,
     identity: Option<Identity>,
+    /// Whether decompression failed: what there is was handed out.
+    broken: bool,
     /// Bytes of content that were handed out.
     handed_out: u64,
     /// The first block, when it was looked at but not handed out.
@@ -185,6 +187,7 @@ impl Source {
             blocks,
             used,
             identity: None,
+            broken: false,
             handed_out: 0,
             first: Vec::new(),
             direct: None,
@@ -238,7 +241,7 @@ impl Source {
         Ok(&self.first)
     }
 
-    /// Replaces `block` by the next one; false at the end of the content.
+    /// Replaces `block` by the next one; false at the end of the content, and after an error in compressed data.
     ///
     /// # Errors
     /// [`StageError::Io`] when reading failed, [`StageError::Input`] when decompressing did, [`StageError::Cancelled`].
@@ -248,12 +251,13 @@ impl Source {
             self.recycle(std::mem::replace(block, first));
             return Ok(true);
         }
-        if self.identity.is_some() {
+        if self.identity.is_some() || self.broken {
             return Ok(false);
         }
         if let Some(file) = &mut self.direct {
             block.resize(BLOCK, 0);
-            let filled = fill(file, block).map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
+            let (filled, end) = fill(file, block);
+            end.map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
             block.truncate(filled);
             self.handed_out += filled as u64;
             if let Some(hash) = &mut self.hash {
@@ -301,11 +305,12 @@ impl Source {
         self.identity.as_ref()
     }
 
-    fn failed(&self, error: io::Error) -> StageError {
+    fn failed(&mut self, error: io::Error) -> StageError {
         // Errors without a code of the system come from a decoder.
         if error.raw_os_error().is_some() {
             return self.unread(error);
         }
+        self.broken = true;
         let (file, offset) = (self.name.clone(), self.handed_out);
         if let Some(refusal) = Refusal::of(&error) {
             return refusal.at(file, offset).into();
@@ -348,33 +353,36 @@ fn pump(
     loop {
         let mut block = reuse.try_recv().unwrap_or_default();
         block.resize(size, 0);
-        let filled = fill(&mut content, &mut block)?;
+        let (filled, end) = fill(&mut content, &mut block);
         block.truncate(filled);
+        if filled > 0 {
+            if !matches!(content, Content::Plain(_)) {
+                expansion.check(&block)?;
+            }
+            if send.send(Message::Block(block)).is_err() {
+                // The consumer was dropped, so the rest need not be read.
+                return Ok(Identity::default());
+            }
+        }
+        end?;
         if filled == 0 {
             return content.finish();
-        }
-        if !matches!(content, Content::Plain(_)) {
-            expansion.check(&block)?;
-        }
-        if send.send(Message::Block(block)).is_err() {
-            // The consumer was dropped, so the rest need not be read.
-            return Ok(Identity::default());
         }
     }
 }
 
-/// Reads until `block` is full or the content ends.
-fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+/// Reads until `block` is full, the content ends or an error comes; gives how much that is, and the error.
+fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < block.len() {
         match reader.read(&mut block[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return (filled, Err(error)),
         }
     }
-    Ok(filled)
+    (filled, Ok(()))
 }
 
 type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
@@ -392,7 +400,8 @@ impl Content {
     fn new(reader: Box<dyn Read + Send>, pool: impl FnOnce(&[u8]) -> Option<Inflaters>) -> io::Result<Self> {
         let mut reader = Hashing::new(reader);
         let mut magic = vec![0; blocked::PEEK];
-        let filled = fill(&mut reader, &mut magic)?;
+        let (filled, end) = fill(&mut reader, &mut magic);
+        end?;
         magic.truncate(filled);
         let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
         let pool = pool(&magic);

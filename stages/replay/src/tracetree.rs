@@ -20,7 +20,7 @@ pub const BEGINNING: &[u8] = b"{\"snapshot\":";
 const ANY: u64 = 0;
 
 /// What errors about snapshots without such a tree advise.
-const HINT: &str = "take the snapshot while allocations are tracked, or give it to heaplake analyze";
+const HINT: &str = "heaplake analyze reads it; replay needs one that was taken while allocations were tracked";
 
 /// Longest key and name of a field that make sense, bytes.
 const MOST_KEY: usize = 1 << 20;
@@ -79,20 +79,32 @@ pub fn read(json: &mut Scanner<'_>, replay: &mut Replay, budget: &Budget) -> Res
     if nodes > 0 {
         return Ok(None);
     }
-    let (file, expected) = (json.name().to_owned(), "a snapshot with an allocation tree".to_owned());
-    Err(InputError { file, offset: 0, expected, found: "none".to_owned(), hint: HINT }.into())
+    Err(without(json))
+}
+
+/// The refusal of a snapshot that was taken without tracking.
+fn without(json: &Scanner<'_>) -> StageError {
+    let expected = "a heap snapshot with an allocation tree".to_owned();
+    let (file, found) = (json.name().to_owned(), "one without".to_owned());
+    InputError { file, offset: 0, expected, found, hint: HINT }.into()
 }
 
 type Meta = (Fields<4>, Fields<3>);
 
-/// The description of the fields, from within the value of `snapshot`; nothing where it has none of allocations.
+/// The description of the fields, from within the value of `snapshot`; nothing where it has none of allocations. A
+/// snapshot whose header says that it has nodes and no function that allocated is refused before the rest is read.
 fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
     let (mut of_function, mut of_node) = (None, None);
     json.expect(b'{', OBJECT)?;
-    let mut first = true;
+    let (mut first, mut nodes, mut functionless) = (true, 0, false);
     while let Some(key) = json.next_key(&mut first, MOST_KEY)? {
+        match &key[..] {
+            b"node_count" => nodes = json.number()?,
+            b"trace_function_count" => functionless = json.number()? == 0,
+            b"meta" => {}
+            _ => json.skip_value()?,
+        }
         if key != b"meta" {
-            json.skip_value()?;
             continue;
         }
         json.expect(b'{', OBJECT)?;
@@ -108,6 +120,9 @@ fn meta(json: &mut Scanner<'_>) -> Result<Option<Meta>, StageError> {
                 _ => json.skip_value()?,
             }
         }
+    }
+    if functionless && nodes > 0 {
+        return Err(without(json));
     }
     Ok(of_function.zip(of_node))
 }

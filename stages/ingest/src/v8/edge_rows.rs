@@ -5,7 +5,8 @@
 
 use super::header::{EdgeFields, Header, is_indexed};
 use super::rows::{LargestName, Limit, NodeWidth, U32, beyond, field, first_of, fit, note_largest, write};
-use heaplake_input::chunks::BadNumber;
+use super::salvage::BadReferences;
+use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_input::numbers::LEAST_NEGATIVE;
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
@@ -19,6 +20,8 @@ pub struct EdgeRows {
     /// All bits for the types whose edges have names, none for those that have indexes.
     named: [u32; 256],
     node_width: NodeWidth,
+    /// Whether edges that cannot be are marked instead of refused.
+    salvage: bool,
 }
 
 /// Some rows of the edge columns.
@@ -29,12 +32,14 @@ pub struct EdgeColumns {
     to: Vec<NodeId>,
     /// The largest name, and its first row.
     largest: Option<(u64, usize)>,
+    /// What could not be: the edges are marked.
+    bad: BadReferences,
 }
 
 impl EdgeRows {
-    /// For edges as the header describes them.
+    /// For edges as the header describes them. With `salvage`, edges that cannot be lead to no node.
     #[must_use]
-    pub fn new(header: &Header) -> Self {
+    pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.edge.clone();
         let limit = |at, below, name| Limit { at: Some(at), below, name };
         let limits = [
@@ -46,7 +51,7 @@ impl EdgeRows {
         for (mask, name) in named.iter_mut().zip(&header.edge_types) {
             *mask = if is_indexed(name) { 0 } else { u32::MAX };
         }
-        Self { fields, limits, named, node_width: NodeWidth::new(header.node.width) }
+        Self { fields, limits, named, node_width: NodeWidth::new(header.node.width), salvage }
     }
 
     /// The name or position of an edge: one that was written as negative is a position.
@@ -76,7 +81,7 @@ impl EdgeRows {
     ///
     /// # Errors
     /// The first number that cannot be.
-    pub fn read(&self, rows: &[u64], columns: &mut EdgeColumns) -> Result<(), BadNumber> {
+    pub fn read(&self, rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns) -> Result<(), BadNumber> {
         let EdgeFields { width, kind, name, to } = self.fields;
         let before = columns.kind.len();
         let mut remainders = 0;
@@ -91,12 +96,33 @@ impl EdgeRows {
         ];
         let largest = [largest[0], if largest[1] < U32 { largest[1] } else { self.unsigned(rows) }, largest[2]];
         if remainders != 0 || !fit(&self.limits, &largest) {
-            return first_of(self.beyond(rows), self.node_width.misaligned(rows, width, to));
+            if !self.salvage {
+                return first_of(self.beyond(rows), self.node_width.misaligned(rows, width, to));
+            }
+            self.mark(rows, place, columns);
         }
         let rows = columns.kind[before..].iter().zip(&columns.name[before..]);
         let names = rows.map(|(&kind, &name)| u64::from(name & self.named[usize::from(kind)]));
         note_largest(&mut columns.largest, names.clone().max().unwrap_or(0), before, names);
         Ok(())
+    }
+
+    /// Makes the edges that cannot be, of the rows that were read last, lead to no node.
+    #[cold]
+    fn mark(&self, rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns) {
+        let EdgeFields { width, name, to, .. } = self.fields;
+        let before = columns.kind.len() - rows.len() / width;
+        for (row, numbers) in rows.chunks_exact(width).enumerate() {
+            let number = |at| if at == name { self.unsign(numbers) } else { numbers[at] };
+            let beyond = self.limits.iter().find_map(|limit| {
+                limit.at.filter(|&at| number(at) >= limit.below).map(|at| (at, limit.expected()))
+            });
+            let misaligned = || (self.node_width.divide(numbers[to]).1 != 0).then(|| (to, self.node_width.expected()));
+            let Some((at, expected)) = beyond.or_else(misaligned) else { continue };
+            columns.bad.note(place, row * width + at, numbers[at], &expected);
+            let row = before + row;
+            (columns.kind[row], columns.name[row], columns.to[row]) = (0, 0, NodeId::NONE);
+        }
     }
 }
 
@@ -122,11 +148,23 @@ impl EdgeWriter {
         })
     }
 
-    /// Writes the next rows and leaves `part` empty.
+    /// Rows that were written.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes the next rows and leaves `part` empty. What was marked goes to `bad`.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn write(&mut self, part: &mut EdgeColumns, names: &mut LargestName) -> Result<(), StageError> {
+    pub fn write(
+        &mut self,
+        part: &mut EdgeColumns,
+        names: &mut LargestName,
+        bad: &mut BadReferences,
+    ) -> Result<(), StageError> {
+        bad.append(&mut part.bad);
         names.see(part.largest.take(), "edges", self.rows);
         self.rows += part.kind.len() as u64;
         write(&mut self.kind, &mut part.kind)?;

@@ -2,8 +2,9 @@
 
 use super::header::{Header, position};
 use super::rows::{Limit, NodeWidth, U32, beyond, first_of};
+use super::salvage::BadReferences;
 use bytemuck::{Pod, Zeroable};
-use heaplake_input::chunks::BadNumber;
+use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_input::json::Scanner;
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError};
@@ -18,12 +19,14 @@ const AT_ONCE: u64 = 1 << 18;
 const AT_LEAST: u64 = 1 << 15;
 
 /// Reads the section; the last location of a node counts. They are sorted on disk where they do not fit, 20 bytes each.
+/// With `bad`, locations that cannot be go there and are passed over, and after an error the rows before it stay.
 ///
 /// # Errors
 /// [`StageError::Input`] for a number that cannot be; [`StageError::Io`], [`StageError::Budget`].
 pub fn read(
     header: &Header,
     scanner: &mut Scanner<'_>,
+    mut bad: Option<&mut BadReferences>,
     scratch: &Scratch,
     context: &Context<'_>,
 ) -> Result<(), StageError> {
@@ -31,12 +34,17 @@ pub fn read(
     let at_once = header.node_count.clamp(AT_LEAST, AT_ONCE) as usize;
     let mut sorter = Sorter::new("source locations", at_once, SORTED, &context.budget, scratch)?;
     let mut order = 0;
-    scanner.number_array(rows.width, |numbers| {
-        rows.read(numbers, |location| {
+    let salvage = bad.is_some();
+    let read = scanner.placed_array(rows.width, |numbers, place| {
+        rows.read(numbers, place, bad.as_deref_mut(), |location| {
             order += 1;
             sorter.push(Location { order, ..location })
         })
-    })?;
+    });
+    let flaw = match read {
+        Err(error @ StageError::Input(_)) if salvage => Err(error),
+        other => other.map(Ok)?,
+    };
     let mut sorted = sorter.finish()?;
     let mut writer = Writer::create(scratch)?;
     let mut last: Option<Location> = None;
@@ -49,7 +57,8 @@ pub fn read(
         }
     }
     last.map_or(Ok(()), |last| writer.push(last))?;
-    writer.finish()
+    writer.finish()?;
+    flaw.map(drop)
 }
 
 /// Writes the columns of no locations.
@@ -140,20 +149,30 @@ impl LocationRows {
         Some(Self { width: fields.len(), object, script, line, column, limits, node_width })
     }
 
-    /// Hands the locations of a batch of rows to `each`.
+    /// Hands the locations of a batch of rows to `each`. Those that cannot be are refused, or go to `bad`.
     ///
     /// # Errors
     /// What `each` returns.
     pub fn read(
         &self,
         rows: &[u64],
+        place: &Place<'_>,
+        mut bad: Option<&mut BadReferences>,
         mut each: impl FnMut(Location) -> Result<(), StageError>,
     ) -> Result<Result<(), BadNumber>, StageError> {
         let misaligned = self.node_width.misaligned(rows, self.width, self.object);
-        if let Err(bad) = first_of(beyond(rows, self.width, &self.limits), misaligned) {
-            return Ok(Err(bad));
+        let refused = first_of(beyond(rows, self.width, &self.limits), misaligned);
+        let flawed = refused.is_err();
+        if bad.is_none() && flawed {
+            return Ok(refused);
         }
-        for numbers in rows.chunks_exact(self.width) {
+        for (row, numbers) in rows.chunks_exact(self.width).enumerate() {
+            if let Some(bad) = bad.as_deref_mut().filter(|_| flawed)
+                && let Some((at, expected)) = self.flaw(numbers)
+            {
+                bad.note(place, row * self.width + at, numbers[at], &expected);
+                continue;
+            }
             each(Location {
                 node: self.node_width.divide(numbers[self.object]).0 as u32,
                 order: 0,
@@ -163,6 +182,15 @@ impl LocationRows {
             })?;
         }
         Ok(Ok(()))
+    }
+
+    /// The first number of a row that cannot be, and what should be there.
+    fn flaw(&self, numbers: &[u64]) -> Option<(usize, String)> {
+        let beyond = self.limits.iter().find_map(|limit| {
+            limit.at.filter(|&at| numbers[at] >= limit.below).map(|at| (at, limit.expected()))
+        });
+        let misaligned = self.node_width.divide(numbers[self.object]).1 != 0;
+        beyond.or_else(|| misaligned.then(|| (self.object, self.node_width.expected())))
     }
 }
 

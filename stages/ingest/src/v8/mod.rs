@@ -18,7 +18,7 @@
 //! | [`previews`] | sets of duplicates, nodes, edges | what the first members of the sets look like |
 //!
 //! [`read`] leaves rows of numbers to [`node_rows`], [`edge_rows`], [`locations`] and [`trace`], and the string table
-//! to [`strings`]. [`equality`] knows from [`value_rules`], [`survey`] and
+//! to [`strings`]. What it makes of a damaged file is in [`salvage`] and [`repair`]. [`equality`] knows from [`value_rules`], [`survey`] and
 //! [`shown`] what a snapshot shows of a value, and what it leaves out.
 //!
 //! The rules are those of Chrome DevTools' heap snapshot worker, and so are the numbers, node for node.
@@ -42,14 +42,17 @@ pub mod node_classes;
 pub mod node_rows;
 pub mod pages;
 mod paired_names;
+pub mod parts;
 pub mod previews;
 mod promises;
 pub mod read;
 mod realm_holders;
+pub mod repair;
 pub mod resources;
 pub mod roles;
 pub mod root_edges;
 pub mod rows;
+pub mod salvage;
 pub mod scripts;
 pub mod shallow_sizes;
 pub mod shown;
@@ -82,7 +85,7 @@ impl Format for V8 {
     }
 
     fn endings(&self) -> &'static [&'static str] {
-        &[".heapsnapshot"]
+        &[".heapsnapshot", ".heaptimeline"]
     }
 
     fn follows_essential(&self) -> bool {

@@ -2,8 +2,9 @@
 
 use super::header::{Header, NodeFields};
 use super::rows::{LargestName, Limit, U32, beyond, field, field_if, first_of, fit, note_largest, write, write_if};
+use super::salvage::BadReferences;
 use super::snapshot::DETACHEDNESS;
-use heaplake_input::chunks::BadNumber;
+use heaplake_input::chunks::{BadNumber, Place};
 use heaplake_kit::{ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch as columns;
@@ -13,6 +14,8 @@ pub struct NodeRows {
     fields: NodeFields,
     /// Of kind, name, edge count, trace node and detachedness.
     limits: [Limit; 5],
+    /// The type of nodes that have none of the file's, where damage is tolerated.
+    unknown: Option<u8>,
 }
 
 /// Some rows of the node columns.
@@ -28,12 +31,14 @@ pub struct NodeColumns {
     native_size: Vec<u64>,
     /// The largest name, and its first row.
     largest: Option<(u64, usize)>,
+    /// What could not be, and was replaced.
+    bad: BadReferences,
 }
 
 impl NodeRows {
-    /// For nodes as the header describes them.
+    /// For nodes as the header describes them. With `salvage`, numbers that cannot be are replaced.
     #[must_use]
-    pub fn new(header: &Header) -> Self {
+    pub fn new(header: &Header, salvage: bool) -> Self {
         let fields = header.node.clone();
         let limit = |at, below, name| Limit { at, below, name };
         let limits = [
@@ -43,17 +48,18 @@ impl NodeRows {
             limit(fields.trace_node, U32, "a trace node id"),
             limit(fields.detachedness, 4, "a detachedness"),
         ];
-        Self { fields, limits }
+        let unknown = salvage.then(|| header.node_types.len().min(255) as u8);
+        Self { fields, limits, unknown }
     }
 
     /// Appends whole rows to `columns`.
     ///
     /// # Errors
     /// The first number that cannot be.
-    pub fn read(&self, rows: &[u64], columns: &mut NodeColumns) -> Result<(), BadNumber> {
+    pub fn read(&self, rows: &[u64], place: &Place<'_>, columns: &mut NodeColumns) -> Result<(), BadNumber> {
         let NodeFields { width, .. } = self.fields;
         let before = columns.name.len();
-        let largest = [
+        let mut largest = [
             field(rows, width, self.fields.kind, &mut columns.kind, |value| value as u8),
             field(rows, width, self.fields.name, &mut columns.name, |value| StringId(value as u32)),
             field(rows, width, self.fields.edge_count, &mut columns.edge_count, |value| value as u32),
@@ -64,11 +70,46 @@ impl NodeRows {
         field(rows, width, self.fields.self_size, &mut columns.self_size, |value| value);
         field_if(rows, width, self.fields.native_size, &mut columns.native_size, |value| value);
         if !fit(&self.limits, &largest) {
-            return first_of(beyond(rows, width, &self.limits), None);
+            let Some(unknown) = self.unknown else { return first_of(beyond(rows, width, &self.limits), None) };
+            self.mend(rows, place, unknown, columns);
+            largest[1] = columns.name[before..].iter().map(|name| name.0).max().unwrap_or(0).into();
         }
         let names = columns.name[before..].iter().map(|name| u64::from(name.0));
         note_largest(&mut columns.largest, largest[1], before, names);
         Ok(())
+    }
+
+    /// Replaces what cannot be in the rows that were read last. A name becomes the largest that can be, which is beyond
+    /// all strings.
+    #[cold]
+    fn mend(&self, rows: &[u64], place: &Place<'_>, unknown: u8, columns: &mut NodeColumns) {
+        let width = self.fields.width;
+        let before = columns.name.len() - rows.len() / width;
+        for (row, numbers) in rows.chunks_exact(width).enumerate() {
+            let mut bad = [false; 5];
+            for (limit, bad) in self.limits.iter().zip(&mut bad) {
+                let Some(at) = limit.at.filter(|&at| numbers[at] >= limit.below) else { continue };
+                *bad = true;
+                columns.bad.note(place, row * width + at, numbers[at], &limit.expected());
+            }
+            let [kind, name, edge_count, trace_node, detachedness] = bad;
+            let row = before + row;
+            if kind {
+                columns.kind[row] = unknown;
+            }
+            if name {
+                columns.name[row] = StringId((U32 - 2) as u32);
+            }
+            if edge_count {
+                columns.edge_count[row] = 0;
+            }
+            if trace_node {
+                columns.trace_node[row] = 0;
+            }
+            if detachedness {
+                columns.detachedness[row] = 0;
+            }
+        }
     }
 }
 
@@ -107,11 +148,23 @@ impl NodeWriter {
         })
     }
 
-    /// Writes the next rows and leaves `part` empty.
+    /// Rows that were written.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes the next rows and leaves `part` empty. What was replaced goes to `bad`.
     ///
     /// # Errors
     /// [`StageError::Io`].
-    pub fn write(&mut self, part: &mut NodeColumns, names: &mut LargestName) -> Result<(), StageError> {
+    pub fn write(
+        &mut self,
+        part: &mut NodeColumns,
+        names: &mut LargestName,
+        bad: &mut BadReferences,
+    ) -> Result<(), StageError> {
+        bad.append(&mut part.bad);
         names.see(part.largest.take(), "nodes", self.rows);
         self.rows += part.kind.len() as u64;
         self.edges += part.edge_count.iter().map(|&count| u64::from(count)).sum::<u64>();

@@ -7,29 +7,31 @@
 //! * Passes over disk: one read of the input, one write of the columns. A section that comes before the header is
 //!   copied to scratch and read from there.
 //! * Worst case: linear in the input.
-//! * Fails when: the input is not such a file, its counts are wrong, or it refers to rows that do not exist.
+//! * Fails when: the input is not such a file, its counts are wrong, or it refers to rows that do not exist; with
+//!   `--salvage` ([`salvage`](super::salvage)) only when no node can be read.
 //! * Determinism: one thread parses, a second one reads ahead, others parse chunks of rows, whose columns are written
 //!   in the order of the input; output and errors depend on the input alone.
 //! * Reference: V8, `heap-snapshot-generator.cc` (the writer); Chrome DevTools, `HeapSnapshotLoader` (a reader).
 
 use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
-use super::header::{Header, is_indexed};
+use super::header::Header;
 use super::node_rows::{NodeColumns, NodeRows, NodeWriter};
 use super::rows::LargestName;
-use super::snapshot::{
-    DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, Snapshot, TAG_STRING,
-};
+use super::snapshot::{DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, TAG_STRING};
 use super::strings::Strings;
-use super::{locations, roles, trace};
+use super::parts::Parts;
+use super::salvage::{BadReferences, Damage, columns_of};
+use super::{locations, trace};
 use crate::format;
+use heaplake_input::chunks::Place;
 use heaplake_input::json::Scanner;
 use heaplake_input::numbers::Sign;
-use heaplake_input::source::{Identity, Input, Opened, Source};
+use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
 use heaplake_kit::fs::{self, File};
-use heaplake_kit::{Context, InputError, Job, Scratch, Stage, StageError, Stats};
-use heaplake_schemas::ids::{MAX_NODES, NodeId};
-use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, STRING_HASH, STRINGS, documents};
+use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_schemas::ids::MAX_NODES;
+use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
 use std::io::{BufWriter, Write};
 
 /// What the engine knows of this stage.
@@ -88,7 +90,7 @@ const SECTIONS: [&str; 8] =
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let Opened { input, source } = format::opened(job.input)?;
-    let size = match input {
+    let size = match &input {
         Input::File(path) => std::fs::metadata(path).map_or(0, |file| file.len()),
         Input::Stdin => 0,
     };
@@ -98,6 +100,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         scratch,
         context,
         admit: job.admit,
+        damage: job.analysis().salvage.then(Damage::default),
+        section: "",
         header: None,
         spooled: Vec::new(),
         nodes: None,
@@ -105,11 +109,18 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         strings: None,
         names: LargestName::default(),
     };
-    reader.object(&mut scanner)?;
-    let identity = scanner.identity().cloned().unwrap_or_default();
+    reader.all(&mut scanner)?;
     let content_bytes = scanner.offset();
     reader.unspool(&scanner)?;
-    let snapshot = reader.finish(&scanner, &identity, content_bytes)?;
+    let identity = match (scanner.identity(), input) {
+        (Some(identity), _) => identity.clone(),
+        // The end of what is compressed was not reached.
+        (None, input @ Input::File(_)) => source::identify(&input, context.cancel)?,
+        (None, Input::Stdin) => Identity::default(),
+    };
+    let Reader { damage, header, nodes, edges, strings, names, .. } = reader;
+    let parts = Parts { damage, header, announced: nodes, edges, strings, names };
+    let snapshot = parts.finish(&scanner, &identity, content_bytes, scratch)?;
     snapshot.save(scratch)?;
     context.progress.end();
     Ok(Stats { rows: snapshot.facts.node_count + snapshot.facts.edge_count, spilled_bytes: 0 })
@@ -129,24 +140,9 @@ pub fn peek(source: Source, context: &Context<'_>) -> Result<(u64, u64), StageEr
             let header = read_header(&mut scanner)?;
             return Ok((header.node_count, header.edge_count));
         }
-        if key == b"nodeClassNames" {
-            return Err(javascript_core(&scanner, scanner.offset()));
-        }
         scanner.skip_value()?;
         scanner.expect(b',', "a comma and \"snapshot\"")?;
     }
-}
-
-/// The refusal of a snapshot in the format of JavaScriptCore, which no other has this key of.
-fn javascript_core(scanner: &Scanner<'_>, offset: u64) -> StageError {
-    InputError {
-        file: scanner.name().to_owned(),
-        offset,
-        expected: "a V8 heap snapshot".to_owned(),
-        found: "one of JavaScriptCore (Bun, Safari)".to_owned(),
-        hint: "take it in V8's format: Bun.generateHeapSnapshot(\"v8\")",
-    }
-    .into()
 }
 
 /// The object of the section `snapshot`.
@@ -178,6 +174,10 @@ struct Reader<'a> {
     context: &'a Context<'a>,
     /// Checks that the budget suffices for so many nodes.
     admit: &'a (dyn Fn(u64) -> Result<(), StageError> + Sync),
+    /// What was wrong so far, where damage is tolerated.
+    damage: Option<Damage>,
+    /// The section at hand.
+    section: &'static str,
     header: Option<Header>,
     /// Sections that came before the header, with the offset at which they began.
     spooled: Vec<(&'static str, u64)>,
@@ -188,24 +188,73 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The whole file: one object of sections, in any order, each at most once.
-    fn object(&mut self, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
-        scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
-        let mut seen: Vec<&str> = Vec::new();
-        if !scanner.accept(b'}')? {
+    /// The whole file. Where damage is tolerated, reading goes on behind it with the next section.
+    fn all(&mut self, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+        let mut seen: Vec<&'static str> = Vec::new();
+        let mut result = self.object(scanner, None, &mut seen);
+        while let Err(error) = result {
+            self.tolerate(error)?;
+            let unseen: Vec<&str> = SECTIONS.into_iter().filter(|section| !seen.contains(section)).collect();
+            result = match scanner.seek_key(&unseen) {
+                Ok(None) => Ok(()),
+                Ok(Some(section)) => self.object(scanner, Some(section), &mut seen),
+                // Compressed data that are damaged once more.
+                Err(StageError::Input(_)) => Ok(()),
+                Err(other) => return Err(other),
+            };
+        }
+        Ok(())
+    }
+
+    /// Notes an error in the section at hand, where damage is tolerated.
+    fn tolerate(&mut self, error: StageError) -> Result<(), StageError> {
+        match (&mut self.damage, error) {
+            (Some(damage), StageError::Input(error)) => {
+                let rows = match self.section {
+                    "nodes" => self.header.as_ref().map(|header| header.node_count),
+                    "edges" => self.edges,
+                    "strings" => self.strings,
+                    _ => None,
+                };
+                damage.cut(*error, self.section, rows);
+                columns_of(self.section).iter().for_each(|column| self.scratch.discard_file(column));
+                self.section = "";
+                Ok(())
+            }
+            (_, error) => Err(error),
+        }
+    }
+
+    /// What stands in the way of going on behind a section: nothing, or an error after which its rows are used.
+    fn flaw<T>(&self, read: Result<T, StageError>) -> Result<Option<StageError>, StageError> {
+        match read {
+            Ok(_) => Ok(None),
+            Err(error @ StageError::Input(_)) if self.damage.is_some() => Ok(Some(error)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One object of sections, in any order, each at most once, from its beginning or from the value of a section on.
+    fn object(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        mut within: Option<&'static str>,
+        seen: &mut Vec<&'static str>,
+    ) -> Result<(), StageError> {
+        if within.is_none() {
+            scanner.expect(b'{', "a V8 heap snapshot, which begins with {")?;
+        }
+        if within.is_some() || !scanner.accept(b'}')? {
             loop {
-                scanner.peek_token()?;
-                let offset = scanner.offset();
-                let key = scanner.short_string(MOST_KEY)?;
-                scanner.expect(b':', "a colon")?;
-                if let Some(section) = SECTIONS.into_iter().find(|section| section.as_bytes() == key) {
-                    if seen.contains(&section) {
-                        return Err(scanner.error_at(offset, "each key once", format!("a second \"{section}\"")));
-                    }
+                let section = match within.take() {
+                    Some(section) => Some(section),
+                    None => self.key(scanner, seen)?,
+                };
+                if let Some(section) = section {
                     seen.push(section);
+                    self.section = section;
                     self.section(section, scanner)?;
-                } else if key == b"nodeClassNames" {
-                    return Err(javascript_core(scanner, offset));
+                    self.section = "";
                 } else {
                     scanner.skip_value()?;
                 }
@@ -221,21 +270,41 @@ impl Reader<'_> {
         }
     }
 
+    /// The next key and its colon; the section of that name, if it is one.
+    fn key(&self, scanner: &mut Scanner<'_>, seen: &[&str]) -> Result<Option<&'static str>, StageError> {
+        scanner.peek_token()?;
+        let offset = scanner.offset();
+        let key = scanner.short_string(MOST_KEY)?;
+        scanner.expect(b':', "a colon")?;
+        match SECTIONS.into_iter().find(|section| section.as_bytes() == key) {
+            Some(section) if seen.contains(&section) => {
+                Err(scanner.error_at(offset, "each key once", format!("a second \"{section}\"")))
+            }
+            section => Ok(section),
+        }
+    }
+
     fn section(&mut self, section: &'static str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match (section, self.header.take()) {
             ("snapshot", _) => {
                 let header = read_header(scanner)?;
-                (self.admit)(header.node_count)?;
+                // What a damaged header promises is no reason to refuse the rest.
+                if self.damage.is_none() {
+                    (self.admit)(header.node_count)?;
+                }
                 self.header = Some(header);
             }
             ("strings", header) => {
                 self.header = header;
                 let mut sink = Strings::create(self.scratch, self.context)?;
-                scanner.string_array(&mut sink)?;
+                let flaw = self.flaw(scanner.string_array(&mut sink))?;
                 self.strings = Some(sink.finish()?);
+                return flaw.map_or(Ok(()), Err);
             }
             // Without the number of nodes, offsets of nodes cannot be checked.
-            ("edges" | "locations", Some(header)) if header.node_count == 0 && self.nodes.is_none() => {
+            ("edges" | "locations", Some(header))
+                if (header.node_count == 0 || self.damage.is_some()) && self.nodes.is_none() =>
+            {
                 self.header = Some(header);
                 scanner.peek_token()?;
                 self.spooled.push((section, scanner.offset()));
@@ -248,8 +317,9 @@ impl Reader<'_> {
                 self.spool(section, scanner)?;
             }
             (_, Some(mut header)) => {
-                self.rows(section, &mut header, scanner)?;
+                let read = self.rows(section, &mut header, scanner);
                 self.header = Some(header);
+                read?;
             }
         }
         Ok(())
@@ -260,9 +330,14 @@ impl Reader<'_> {
         let path = self.scratch.file(&spool_name(section));
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         let mut file = BufWriter::new(file);
-        scanner.raw_value(|piece| file.write_all(piece).map_err(|error| StageError::io(&path, "write", error)))?;
+        let copied = scanner.raw_value(|piece| {
+            let written = file.write_all(piece);
+            written.map_err(|error| StageError::io(&path, "write", error))
+        });
+        let flaw = self.flaw(copied)?;
         let whole = file.flush().and_then(|()| file.get_ref().whole());
-        whole.map_err(|error| StageError::io(&path, "write", error))
+        whole.map_err(|error| StageError::io(&path, "write", error))?;
+        flaw.map_or(Ok(()), Err)
     }
 
     /// The sections that came too early.
@@ -273,8 +348,10 @@ impl Reader<'_> {
             let Some(mut header) = self.header.take() else { break };
             let path = self.scratch.file(&spool_name(section));
             let source = Source::open(&Input::File(path.clone()))?.named(scanner.name());
-            self.rows(section, &mut header, &mut Scanner::new(source, self.context, offset, HINT))?;
+            let read = self.rows(section, &mut header, &mut Scanner::new(source, self.context, offset, HINT));
             self.header = Some(header);
+            self.section = section;
+            read.or_else(|error| self.tolerate(error))?;
             // A file that stays is only space; the whole folder goes at the end.
             let _ = fs::remove_file(&path);
         }
@@ -283,111 +360,81 @@ impl Reader<'_> {
 
     fn rows(&mut self, section: &str, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         match section {
-            "nodes" => {
-                let (nodes, names) = (NodeRows::new(header), &mut self.names);
-                let mut writer = NodeWriter::create(header, self.scratch)?;
-                let read = |rows: &[u64], columns: &mut NodeColumns| nodes.read(rows, columns);
-                let width = (header.node.width, Sign::Unsigned);
-                let rows = scanner.number_columns(width, read, |columns| writer.write(columns, names))?;
-                if header.node_count == 0 {
-                    if rows > MAX_NODES {
-                        return Err(scanner.error(&format!("at most {MAX_NODES} nodes")));
-                    }
-                    (self.admit)(rows)?;
-                }
-                expect_rows(scanner, "node", &mut header.node_count, rows)?;
-                self.nodes = Some(writer.finish()?);
+            "nodes" => self.nodes(header, scanner),
+            "edges" => self.edges(header, scanner),
+            "locations" => {
+                let bad = self.damage.as_mut().map(|damage| &mut damage.bad);
+                locations::read(header, scanner, bad, self.scratch, self.context)
             }
-            "edges" => {
-                let (edges, names) = (EdgeRows::new(header), &mut self.names);
-                let mut writer = EdgeWriter::create(self.scratch)?;
-                let read = |rows: &[u64], columns: &mut EdgeColumns| edges.read(rows, columns);
-                let width = (header.edge.width, Sign::Signed);
-                let rows = scanner.number_columns(width, read, |columns| writer.write(columns, names))?;
-                expect_rows(scanner, "edge", &mut header.edge_count, rows)?;
-                writer.finish()?;
-                self.edges = Some(rows);
+            "trace_tree" => trace::tree(header, scanner, self.scratch, self.context),
+            "trace_function_infos" => trace::functions(header, scanner, &mut self.names, self.scratch),
+            _ => trace::samples(header, scanner, self.scratch),
+        }
+    }
+
+    fn nodes(&mut self, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+        let (nodes, names) = (NodeRows::new(header, self.damage.is_some()), &mut self.names);
+        let mut none = BadReferences::default();
+        let bad = self.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
+        let mut writer = NodeWriter::create(header, self.scratch)?;
+        let read = |rows: &[u64], place: &Place<'_>, columns: &mut NodeColumns| nodes.read(rows, place, columns);
+        let width = (header.node.width, Sign::Unsigned);
+        let read = scanner.number_columns(width, read, |columns| writer.write(columns, names, bad));
+        let flaw = self.flaw(read)?;
+        let rows = writer.rows();
+        if header.node_count == 0 || self.damage.is_some() {
+            if rows > MAX_NODES {
+                return Err(scanner.error(&format!("at most {MAX_NODES} nodes")));
             }
-            "locations" => locations::read(header, scanner, self.scratch, self.context)?,
-            "trace_tree" => trace::tree(header, scanner, self.scratch, self.context)?,
-            "trace_function_infos" => trace::functions(header, scanner, &mut self.names, self.scratch)?,
-            _ => trace::samples(header, scanner, self.scratch)?,
+            (self.admit)(rows)?;
+        }
+        self.expect_rows(scanner, "node", &mut header.node_count, rows, flaw.is_some())?;
+        self.nodes = Some(writer.finish()?);
+        flaw.map_or(Ok(()), Err)
+    }
+
+    fn edges(&mut self, header: &mut Header, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
+        let (edges, names) = (EdgeRows::new(header, self.damage.is_some()), &mut self.names);
+        let mut none = BadReferences::default();
+        let bad = self.damage.as_mut().map_or(&mut none, |damage| &mut damage.bad);
+        let mut writer = EdgeWriter::create(self.scratch)?;
+        let read = |rows: &[u64], place: &Place<'_>, columns: &mut EdgeColumns| edges.read(rows, place, columns);
+        let width = (header.edge.width, Sign::Signed);
+        let read = scanner.number_columns(width, read, |columns| writer.write(columns, names, bad));
+        let flaw = self.flaw(read)?;
+        let rows = writer.rows();
+        self.expect_rows(scanner, "edge", &mut header.edge_count, rows, flaw.is_some())?;
+        writer.finish()?;
+        self.edges = Some(rows);
+        flaw.map_or(Ok(()), Err)
+    }
+
+    /// Checks a count of the header. 0 is what Hermes writes, which does not know it yet: then it becomes what was found.
+    /// So it does where damage is tolerated; `cut` says that this is known of the section.
+    fn expect_rows(
+        &mut self,
+        scanner: &Scanner<'_>,
+        what: &str,
+        promised: &mut u64,
+        rows: u64,
+        cut: bool,
+    ) -> Result<(), StageError> {
+        let promise = std::mem::replace(promised, rows);
+        if promise == rows || promise == 0 {
+            return Ok(());
+        }
+        match &mut self.damage {
+            Some(damage) if cut => damage.lie(format!("of {promise} {what}s that the header promises {rows} are there")),
+            Some(damage) => damage.lie(format!("the header promises {promise} {what}s, and there are {rows}")),
+            None => {
+                let expected = format!("{promise} {what}s as snapshot.{what}_count promises");
+                return Err(scanner.error_at(scanner.offset(), &expected, format!("{rows}")));
+            }
         }
         Ok(())
-    }
-
-    /// Checks what can only be checked at the end, and sums up.
-    fn finish(
-        mut self,
-        scanner: &Scanner<'_>,
-        identity: &Identity,
-        content_bytes: u64,
-    ) -> Result<Snapshot, StageError> {
-        let missing = |section: &str| {
-            scanner.error_at(scanner.offset(), &format!("\"{section}\" somewhere before the end"), "none".to_owned())
-        };
-        let header = self.header.take().ok_or_else(|| missing("snapshot"))?;
-        let announced = self.nodes.ok_or_else(|| missing("nodes"))?;
-        let edge_count = self.edges.ok_or_else(|| missing("edges"))?;
-        let string_count = self.strings.ok_or_else(|| missing("strings"))?;
-        let at_end = |expected: &str, found: String| Err(scanner.error_at(scanner.offset(), expected, found));
-        if announced != edge_count {
-            let expected = format!("the nodes' edge_count fields to sum up to {edge_count} edges");
-            return at_end(&expected, announced.to_string());
-        }
-        let LargestName { index, section, row } = &self.names;
-        if *index >= string_count && !section.is_empty() {
-            let expected = format!("string indexes below {string_count}");
-            return at_end(&expected, format!("{index} in row {row} of {section}"));
-        }
-        if header.node_count == 0 || header.root >= header.node_count {
-            let found = format!("root {} of {} nodes", header.root, header.node_count);
-            return at_end("a root node", found);
-        }
-        if !self.scratch.has(columns::LOCATION_NODE) {
-            locations::write_none(self.scratch)?;
-        }
-        let facts = facts(&header, identity, content_bytes, string_count);
-        Ok(Snapshot { header, facts })
-    }
-}
-
-/// What is known of the input by now.
-fn facts(header: &Header, identity: &Identity, content_bytes: u64, string_count: u64) -> Facts {
-    Facts {
-        format: "v8-heapsnapshot".to_owned(),
-        input_bytes: identity.bytes,
-        content_bytes,
-        input_hash: identity.hash.clone(),
-        node_count: header.node_count,
-        edge_count: header.edge_count,
-        string_count,
-        root: NodeId(header.root as u32),
-        node_kinds: header.node_types.clone(),
-        edge_kinds: header
-            .edge_types
-            .iter()
-            .map(|name| EdgeKind { name: name.clone(), indexed: is_indexed(name) })
-            .collect(),
-        synthetic_kinds: header.node_type("synthetic").into_iter().collect(),
-        internal_kinds: ["synthetic", "hidden"].into_iter().filter_map(|name| header.node_type(name)).collect(),
-        roles: roles::roles(),
-        has_native: header.node.native_size.is_some(),
-        has_trace_nodes: header.node.trace_node.is_some(),
-        ..Facts::default()
     }
 }
 
 fn spool_name(section: &str) -> String {
     format!("spool.{section}")
-}
-
-/// Checks a count of the header. 0 is what Hermes writes, which does not know it yet: then it becomes what was found.
-fn expect_rows(scanner: &Scanner<'_>, what: &str, promised: &mut u64, rows: u64) -> Result<(), StageError> {
-    if *promised == rows || *promised == 0 {
-        *promised = rows;
-        return Ok(());
-    }
-    let expected = format!("{promised} {what}s as snapshot.{what}_count promises");
-    Err(scanner.error_at(scanner.offset(), &expected, format!("{rows}")))
 }

@@ -37,6 +37,13 @@ pub(super) struct Limit {
     pub name: &'static str,
 }
 
+impl Limit {
+    /// What the numbers must be, for people.
+    pub fn expected(&self) -> String {
+        format!("{} below {}", self.name, self.below)
+    }
+}
+
 /// Appends a field of all rows to a column. Gives its largest value.
 #[inline]
 pub(super) fn field<T>(
@@ -75,7 +82,7 @@ pub(super) fn beyond(rows: &[u64], width: usize, limits: &[Limit]) -> Option<Bad
     let first = |limit: &Limit| {
         let at = limit.at?;
         let row = rows.chunks_exact(width).position(|row| row[at] >= limit.below)?;
-        Some(BadNumber { index: row * width + at, expected: format!("{} below {}", limit.name, limit.below) })
+        Some(BadNumber { index: row * width + at, expected: limit.expected() })
     };
     limits.iter().filter_map(first).min_by_key(|bad| bad.index)
 }
@@ -146,7 +153,11 @@ impl NodeWidth {
     /// The first number of a field that is no offset of a node.
     pub(super) fn misaligned(self, rows: &[u64], width: usize, at: usize) -> Option<BadNumber> {
         let row = rows.chunks_exact(width).position(|row| row[at] % self.width != 0)?;
-        let expected = format!("a node offset that is a multiple of {}", self.width);
-        Some(BadNumber { index: row * width + at, expected })
+        Some(BadNumber { index: row * width + at, expected: self.expected() })
+    }
+
+    /// What an offset of a node must be, for people.
+    pub(super) fn expected(self) -> String {
+        format!("a node offset that is a multiple of {}", self.width)
     }
 }

@@ -7,7 +7,8 @@ use heaplake_schemas::scratch::{Column, Facts, Per, documents};
 use serde::{Deserialize, Serialize};
 
 /// What errors in a snapshot advise.
-pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again";
+pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again, or give --salvage to analyse what \
+                               can be read";
 
 /// File of the [`Snapshot`].
 pub(super) const DOCUMENT: &str = "v8.json";

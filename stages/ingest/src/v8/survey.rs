@@ -10,6 +10,8 @@
 //! * Worst case: linear.
 
 use super::names;
+use super::repair::NAMELESS;
+use super::salvage::UNKNOWN;
 use super::snapshot::Snapshot;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, StringTable, WriteAt};
@@ -73,7 +75,7 @@ const EDGES: [&str; 7] =
 const NONE: u32 = u32::MAX;
 
 /// Kinds whose nodes are compared by identity.
-const OPAQUE: [&str; 7] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic"];
+const OPAQUE: [&str; 8] = ["hidden", "code", "object shape", "native", "symbol", "closure", "synthetic", UNKNOWN];
 /// Kinds of texts.
 pub const TEXT: [&str; 3] = ["string", "concatenated string", "sliced string"];
 
@@ -126,6 +128,8 @@ struct Rules {
     internal: Option<u8>,
     smi: StringId,
     context: StringId,
+    /// Stands for missing names in a damaged file: nodes of this name are compared by identity.
+    nameless: StringId,
     /// Ids of the names in [`LISTED`] and [`EDGES`].
     listed: Vec<StringId>,
     edges: Vec<StringId>,
@@ -136,9 +140,9 @@ impl Rules {
         let header = &snapshot.header;
         let of = |names: &[&str]| header.node_types.iter().map(|name| names.contains(&name.as_str())).collect();
         let own = ["smi number", "system / NativeContext"].into_iter();
-        let wanted: Vec<&str> = own.chain(LISTED.map(|(name, _)| name)).chain(EDGES).collect();
+        let wanted: Vec<&str> = own.chain([NAMELESS]).chain(LISTED.map(|(name, _)| name)).chain(EDGES).collect();
         let ids = names::find(scratch, &wanted)?;
-        let (listed, edges) = ids[2..].split_at(LISTED.len());
+        let (listed, edges) = ids[3..].split_at(LISTED.len());
         Ok(Self {
             opaque: of(&OPAQUE),
             text: of(&TEXT),
@@ -152,6 +156,7 @@ impl Rules {
             internal: header.edge_type("internal"),
             smi: ids[0],
             context: ids[1],
+            nameless: if snapshot.facts.partial.is_some() { ids[2] } else { StringId::NONE },
             listed: listed.to_vec(),
             edges: edges.to_vec(),
         })
@@ -183,7 +188,8 @@ impl Rules {
                 let text = strings.get(name.index());
                 last = (name, text.starts_with(b"system / "), encoding(text));
             }
-            if self.opaque[kind as usize] || (!is_text && last.1) {
+            let is_nameless = name == self.nameless && !name.is_none();
+            if self.opaque[kind as usize] || (!is_text && last.1) || is_nameless {
                 opaque.insert(node);
                 if last.2 != 0 {
                     traits.set(node, last.2)?;

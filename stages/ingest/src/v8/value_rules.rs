@@ -37,6 +37,8 @@ pub struct Rules {
     smi: StringId,
     /// Whether small integers are in the file.
     captured: bool,
+    /// Whether edges of any node may be missing, because the file is damaged.
+    damaged: bool,
     /// Bytes of a slot.
     slot: u64,
 }
@@ -75,6 +77,7 @@ impl Rules {
             zero: ids[7].0,
             smi: ids[8],
             captured: survey.captured,
+            damaged: snapshot.facts.partial.is_some(),
             slot: survey.slot,
         })
     }
@@ -163,6 +166,9 @@ impl Rules {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
         if is(self.string) {
             return texts.get(node.name).limits(node.bytes, seen.encoding, self.slot);
+        }
+        if self.damaged {
+            return limits::CONTENTS;
         }
         if self.text[node.kind as usize] {
             return if is(self.sliced) || degree == 0 { limits::CONTENTS } else { 0 };

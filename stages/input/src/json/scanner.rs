@@ -25,7 +25,8 @@ impl<'a> Scanner<'a> {
     }
 
     /// What the scanner was given.
-    pub(crate) fn context(&self) -> &'a Context<'a> {
+    #[must_use]
+    pub fn context(&self) -> &'a Context<'a> {
         self.context
     }
 
@@ -239,6 +240,42 @@ impl<'a> Scanner<'a> {
             out(&self.block[start..])?;
             if !self.next_block()? {
                 return Err(self.error("the end of this value"));
+            }
+        }
+    }
+
+    /// Passes over whatever comes up to the next of these keys of an object, and its colon; nothing where none comes.
+    /// Inside of a string no key is found, for quotes are escaped there.
+    ///
+    /// # Errors
+    /// As [`Self::peek`].
+    pub fn seek_key<'n>(&mut self, keys: &[&'n str]) -> Result<Option<&'n str>, StageError> {
+        let longest = keys.iter().map(|key| key.len()).max().unwrap_or(0);
+        let mut word = Vec::new();
+        // Whether the last byte was a quote, behind which a key may begin.
+        let mut quoted = false;
+        loop {
+            let Some(byte) = self.peek()? else { return Ok(None) };
+            if !quoted {
+                let rest = self.rest()?;
+                let quote = memchr::memchr(b'"', rest);
+                let passed = quote.map_or(rest.len(), |quote| quote + 1);
+                self.consume(passed);
+                quoted = quote.is_some();
+                word.clear();
+            } else if byte == b'"' {
+                self.position += 1;
+                if let Some(key) = keys.iter().find(|key| key.as_bytes() == word)
+                    && self.accept(b':')?
+                {
+                    return Ok(Some(key));
+                }
+                word.clear();
+            } else if word.len() == longest {
+                quoted = false;
+            } else {
+                word.push(byte);
+                self.position += 1;
             }
         }
     }

@@ -1,0 +1,160 @@
+//! Makes the columns of a damaged snapshot agree with each other.
+//!
+//! * Edges of the nodes are those that are there: a node whose edges are missing has fewer, edges that no node announces
+//!   go, and so do edges that lead nowhere.
+//! * Names that are none of the file's strings become one string, [`NAMELESS`].
+//!
+//! One pass over the columns of nodes and edges, in fixed buffers.
+
+use super::header::{Header, is_indexed};
+use super::salvage::Damage;
+use bytemuck::Pod;
+use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError, StringWriter};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Stands for a name whose string is missing.
+pub const NAMELESS: &str = "(missing)";
+
+/// Rows between two looks at whether the user stopped the run.
+const PATIENCE: u64 = 1 << 16;
+
+const NEW_COUNT: Column<u32> = Column::new("v8.repaired.edge_count");
+const NEW_KIND: Column<u8> = Column::new("v8.repaired.edge_kind");
+const NEW_EDGE_NAME: Column<u32> = Column::new("v8.repaired.edge_name");
+const NEW_TO: Column<NodeId> = Column::new("v8.repaired.edge_to");
+const NEW_NAME: Column<StringId> = Column::new("v8.repaired.name");
+
+/// Mends the columns and sets the header's number of edges; gives the number of strings. `edges` and `strings` are how
+/// many there are, `nameless` says that some name is none of these strings.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn repair(
+    header: &mut Header,
+    (edges, strings, nameless): (u64, u64, bool),
+    damage: &mut Damage,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let mut names = Names { strings, lost: damage.lost_strings(), damage };
+    names.of_nodes(scratch, context)?;
+    header.edge_count = repair_edges(header, edges, &mut names, scratch, context)?;
+    for column in [columns::FUNCTION_NAME, columns::FUNCTION_SCRIPT_NAME] {
+        if scratch.has(column) {
+            names.of(column, "trace_function_infos", scratch, context)?;
+        }
+    }
+    if !nameless {
+        return Ok(strings);
+    }
+    let mut table = StringWriter::append(scratch, STRINGS)?;
+    table.push(NAMELESS.as_bytes())?;
+    let mut hashes = ColumnWriter::append(scratch, STRING_HASH)?;
+    hashes.push(xxh3_64(NAMELESS.as_bytes()))?;
+    hashes.finish()?;
+    table.finish()
+}
+
+/// Puts one string in place of those that are missing.
+struct Names<'a> {
+    strings: u64,
+    /// Whether many strings are missing, so that single names are not worth telling.
+    lost: bool,
+    damage: &'a mut Damage,
+}
+
+impl Names<'_> {
+    fn valid(&mut self, name: u32, row: u64, section: &str) -> u32 {
+        if u64::from(name) < self.strings {
+            return name;
+        }
+        if self.lost {
+            self.damage.nameless += 1;
+        } else {
+            self.damage.bad.note_name(row, section, name, self.strings);
+        }
+        self.strings as u32
+    }
+
+    fn of_nodes(&mut self, scratch: &Scratch, context: &Context<'_>) -> Result<(), StageError> {
+        self.of(columns::NODE_NAME, "nodes", scratch, context)
+    }
+
+    fn of(
+        &mut self,
+        column: Column<StringId>,
+        section: &str,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
+        let mut names = ColumnReader::open(scratch, column)?;
+        let mut new = ColumnWriter::create(scratch, NEW_NAME)?;
+        for row in 0..names.remaining() {
+            new.push(StringId(self.valid(names.next()?.0, row, section)))?;
+            patient(row, context)?;
+        }
+        new.finish()?;
+        scratch.replace(column, NEW_NAME)
+    }
+}
+
+/// Deals the edges to the nodes; how many are left.
+fn repair_edges(
+    header: &Header,
+    edges: u64,
+    names: &mut Names<'_>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<u64, StageError> {
+    let named: Vec<bool> = header.edge_types.iter().map(|name| !is_indexed(name)).collect();
+    let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
+    let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
+    let mut edge_names = ColumnReader::open(scratch, columns::EDGE_NAME)?;
+    let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    let mut new_counts = ColumnWriter::create(scratch, NEW_COUNT)?;
+    let mut new_kinds = ColumnWriter::create(scratch, NEW_KIND)?;
+    let mut new_names = ColumnWriter::create(scratch, NEW_EDGE_NAME)?;
+    let mut new_targets = ColumnWriter::create(scratch, NEW_TO)?;
+    let mut row = 0;
+    while counts.remaining() > 0 {
+        let announced = counts.next()?;
+        let there = (edges - row).min(announced.into()) as u32;
+        names.damage.unmatched[0] += u64::from(announced - there);
+        let before = new_targets.len();
+        for _ in 0..there {
+            let (kind, name, to) = (kinds.next()?, edge_names.next()?, targets.next()?);
+            if u64::from(to.0) < header.node_count {
+                let name = if named[usize::from(kind)] { names.valid(name, row, "edges") } else { name };
+                new_kinds.push(kind)?;
+                new_names.push(name)?;
+                new_targets.push(to)?;
+            }
+            row += 1;
+            patient(row, context)?;
+        }
+        new_counts.push((new_targets.len() - before) as u32)?;
+    }
+    names.damage.unmatched[1] += edges - row;
+    replace(scratch, columns::NODE_EDGE_COUNT, NEW_COUNT, new_counts)?;
+    replace(scratch, columns::EDGE_KIND, NEW_KIND, new_kinds)?;
+    replace(scratch, columns::EDGE_NAME, NEW_EDGE_NAME, new_names)?;
+    replace(scratch, columns::EDGE_TO, NEW_TO, new_targets)
+}
+
+/// Ends a column and puts it in place of another one; its elements.
+fn replace<T: Pod>(
+    scratch: &Scratch,
+    column: Column<T>,
+    by: Column<T>,
+    writer: ColumnWriter<T>,
+) -> Result<u64, StageError> {
+    let elements = writer.finish()?;
+    scratch.replace(column, by)?;
+    Ok(elements)
+}
+
+fn patient(row: u64, context: &Context<'_>) -> Result<(), StageError> {
+    if row.is_multiple_of(PATIENCE) { context.check() } else { Ok(()) }
+}
