@@ -13,3 +13,4 @@ pub mod name_rules;
 pub mod owner_rules;
 pub mod print;
 mod rule_file;
+pub mod symbol_files;

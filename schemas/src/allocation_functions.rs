@@ -29,10 +29,23 @@ const COLUMNS: &[ColumnSchema] = &[
     required("function", Type::Utf8, "Name; of a managed function `Namespace.Type::Method`"),
     optional("method_signature", Type::Utf8, "What tells overloads apart; null if the trace does not have it"),
     optional("module", Type::Utf8, "Module; null likewise"),
-    optional("file", Type::Utf8, "Source file or script; null likewise"),
-    optional("line", Type::UInt32, "Line in the file, from 1; null likewise"),
-    optional("column", Type::UInt32, "Column in the line, from 1; null in traces and where unknown"),
+    optional("file", Type::Utf8, "Source file, or URL of the script; null likewise"),
+    optional("line", Type::UInt32, "Line in the file at which the function begins, from 1; null likewise"),
+    optional("column", Type::UInt32, "Column in the line, from 1; null likewise"),
     optional("script_id", Type::UInt32, "Number of the script that is `file`, as in `scripts`; null in traces"),
+    optional(
+        "line_from",
+        Type::Utf8,
+        "Who says file and line: `trace`, or `pdb` for the first statement of a .NET method; null without a line",
+    ),
+    optional(
+        "original_file",
+        Type::Utf8,
+        "File from which a source map says that the script was made; null without one",
+    ),
+    optional("original_line", Type::UInt32, "Line in that file, from 1; null likewise"),
+    optional("original_column", Type::UInt32, "Column in the line, from 1; null likewise"),
+    optional("original_name", Type::Utf8, "Name of the function there; null likewise, or if the map does not tell"),
     required("inclusive_count", Type::Int64, "Objects, inclusive"),
     required("inclusive_bytes", Type::Int64, "Their bytes"),
     required("exclusive_count", Type::Int64, "Objects, exclusive"),
@@ -52,6 +65,13 @@ const COLUMNS: &[ColumnSchema] = &[
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
+
+/// Values of `line_from`.
+pub const LINE_FROM: [&str; 2] = ["trace", "pdb"];
+/// Position of `trace` in it.
+pub const FROM_TRACE: u32 = 0;
+/// Position of `pdb` in it.
+pub const FROM_PDB: u32 = 1;
 
 /// One row, as the stage that replays a trace hands it on. Texts are numbers of [`STRINGS`](crate::replay::STRINGS),
 /// `u32::MAX` for none; in optional numbers, [`ABSENT`](crate::replay::ABSENT) means none.
@@ -74,6 +94,18 @@ pub struct FunctionRow {
     pub column: u32,
     /// Number of the script; `u32::MAX` for none.
     pub script: u32,
+    /// Room that keeps what follows aligned; 0.
+    pub reserved: u32,
+    /// Position in [`LINE_FROM`]; `u32::MAX` for none.
+    pub line_from: u32,
+    /// File from which the script was made.
+    pub original_file: u32,
+    /// Line in it; `u32::MAX` for none.
+    pub original_line: u32,
+    /// Column in the line; `u32::MAX` for none.
+    pub original_column: u32,
+    /// The name there.
+    pub original_name: u32,
     /// Objects allocated with it on the stack.
     pub inclusive_count: u64,
     /// Their bytes.
@@ -94,4 +126,19 @@ pub struct FunctionRow {
     pub exclusive_live_count: u64,
     /// Their bytes.
     pub exclusive_live_bytes: u64,
+}
+
+impl FunctionRow {
+    /// Its name, before its script was made where a source map tells.
+    #[must_use]
+    pub fn told_name(&self) -> u32 {
+        if self.original_name == u32::MAX { self.name } else { self.original_name }
+    }
+
+    /// Its file and line, before its script was made where a source map tells.
+    #[must_use]
+    pub fn told_place(&self) -> Option<(u32, u32)> {
+        let places = [(self.original_file, self.original_line), (self.file, self.line)];
+        places.into_iter().find(|&(file, line)| file != u32::MAX && line != u32::MAX)
+    }
 }

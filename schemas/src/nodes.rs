@@ -76,6 +76,14 @@ const COLUMNS: &[ColumnSchema] = &[
     optional("line", Type::UInt32, "Source location: line, from 0; null likewise"),
     optional("column", Type::UInt32, "Source location: column, from 0; null likewise"),
     optional(
+        "original_file",
+        Type::Utf8,
+        "File from which a source map says that the script was made; null without one, or if the map does not tell",
+    ),
+    optional("original_line", Type::UInt32, "Line in that file, from 0; null likewise"),
+    optional("original_column", Type::UInt32, "Column in the line, from 0; null likewise"),
+    optional("original_name", Type::Utf8, "Name of what is declared there; null likewise"),
+    optional(
         "duplicate_set",
         Type::UInt32,
         "Set of duplicates, as in `duplicate_sets`, of either status; null if the node is in none or duplicates were not looked for",

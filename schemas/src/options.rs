@@ -2,6 +2,8 @@
 
 use crate::names::NameRules;
 use crate::owners::OwnerRules;
+use crate::symbols::Symbols;
+pub use crate::symbols::{SourceMap, SourceMaps};
 pub use crate::table_names::{TableName, TraceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +54,24 @@ impl Options {
         }
     }
 
+    /// Assemblies and PDBs.
+    #[must_use]
+    pub fn symbols(&self) -> Option<&Symbols> {
+        match self {
+            Self::Analysis(options) => options.symbols.as_ref(),
+            Self::Replay(options) => options.symbols.as_ref(),
+        }
+    }
+
+    /// Source maps of the scripts.
+    #[must_use]
+    pub fn source_maps(&self) -> Option<&SourceMaps> {
+        match self {
+            Self::Analysis(options) => options.source_maps.as_ref(),
+            Self::Replay(options) => options.source_maps.as_ref(),
+        }
+    }
+
     /// The user's labels.
     #[must_use]
     pub fn labels(&self) -> &BTreeMap<String, String> {
@@ -74,6 +94,12 @@ pub struct ReplayOptions {
     /// Rules of the user for names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<NameRules>,
+    /// Assemblies and PDBs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbols: Option<Symbols>,
+    /// Source maps of the scripts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_maps: Option<SourceMaps>,
 }
 
 /// What shapes the analysis of a snapshot.
@@ -118,40 +144,10 @@ pub struct AnalysisOptions {
     /// Source maps of the scripts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_maps: Option<SourceMaps>,
+    /// Assemblies and PDBs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbols: Option<Symbols>,
 }
-
-/// Source maps. Two of these are equal if the maps are, wherever they are.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SourceMaps {
-    /// The maps, in order of their paths.
-    pub maps: Vec<SourceMap>,
-    /// XXH3-128 of their contents and of the names of their scripts, hexadecimal.
-    pub hash: String,
-}
-
-/// A source map.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SourceMap {
-    /// The file.
-    pub path: String,
-    /// Its size, bytes.
-    pub bytes: u64,
-    /// XXH3-128 of the map, hexadecimal.
-    pub hash: String,
-    /// Whether the file is a script that contains the map.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub inside: bool,
-    /// Paths of the scripts that it belongs to.
-    pub scripts: Vec<String>,
-}
-
-impl PartialEq for SourceMaps {
-    fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash
-    }
-}
-
-impl Eq for SourceMaps {}
 
 impl AnalysisOptions {
     /// Whether duplicates are looked for.

@@ -162,6 +162,9 @@ pub struct Facts {
     pub left_out: Option<String>,
     /// Anomalies of the trace, counted by name.
     pub anomalies: std::collections::BTreeMap<String, u64>,
+    /// What else there is to say, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// A path from a root to old objects.

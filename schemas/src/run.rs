@@ -50,8 +50,11 @@ pub struct Replay {
 /// Something and the allocations that it represents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedAmount {
-    /// Its name.
+    /// Its name; before its script was made, where a source map tells.
     pub name: String,
+    /// File and line of its source, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Objects, where they are known.
     pub count: Option<u64>,
     /// Their bytes, where they are known.

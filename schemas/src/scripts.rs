@@ -26,6 +26,7 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Utf8,
         "URL or path of the script; null if the input does not tell, or the script has none (`eval`)",
     ),
+    optional("source_map", Type::Utf8, "Name of the file with the source map that was used; null without one"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -42,6 +42,7 @@ mod kinds;
 mod live_allocations;
 mod notebooks;
 mod old_lakes;
+mod original_places;
 mod owners;
 mod owners_by_script;
 mod pairs;

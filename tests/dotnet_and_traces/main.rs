@@ -32,4 +32,5 @@ mod heap_profiles;
 mod profiles;
 mod recordings;
 mod replays;
+mod symbols;
 mod walks;

@@ -6,6 +6,7 @@ mod rules;
 mod scratch;
 mod snapshots;
 mod structured;
+mod symbols;
 mod table_values;
 mod traces;
 
@@ -36,6 +37,7 @@ pub const ALL: &[Target] = &[
     rules::NAMES,
     rules::GATES,
     rules::SOURCE_MAP,
+    symbols::SYMBOLS,
 ];
 
 /// The target of a name.

@@ -2,14 +2,14 @@
 
 use super::batch::Batch;
 use super::choices::{Big, Chosen, DuplicateOptions, Naming, Placement, Resources, Telling, Trust};
-use crate::complaint::{Complaint, Done};
+use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
 use crate::owner_rules;
+use crate::symbol_files::SymbolFiles;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
-use heaplake_names::source_maps;
-use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule, SourceMaps};
+use heaplake_schemas::options::{AnalysisOptions, Options, Referents, SizeRule};
 use std::path::PathBuf;
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -78,6 +78,9 @@ pub struct Arguments {
     /// and files that classes had before they were minified.
     #[arg(long, value_name = "PATH", help_heading = "Names")]
     pub source_maps: Vec<String>,
+    /// Files that say more of them
+    #[command(flatten)]
+    pub symbols: SymbolFiles,
     /// Java: whether weak, soft and phantom references hold
     ///
     /// With `hold` they keep their referents alive, as in Eclipse MAT; with `skip` they do not, as in VisualVM.
@@ -114,6 +117,8 @@ pub struct WhichWalk(pub Option<u32>);
 /// A [`Complaint`] where the command cannot be carried out; what fails of single inputs is told.
 pub fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
+    let given =
+        arguments.symbols.find(&arguments.source_maps, arguments.resources.memory(), arguments.telling.ending.quiet)?;
     let options = AnalysisOptions {
         labels: arguments.placement.labels(),
         referents: arguments.referents,
@@ -123,7 +128,8 @@ pub fn run(arguments: &Arguments) -> Done {
         big: arguments.big.options(),
         owners,
         names: arguments.naming.rules()?,
-        source_maps: source_maps(arguments)?,
+        source_maps: given.source_maps.clone(),
+        symbols: given.symbols(),
         ..arguments.duplicates.options()
     };
     let Arguments { placement, resources, trust, telling, .. } = arguments;
@@ -133,16 +139,6 @@ pub fn run(arguments: &Arguments) -> Done {
         Options::Analysis(AnalysisOptions { tables, ..options.clone() })
     };
     Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
-}
-
-/// The maps that are given.
-fn source_maps(arguments: &Arguments) -> Result<Option<SourceMaps>, Complaint> {
-    if arguments.source_maps.is_empty() {
-        return Ok(None);
-    }
-    let advice = "name a source map of version 3, a script that contains or links to one, or a folder with such";
-    let found = source_maps::find(&arguments.source_maps, arguments.resources.memory());
-    found.map(Some).map_err(|error| Complaint::usage(error.to_string(), advice))
 }
 
 fn referents() -> impl TypedValueParser<Value = Referents> {

@@ -4,8 +4,10 @@ use super::batch::Batch;
 use super::choices::{Naming, Placement, Resources, Telling, Trust};
 use crate::complaint::Done;
 use crate::inputs::{self, Wanted};
+use crate::symbol_files::SymbolFiles;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use heaplake_input::source::Input;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart, TraceTable};
 use std::collections::BTreeSet;
 
@@ -63,6 +65,9 @@ pub struct Arguments {
     /// What names are in every run
     #[command(flatten)]
     pub naming: Naming,
+    /// Files that say more of them
+    #[command(flatten)]
+    pub symbols: SymbolFiles,
     /// What it may take
     #[command(flatten)]
     pub resources: Resources,
@@ -125,9 +130,16 @@ pub fn run(arguments: &Arguments) -> Done {
     };
     let Arguments { placement, resources, trust, telling, .. } = arguments;
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
-    let options =
-        Options::Replay(ReplayOptions { labels: placement.labels(), recording, names: arguments.naming.rules()? });
-    Batch { inputs, placement, resources, trust: *trust, telling }.run(|_| options.clone())
+    let given = arguments.symbols.find(&[], resources.memory(), telling.ending.quiet)?;
+    let options = ReplayOptions {
+        labels: placement.labels(),
+        recording,
+        names: arguments.naming.rules()?,
+        symbols: None,
+        source_maps: given.source_maps.clone(),
+    };
+    let of = |input: &Input| Options::Replay(ReplayOptions { symbols: given.symbols_of(input), ..options.clone() });
+    Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
 }
 
 fn table() -> impl TypedValueParser<Value = TraceTable> {

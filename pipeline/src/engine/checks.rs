@@ -10,7 +10,7 @@ use heaplake_ingest::v8::V8;
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
 use heaplake_schemas::options::{
-    AnalysisOptions, Duplicates, Options, Recording, ReplayOptions, TableName, Tables, TraceTable,
+    AnalysisOptions, Duplicates, Options, Recording, ReplayOptions, SourceMaps, TableName, Tables, TraceTable,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,8 +19,9 @@ use std::path::Path;
 
 /// An analysis that has every stage.
 fn everything() -> Options {
-    let options = AnalysisOptions { tables: Tables::all(), duplicates: Duplicates::All, ..AnalysisOptions::default() };
-    Options::Analysis(options)
+    let source_maps = Some(SourceMaps { maps: Vec::new(), hash: String::new() });
+    let (tables, duplicates) = (Tables::all(), Duplicates::All);
+    Options::Analysis(AnalysisOptions { tables, duplicates, source_maps, ..AnalysisOptions::default() })
 }
 
 /// Analyses that differ in which stages they have.

@@ -104,10 +104,13 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     let differs = match (&run.options, options) {
         (Options::Analysis(old), Options::Analysis(new)) => analyses_differ(old, new, run.summary.partial.is_some()),
         (Options::Replay(old), Options::Replay(new)) => {
-            (old.recording != new.recording).then(|| "the options of replay".to_owned())
+            let maps = || (old.source_maps != new.source_maps).then(|| "--symbols".to_owned());
+            (old.recording != new.recording).then(|| "the options of replay".to_owned()).or_else(maps)
         }
         _ => Some("the options of replay".to_owned()),
     };
+    let symbols = || (run.options.symbols() != options.symbols()).then(|| "--symbols".to_owned());
+    let differs = differs.or_else(symbols);
     let names = || (run.options.names() != options.names()).then(|| "--names".to_owned());
     differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
 }

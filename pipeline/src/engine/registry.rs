@@ -13,8 +13,8 @@ use heaplake_kit::access::Access;
 use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
-    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners, possible_classes,
-    retainer_trees,
+    allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, original_places, owners,
+    possible_classes, retainer_trees,
 };
 use std::collections::BTreeSet;
 
@@ -84,6 +84,7 @@ const NEUTRAL: &[Entry] = &[
     stage(&retainer_trees::STAGE),
     stage(&largest::STAGE),
     stage(&possible_classes::STAGE),
+    stage(&original_places::STAGE),
     stage(&findings::STAGE),
     stage(&signatures::STAGE),
     stage(&call_tree::STAGE),

@@ -6,11 +6,14 @@
 //! | `stage` | `input`, `stage`, `rows`, `bytes` written, `seconds`, `spilled_bytes`; the time is that of its end |
 //! | `committed`, `unchanged` | `input`, `path`, `seconds`, `peak_rss_bytes`, `scratch_bytes`, `findings` |
 //! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
+//! | `warning` | `cause`: what was left out, and why |
 //! | `finished` | `inputs`, `committed`, `unchanged`, `failed`, `not_started`, `seconds` |
 //!
 //! Each has `timestamp`, `level` and `event` too.
 
 use clap::ValueEnum;
+use heaplake_kit::text::visible;
+use std::io::Write;
 use std::sync::OnceLock;
 
 /// How events are written to standard error.
@@ -41,4 +44,14 @@ pub fn start(format: Format) {
 #[must_use]
 pub fn is_json() -> bool {
     CHOSEN.get() == Some(&Format::Json)
+}
+
+/// Says on standard error what was left out of a run that goes on.
+pub fn warn(cause: &str) {
+    if is_json() {
+        tracing::warn!(event = "warning", cause = visible(cause));
+        return;
+    }
+    // Standard error is closed: there is nowhere to report that.
+    let _ = writeln!(std::io::stderr(), "heaplake: warning: {}", visible(cause));
 }

@@ -53,6 +53,9 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
     if let Some(left_out) = &facts.left_out {
         writeln!(out, "\n{}: {}", look.painted("PARTIAL", "33"), look.wrap(&visible(left_out), 9, 0))?;
     }
+    for remark in &facts.remarks {
+        writeln!(out, "\n{}", look.wrap(&format!("Note: {remark}"), 0, 2))?;
+    }
     list(out, look, "Types by bytes allocated", &replay.types)?;
     // Sizes of types are exact where the trace has them; who allocates them is known of the stacks that were taken.
     let sampled =
@@ -93,7 +96,8 @@ fn list(out: &mut String, look: &Look, title: &str, entries: &[NamedAmount]) -> 
     for entry in entries {
         let bytes = entry.bytes.map_or_else(|| "?".to_owned(), size);
         let number = entry.count.map_or_else(|| "?".to_owned(), count);
-        writeln!(out, "  {bytes:>12} {number:>12}  {}", look.fit(&entry.name, 29, 80))?;
+        let place = entry.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        writeln!(out, "  {bytes:>12} {number:>12}  {}", look.fit(&format!("{}{place}", entry.name), 29, 80))?;
     }
     Ok(())
 }

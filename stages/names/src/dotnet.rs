@@ -25,7 +25,7 @@ pub const RULES: &[Rule] = &[
         examples: &[
             ("<>c (System.Private.CoreLib 0x2000083)", "<>c (System.Private.CoreLib)"),
             ("Order (Shop 0x2000007) @ 0x7f2c1c3e5a28", "Order (Shop)"),
-            ("Shop!0x2000012", "Shop!#"),
+            ("[Shop.dll!0x02000012]", "[Shop.dll!#]"),
         ],
         apply: tokens,
     },

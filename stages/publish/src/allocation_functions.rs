@@ -13,7 +13,7 @@ use crate::writer::write;
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::text::Texts;
-use heaplake_schemas::allocation_functions::{FILE, schema};
+use heaplake_schemas::allocation_functions::{FILE, LINE_FROM, schema};
 use heaplake_schemas::options::{TableName, TraceTable};
 use heaplake_schemas::replay::{FUNCTION_SIGNATURES, FUNCTIONS, STRINGS};
 
@@ -31,6 +31,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let signatures = StringTable::open(job.scratch, FUNCTION_SIGNATURES)?;
     let texts = Texts::Table(&strings);
+    let from = LINE_FROM.map(str::to_owned);
     let rows = Rows::of(job.scratch, FUNCTIONS);
     let mut sources = vec![
         rows.u32s(|row| row.function_id)?,
@@ -41,6 +42,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.optional_ids(|row| row.line)?,
         rows.optional_ids(|row| row.column)?,
         rows.optional_ids(|row| row.script)?,
+        rows.texts(Texts::Names(&from), |row| row.line_from)?,
+        rows.texts(texts, |row| row.original_file)?,
+        rows.optional_ids(|row| row.original_line)?,
+        rows.optional_ids(|row| row.original_column)?,
+        rows.texts(texts, |row| row.original_name)?,
         rows.sizes(|row| row.inclusive_count)?,
         rows.sizes(|row| row.inclusive_bytes)?,
         rows.sizes(|row| row.exclusive_count)?,

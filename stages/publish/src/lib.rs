@@ -32,6 +32,7 @@ pub mod function_signatures;
 pub mod kinds;
 pub mod lifetime_sites;
 pub mod live_allocations;
+mod located;
 pub mod moved_ranges;
 pub mod nodes;
 pub mod object_counts;

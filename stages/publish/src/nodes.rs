@@ -8,9 +8,10 @@
 //! * Determinism: input order.
 //! * Reference: the contract of [`heaplake_schemas::nodes`].
 
+use crate::located::{Originals, located, urls};
 use crate::totals::{self, detached, reachable, summed};
 use crate::writer::write;
-use arrow::array::{ArrayRef, BooleanArray, new_null_array};
+use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
 use heaplake_kit::access::{column, document, texts};
@@ -18,11 +19,12 @@ use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Sta
 use heaplake_lake::source::{Source, array, nullable, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::ids::{ClassId, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
 use heaplake_schemas::scratch::{self as columns, Column, Facts, NO_DISTANCE, STRINGS, documents};
+use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -55,6 +57,8 @@ pub const STAGE: Stage = Stage {
         column(columns::LOCATION_COLUMN).if_any(),
         column(columns::SCRIPT_ID).if_any(),
         column(columns::SCRIPT_URL).if_any(),
+        column(ORIGINAL_PLACE).if_any(),
+        texts(ORIGINAL_TEXTS).if_any(),
         column(columns::EQUAL_SET).if_any(),
         column(columns::CLASS_NAME),
         texts(STRINGS),
@@ -73,7 +77,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(scratch, STRINGS)?;
     let class_names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let mut totals = Totals::default();
-    let sources = sources(&facts, scratch, &strings, &class_names, &mut totals)?;
+    let originals = Originals::open(scratch)?;
+    let mut sources = sources(&facts, scratch, &strings, &class_names, &mut totals)?;
+    let last = sources.pop();
+    sources.extend(originals.sources(scratch)?);
+    sources.extend(last);
     let stats = write(job, STAGE.name, (FILE, schema()), sources, facts.node_count)?;
     totals::keep(totals, &facts, scratch)?;
     Ok(stats)
@@ -128,10 +136,10 @@ fn sources<'a>(
             true => Source::column::<_, UInt32Type>(scratch, columns::NODE_TRACE)?,
             false => Source::nothing(DataType::UInt32),
         },
-        located(scratch, columns::LOCATION_SCRIPT)?,
+        located(scratch, columns::LOCATION_SCRIPT, |&script| script)?,
         urls(scratch, strings)?,
-        located(scratch, columns::LOCATION_LINE)?,
-        located(scratch, columns::LOCATION_COLUMN)?,
+        located(scratch, columns::LOCATION_LINE, |&line| line)?,
+        located(scratch, columns::LOCATION_COLUMN, |&column| column)?,
         match scratch.has(columns::EQUAL_SET) {
             true => duplicate_sets(scratch)?,
             false => Source::nothing(DataType::UInt32),
@@ -188,66 +196,4 @@ fn weakly_reachable<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {
         let values = read(&mut column, rows)?;
         Ok(Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(rows, |row| values[row] != 0), None)))
     }))
-}
-
-/// A part of the source locations, spread over the nodes that have one.
-fn located<'a>(scratch: &Scratch, part: Column<u32>) -> Result<Source<'a>, StageError> {
-    if !scratch.has(part) {
-        return Ok(Source::nothing(DataType::UInt32));
-    }
-    let mut spread = spread(scratch, part)?;
-    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
-        let (values, valid) = spread(rows)?;
-        if valid.contains(&true) {
-            Ok(nullable::<UInt32Type>(values, BooleanBuffer::from(valid)))
-        } else {
-            Ok(new_null_array(&DataType::UInt32, rows))
-        }
-    }))
-}
-
-/// The URLs of the scripts of those locations.
-fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'a>, StageError> {
-    if !scratch.has(columns::LOCATION_SCRIPT) || !scratch.has(columns::SCRIPT_ID) {
-        return Ok(Source::nothing(DataType::Utf8));
-    }
-    let mut spread = spread(scratch, columns::LOCATION_SCRIPT)?;
-    let numbers = ColumnMap::uncounted(scratch, columns::SCRIPT_ID)?;
-    let urls = ColumnMap::uncounted(scratch, columns::SCRIPT_URL)?;
-    let url = move |number: u32| numbers.binary_search(&number).map_or(NONE, |row| position(urls[row]));
-    Ok(Source::texts(strings, move |rows| {
-        let (scripts, valid) = spread(rows)?;
-        Ok(scripts.into_iter().zip(valid).map(|(script, valid)| if valid { url(script) } else { NONE }).collect())
-    }))
-}
-
-/// The next values of a part of the locations, and whether there is one.
-type Spread = (Vec<u32>, Vec<bool>);
-
-/// Spreads a part of the locations over the nodes that have one.
-fn spread(
-    scratch: &Scratch,
-    part: Column<u32>,
-) -> Result<impl FnMut(usize) -> Result<Spread, StageError> + Send + use<>, StageError> {
-    let mut nodes = ColumnReader::open(scratch, columns::LOCATION_NODE)?;
-    let mut parts = ColumnReader::open(scratch, part)?;
-    let mut first = 0;
-    let mut next: Option<NodeId> = None;
-    Ok(move |rows| {
-        let (mut values, mut valid) = (vec![0; rows], vec![false; rows]);
-        while next.is_some() || nodes.remaining() > 0 {
-            let node = match next.take() {
-                Some(node) => node,
-                None => nodes.next()?,
-            };
-            let row = (u64::from(node.0) - first) as usize;
-            if row >= rows {
-                next = Some(node);
-                break;
-            }
-            (values[row], valid[row]) = (parts.next()?, true);
-        }
-        first += rows as u64;
-        Ok((values, valid))
-    })
 }

@@ -113,9 +113,9 @@ fn head(out: &mut impl Write) -> io::Result<()> {
 /// A function of the table. Ids are one more than there, since 0 means none.
 fn function(out: &mut impl Write, row: &FunctionRow, name_at: u64) -> io::Result<()> {
     let text = |position: u32| if position == u32::MAX { 0 } else { name_at + u64::from(position) };
-    let line = if row.line == u32::MAX { 0 } else { u64::from(row.line) };
-    let file = text(if row.file == u32::MAX { row.module } else { row.file });
-    named(out, u64::from(row.function_id) + 1, [text(row.name), file], line)
+    let file = || if row.file == u32::MAX { row.module } else { row.file };
+    let (file, line) = row.told_place().unwrap_or_else(|| (file(), 0));
+    named(out, u64::from(row.function_id) + 1, [text(row.told_name()), text(file)], u64::from(line))
 }
 
 /// A function with its name, file and line, and a location for it.

@@ -12,6 +12,7 @@
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::read;
+use heaplake_schemas::allocation_functions::FunctionRow;
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{ABSENT, FACTS, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
 use heaplake_schemas::run::{NamedAmount, Replay, Summary};
@@ -65,6 +66,7 @@ fn most_allocated(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {
     let known = |number: u64| (number != ABSENT).then_some(number);
     let shown = read(&mut reader, count)?.into_iter().map(|row| NamedAmount {
         name: names.text(row.type_id as usize).into_owned(),
+        place: None,
         count: known(row.allocated_count),
         bytes: known(row.bytes),
     });
@@ -76,9 +78,18 @@ fn most_allocating(scratch: &Scratch) -> Result<Vec<NamedAmount>, StageError> {
     let mut reader = ColumnReader::open(scratch, FUNCTIONS)?;
     let count = reader.remaining().min(SHOWN) as usize;
     let shown = read(&mut reader, count)?.into_iter().map(|row| NamedAmount {
-        name: names.text(row.name as usize).into_owned(),
+        name: names.text(row.told_name() as usize).into_owned(),
+        place: place(&row, &names),
         count: Some(row.inclusive_count),
         bytes: Some(row.inclusive_bytes),
     });
     Ok(shown.collect())
+}
+
+/// The last part of the path of a function's file, and the line.
+fn place(row: &FunctionRow, texts: &StringTable) -> Option<String> {
+    let (file, line) = row.told_place()?;
+    let path = texts.text(file as usize);
+    let file = path.rsplit(['/', '\\']).next().filter(|file| !file.is_empty())?;
+    Some(format!("{file}:{line}"))
 }

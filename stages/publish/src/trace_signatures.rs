@@ -12,7 +12,7 @@ use crate::signed::{names, write_signatures};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnReader, Job, Stage, StageError, Stats, StringTable};
 use heaplake_names::Names;
-use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::allocation_functions::{FROM_PDB, FunctionRow};
 use heaplake_schemas::options::TraceTable;
 use heaplake_schemas::replay::{FACTS, FUNCTION_SIGNATURES, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPE_SIGNATURES};
 
@@ -59,6 +59,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// The signature of a function.
 pub(crate) fn function(row: &FunctionRow, names: &Names, strings: &StringTable) -> String {
     let text = |position: u32| (position != u32::MAX).then(|| strings.text(position as usize));
-    let (method, module, file) = (text(row.method_signature), text(row.module), text(row.file));
+    let (method, module) = (text(row.method_signature), text(row.module));
+    // A signature does not depend on the PDBs that were at hand.
+    let file = (row.line_from != FROM_PDB).then(|| text(row.file)).flatten();
     names.function(&strings.text(row.name as usize), method.as_deref(), module.as_deref(), file.as_deref())
 }

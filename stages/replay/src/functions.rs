@@ -3,12 +3,14 @@
 use crate::calls::{Amount, NONE};
 use crate::ordered::Space;
 use crate::replay::Replay;
-use crate::symbols::Symbols;
+use crate::symbolize::{Places, Sources, from_one};
+use crate::symbols::{Function, Symbols};
 use crate::tree::{Children, Place, Step, Tree};
+use bytemuck::Zeroable;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{Array, ArrayPlan, BudgetVec, ColumnWriter, ReadAt, StageError, StringWriter, WriteAt};
 use heaplake_schemas::allocation_callees::CalleeRow;
-use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::allocation_functions::{FROM_PDB, FROM_TRACE, FunctionRow};
 use heaplake_schemas::replay::{self as columns, ABSENT};
 use std::cmp::Reverse;
 
@@ -59,27 +61,26 @@ impl<'a> Functions<'a> {
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-    pub fn write(self, replay: &Replay, mut sums: ByFunction, space: Space<'_>) -> Result<BudgetVec<u32>, StageError> {
+    pub fn write(
+        self,
+        replay: &Replay,
+        mut sums: ByFunction,
+        sources: &mut Sources<'_>,
+        space: Space<'_>,
+    ) -> Result<BudgetVec<u32>, StageError> {
         let Self { symbols, numbers, list, .. } = self;
         drop(numbers);
+        let places = Places::of(symbols, &list, sources, space.budget())?;
         let mut strings = StringWriter::create(space.scratch, columns::STRINGS)?;
         let mut names = space.budget().with_room("the names of functions", list.len())?;
         let mut rows = space.budget().with_room("the rows of functions", list.len())?;
         for (at, &function) in list.iter().enumerate() {
             space.check(at)?;
             let function = &symbols.functions()[function as usize];
-            let name = text(&mut strings, Some(&function.name))?;
-            names.push(name)?;
+            let row = described(function, (replay, &places, at), &mut strings)?;
+            names.push(row.name)?;
             let (inclusive, exclusive) = (sums.inclusive.get(at)?, sums.exclusive.get(at)?);
             let row = FunctionRow {
-                function_id: at as u32,
-                name,
-                method_signature: text(&mut strings, some(&function.signature))?,
-                module: text(&mut strings, replay.symbols.module(function))?,
-                file: text(&mut strings, some(&function.file))?,
-                line: function.line.unwrap_or(NONE),
-                column: NONE,
-                script: NONE,
                 inclusive_count: inclusive.count,
                 inclusive_bytes: inclusive.bytes,
                 exclusive_count: exclusive.count,
@@ -90,6 +91,7 @@ impl<'a> Functions<'a> {
                 inclusive_live_bytes: ABSENT,
                 exclusive_live_count: ABSENT,
                 exclusive_live_bytes: ABSENT,
+                ..row
             };
             // A function that is on no counted stack has no row.
             if row.inclusive_samples > 0 {
@@ -103,6 +105,34 @@ impl<'a> Functions<'a> {
         writer.finish()?;
         Ok(names)
     }
+}
+
+/// What is known of a function besides its amounts.
+fn described(
+    function: &Function,
+    (replay, places, at): (&Replay, &Places, usize),
+    strings: &mut StringWriter,
+) -> Result<FunctionRow, StageError> {
+    let stated = function.line.map(|line| (function.file.as_str(), line, FROM_TRACE));
+    let found = || places.line(at).map(|(file, line)| (file, line, FROM_PDB));
+    let place = stated.or_else(found);
+    let original = places.original(at);
+    Ok(FunctionRow {
+        function_id: at as u32,
+        name: text(strings, Some(&function.name))?,
+        method_signature: text(strings, some(&function.signature))?,
+        module: text(strings, replay.symbols.module(function))?,
+        file: text(strings, place.map_or(some(&function.file), |(file, ..)| some(file)))?,
+        line: place.map_or(NONE, |(_, line, _)| line),
+        column: function.column().unwrap_or(NONE),
+        script: NONE,
+        line_from: place.map_or(NONE, |(.., from)| from),
+        original_file: text(strings, original.and_then(|original| original.source.as_deref()))?,
+        original_line: from_one(original.and_then(|original| original.line)),
+        original_column: from_one(original.and_then(|original| original.column)),
+        original_name: text(strings, original.and_then(|original| original.name.as_deref()))?,
+        ..FunctionRow::zeroed()
+    })
 }
 
 fn some(text: &str) -> Option<&str> {

@@ -175,8 +175,8 @@ fn function(json: &mut Scanner<'_>) -> Result<Function, StageError> {
             _ => json.skip_value()?,
         }
     }
-    // What tells apart the functions of one line.
-    function.handle = line(column).map_or(0, u64::from);
+    // It tells apart the functions of one line.
+    function.column = line(column).unwrap_or(0);
     if function.name.is_empty() {
         "(anonymous)".clone_into(&mut function.name);
     }

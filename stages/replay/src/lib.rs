@@ -7,7 +7,7 @@
 //! their [`lifetimes`]. At the end [`shares`] divides what was
 //! allocated of each type among its stacks, [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
 //! rows: those of [`functions`], [`callers`] and [`sites`], [`ordered`] in memory or on disk.
-//! [`replay_trace`] is the stage of all this.
+//! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
 
 pub mod callers;
 pub mod calls;
@@ -34,6 +34,7 @@ pub mod shares;
 pub mod sites;
 pub mod stacks;
 pub mod sweep;
+pub mod symbolize;
 pub mod symbols;
 pub mod tracetree;
 pub mod track;

@@ -11,6 +11,7 @@ use heaplake_input::bytes::Bytes;
 use heaplake_input::nettrace::kinds::{RUNDOWN, RUNTIME};
 use heaplake_input::nettrace::{self, Around, Cursor, Events, Stacks, Trace, payload};
 use heaplake_kit::{Budget, StageError};
+use heaplake_symbols::Build;
 
 pub use heaplake_input::nettrace::MAGIC;
 
@@ -157,8 +158,8 @@ fn apply(
             replay.symbols.load(start, size, function)?;
         }
         Kind::Module => {
-            let Some((module, path)) = payload::module(&mut fields) else { return Ok(false) };
-            replay.symbols.name_module(module, &path)?;
+            let Some(module) = payload::Module::read(&mut fields) else { return Ok(false) };
+            replay.symbols.name_module(module.id, &module.path, module.pdb.and_then(Build::new))?;
         }
         Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
         Kind::Roots => return bulk(&mut fields, true, |fields| Ok(root(fields, around.wide, replay))),
@@ -219,7 +220,8 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     let module = fields.u64()?;
     let start = fields.u64()?;
     let size = u64::from(fields.u32()?);
-    fields.take(8)?; // token, flags
+    let token = fields.u32()?;
+    fields.u32()?; // flags
     let (namespace, method, signature) = (fields.utf16()?, fields.utf16()?, fields.utf16()?);
     // Arguments of generic types tell functions apart that have one name.
     let (type_name, arguments) = match namespace.find('[') {
@@ -228,7 +230,7 @@ fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
     };
     let name = if type_name.is_empty() { method } else { format!("{type_name}::{method}") };
     let signature = if arguments.is_empty() { signature } else { format!("{arguments} {signature}") };
-    Some((start, size, Function { handle, name, signature, module, ..Function::default() }))
+    Some((start, size, Function { handle, name, signature, module, token, ..Function::default() }))
 }
 
 /// An event of many entries. Counts and entries must agree; what was handed on before the end stays.
@@ -248,7 +250,9 @@ fn bulk(
 
 fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageError> {
     let Some(of) = payload::Type::read(fields) else { return Ok(false) };
-    if !of.name.is_empty() {
+    if of.name.is_empty() {
+        replay.types.describe(of)?;
+    } else {
         replay.types.name(of.id, of.display().as_bytes())?;
     }
     Ok(true)

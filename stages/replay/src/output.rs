@@ -11,6 +11,7 @@ use crate::sampling::scale;
 use crate::shares::Shares;
 use crate::sites;
 use crate::stacks::EMPTY;
+use crate::symbolize::{self, Sources};
 use crate::tree;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{ArrayPlan, ColumnWriter, Context, ReadAt, Scratch, StageError, StringWriter, WriteAt};
@@ -37,10 +38,16 @@ pub struct Totals {
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> Result<Totals, StageError> {
+pub fn write(
+    replay: &mut Replay,
+    sources: &mut Sources<'_>,
+    scratch: &Scratch,
+    context: &Context<'_>,
+) -> Result<Totals, StageError> {
     let space = Space { scratch, context };
     let tracks = replay.tracks.take();
     let frames = replay.begin_end();
+    symbolize::types(replay, &mut sources.library, &context.budget)?;
     let replay = &*replay;
     types(replay, space)?;
     lifetimes(replay, scratch)?;
@@ -68,7 +75,7 @@ pub fn write(replay: &mut Replay, scratch: &Scratch, context: &Context<'_>) -> R
     tree.sum(&mut amounts.1, space)?;
     let (mut positions, by_function) = functions::callees(&mut tree, &mut amounts, functions.list.len(), space)?;
     drop(amounts);
-    let names = functions.write(replay, by_function, space)?;
+    let names = functions.write(replay, by_function, sources, space)?;
     let stacks = Stacks { cells: replay.cells.all(), nodes: &mut nodes, tree: &mut tree };
     let callers = callers::write(stacks, &mut shares, space)?;
     drop(shares);

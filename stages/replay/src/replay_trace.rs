@@ -32,6 +32,7 @@ use crate::log;
 use crate::nettrace;
 use crate::output;
 use crate::replay::{Anomalies, Replay};
+use crate::symbolize::Sources;
 use crate::tracetree;
 use heaplake_input::bytes::{Bytes, HINT};
 use heaplake_input::json::Scanner;
@@ -41,6 +42,7 @@ use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::fs::File;
 use heaplake_kit::{Budget, Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
+use heaplake_symbols::Library;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
@@ -102,12 +104,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         }
     };
     replay.finish()?;
-    let totals = output::write(&mut replay, scratch, context)?;
+    let options = job.setting.options;
+    let mut sources =
+        Sources { library: Library::new(options.symbols(), &context.budget), maps: options.source_maps() };
+    let totals = output::write(&mut replay, &mut sources, scratch, context)?;
     let facts = Facts {
         format_version: content.version,
         content_bytes: content.bytes,
         input_bytes: content.identity.bytes,
         input_hash: content.identity.hash,
+        remarks: sources.library.remarks(),
         ..facts(format, &replay, &totals, recorded)
     };
     replay.close()?;

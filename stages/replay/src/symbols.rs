@@ -7,6 +7,7 @@
 use crate::index_table::IndexTable;
 use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, BudgetVec, StageError};
+use heaplake_symbols::{Build, Module};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -31,10 +32,22 @@ pub struct Function {
     pub signature: String,
     /// The runtime's handle of its module; 0 where the trace has none.
     pub module: u64,
+    /// Its token in the module's metadata; 0 where the trace has none.
+    pub token: u32,
     /// Source file; empty where the trace has none.
     pub file: String,
     /// Line in it.
     pub line: Option<u32>,
+    /// Column in the line, from 1; 0 where the trace has none.
+    pub column: u32,
+}
+
+impl Function {
+    /// Its column, where the trace has one.
+    #[must_use]
+    pub fn column(&self) -> Option<u32> {
+        (self.column > 0).then_some(self.column)
+    }
 }
 
 /// All functions of a trace.
@@ -44,7 +57,7 @@ pub struct Symbols {
     frames: FxHashMap<u64, u32>,
     /// Start of a range of code: its end and function.
     ranges: BTreeMap<u64, (u64, u32)>,
-    modules: FxHashMap<u64, String>,
+    modules: FxHashMap<u64, (String, Option<Build>)>,
     charge: Charge,
     /// For the rows at the end, which are made in memory.
     later: Charge,
@@ -156,21 +169,28 @@ impl Symbols {
         self.set_range(start, (end, number))
     }
 
-    /// Names a module, by the path of its file.
+    /// Names a module, by the path of its file, and says which build of it that is, where the trace does.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn name_module(&mut self, handle: u64, path: &str) -> Result<(), StageError> {
+    pub fn name_module(&mut self, handle: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         self.charge.add(ENTRY + allocated(name.len()))?;
-        self.modules.insert(handle, name.to_owned());
+        self.modules.insert(handle, (name.to_owned(), build));
         Ok(())
     }
 
     /// The name of a function's module, where it has one.
     #[must_use]
     pub fn module(&self, function: &Function) -> Option<&str> {
-        self.modules.get(&function.module).map(String::as_str).filter(|name| !name.is_empty())
+        self.described(function.module).map(|module| module.name)
+    }
+
+    /// A module with a name, by its handle.
+    #[must_use]
+    pub fn described(&self, handle: u64) -> Option<Module<'_>> {
+        let (name, build) = self.modules.get(&handle)?;
+        (!name.is_empty()).then_some(Module { name, build: *build })
     }
 
     /// The function of a frame, as a position in [`Self::functions`].

@@ -247,7 +247,7 @@ fn name(json: &mut Scanner<'_>, functions: &[Info], replay: &mut Replay, budget:
         let [line, column] = info.place;
         let line = (line > 0).then_some(line);
         // The column tells apart the functions of one line.
-        let function = Function { name, file, line, handle: column.into(), ..Function::default() };
+        let function = Function { name, file, line, column, ..Function::default() };
         replay.symbols.define(number, function)?;
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! Types of a trace: from the runtime's handle to a dense number.
 
+use heaplake_input::nettrace::payload::Type;
 use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::{Budget, StageError};
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of an entry besides its name, also while lists grow.
 const ENTRY: u64 = 128;
@@ -13,6 +15,27 @@ const ROW: u64 = 120;
 /// What a type without a name is called.
 const UNNAMED: &str = "[type without a name]";
 
+/// Most levels of types that are made of others in a name, and bytes of it behind which arguments are left out.
+const DEEPEST: usize = 32;
+const LONGEST: usize = 1000;
+
+/// What files say of types.
+pub trait OfToken {
+    /// The name of a type of a module.
+    fn name(&self, module: u64, token: u32) -> Option<&str>;
+    /// The file of a module, `?` where it is not known.
+    fn file(&self, module: u64) -> &str;
+}
+
+/// A type that has no name in the trace.
+struct Description {
+    module: u64,
+    token: u32,
+    is_array: bool,
+    /// Handles of the element type, or of generic arguments.
+    parameters: Vec<u64>,
+}
+
 /// All types that occurred.
 pub struct Types {
     numbers: FxHashMap<u64, u32>,
@@ -20,6 +43,10 @@ pub struct Types {
     charge: Charge,
     /// For the rows at the end, which are made in memory.
     later: Charge,
+    /// What the trace says of types that it does not name.
+    described: FxHashMap<u32, Description>,
+    /// What those are called in the end.
+    found: FxHashMap<u32, Box<str>>,
     /// Handles that were defined again with another name: the memory of an unloaded type was reused.
     pub redefined: u64,
 }
@@ -32,7 +59,15 @@ impl Types {
     pub fn new(budget: &Budget) -> Result<Self, StageError> {
         let charge = Charge::new(budget, "the types of the trace")?;
         let later = Charge::new(budget, "the rows of types at the end")?;
-        Ok(Self { numbers: FxHashMap::default(), names: Vec::new(), charge, later, redefined: 0 })
+        Ok(Self {
+            numbers: FxHashMap::default(),
+            names: Vec::new(),
+            described: FxHashMap::default(),
+            found: FxHashMap::default(),
+            charge,
+            later,
+            redefined: 0,
+        })
     }
 
     /// Gives up what was kept for the end.
@@ -98,7 +133,84 @@ impl Types {
     pub fn text(&self, number: u32) -> String {
         match &self.names[number as usize] {
             Some(name) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
-            _ => UNNAMED.to_owned(),
+            _ => self.found.get(&number).map_or(UNNAMED, |name| name).to_owned(),
+        }
+    }
+
+    /// Describes a type that the trace does not name.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn describe(&mut self, definition: Type) -> Result<(), StageError> {
+        let number = self.number(definition.id)?;
+        let (module, token, is_array) = (definition.module, definition.token, definition.is_array());
+        self.charge.add(ENTRY + allocated(8 * definition.parameters.len()))?;
+        self.described.insert(number, Description { module, token, is_array, parameters: definition.parameters });
+        Ok(())
+    }
+
+    /// Modules and tokens of the types that are described and not named.
+    #[must_use]
+    pub fn unnamed(&self) -> BTreeMap<u64, BTreeSet<u32>> {
+        let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+        let is_unnamed = |number: u32| self.names[number as usize].is_none();
+        for (_, of) in self.described.iter().filter(|(number, _)| is_unnamed(**number)) {
+            // An array is called after its elements.
+            if of.is_array && !of.parameters.is_empty() {
+                continue;
+            }
+            unnamed.entry(of.module).or_default().insert(of.token);
+        }
+        unnamed
+    }
+
+    /// Names what is described; `of_token` gives the name that a file has for a module and token. What no file names is
+    /// `[MODULE!TOKEN]`.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn find(&mut self, names: &dyn OfToken) -> Result<(), StageError> {
+        let mut numbers: Vec<u32> = self.described.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            let mut name = String::new();
+            self.spell(number, names, 0, &mut name);
+            self.charge.add(ENTRY + allocated(name.len()))?;
+            self.found.insert(number, name.into());
+        }
+        Ok(())
+    }
+
+    /// Appends the name of a type with those of the types that it is made of.
+    fn spell(&self, number: u32, names: &dyn OfToken, depth: usize, name: &mut String) {
+        let named = self.names[number as usize].as_deref().is_some_and(|name| !name.is_empty());
+        let of = self.described.get(&number).filter(|_| !named && depth < DEEPEST);
+        let Some(of) = of else { return name.push_str(&self.text(number)) };
+        if let (true, [element, ..]) = (of.is_array, of.parameters.as_slice()) {
+            self.spell_handle(*element, names, depth, name);
+            return name.push_str("[]");
+        }
+        let Some(found) = names.name(of.module, of.token) else {
+            return *name += &format!("[{}!{:#010x}]", names.file(of.module), of.token);
+        };
+        name.push_str(found);
+        for (at, &argument) in of.parameters.iter().enumerate() {
+            name.push(if at == 0 { '[' } else { ',' });
+            if name.len() > LONGEST {
+                name.push('…');
+                break;
+            }
+            self.spell_handle(argument, names, depth, name);
+        }
+        if !of.parameters.is_empty() {
+            name.push(']');
+        }
+    }
+
+    fn spell_handle(&self, handle: u64, names: &dyn OfToken, depth: usize, name: &mut String) {
+        match self.numbers.get(&handle) {
+            Some(&number) => self.spell(number, names, depth + 1, name),
+            None => name.push('?'),
         }
     }
 

@@ -20,7 +20,7 @@ use heaplake_kit::{
     StringWriter, WriteAt,
 };
 use heaplake_schemas::allocation_callees::CalleeRow;
-use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::allocation_functions::{FROM_TRACE, FunctionRow};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS as TEXTS};
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
@@ -379,6 +379,7 @@ impl ByFunction {
                     name: text(name, "(anonymous)")?,
                     file: text(file, "")?,
                     line: known(line),
+                    line_from: if known(line) == NONE { NONE } else { FROM_TRACE },
                     column: known(column),
                     script: known(script),
                     ..self.amounts(function)?
@@ -404,6 +405,12 @@ impl ByFunction {
             line: NONE,
             column: NONE,
             script: NONE,
+            reserved: 0,
+            line_from: NONE,
+            original_file: NONE,
+            original_line: NONE,
+            original_column: NONE,
+            original_name: NONE,
             inclusive_count: all.count,
             inclusive_bytes: all.bytes,
             exclusive_count: own.count,

@@ -11,6 +11,7 @@ mod fold;
 pub mod largest;
 pub mod live_allocations;
 mod nodes;
+pub mod original_places;
 pub mod owners;
 pub mod possible_classes;
 pub mod retainer_trees;

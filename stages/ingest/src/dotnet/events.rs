@@ -15,6 +15,8 @@ use heaplake_input::nettrace::{Around, Cursor, Events, Outcome, Stacks, Trace, p
 use heaplake_kit::{Context, InputError, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::Facts;
+use heaplake_schemas::symbols::Symbols;
+use heaplake_symbols::{Build, Library};
 
 /// What errors about walks that are not there advise.
 const RECORD: &str = "record with the keyword GCHeapDump (0x100000) and level 5, or name the trace to heaplake replay";
@@ -171,16 +173,23 @@ impl<'a> Walker<'a> {
     ///
     /// # Errors
     /// [`StageError::Input`] where that walk is not there or not whole; [`StageError::Io`], [`StageError::Budget`].
-    pub fn finish(mut self, outcome: &Outcome, end: u64) -> Result<(Walk, Facts), StageError> {
+    pub fn finish(
+        mut self,
+        outcome: &Outcome,
+        end: u64,
+        symbols: Option<&Symbols>,
+    ) -> Result<(Walk, Facts), StageError> {
         self.end()?;
         let Some(taken) = self.taken.take() else { return Err(self.missing(end)) };
         if let Some((offset, expected, found)) = taken.defect {
             let (number, walks) = (taken.number, self.walks);
             return Err(self.error(offset, expected, format!("{found} (walk {number} of {walks})")));
         }
+        let mut library = Library::new(symbols, &self.context.budget);
+        self.types.resolve(&mut library)?;
         let unknown = self.types.write(&mut self.names, self.scratch, &self.context.budget)?;
         self.names.finish()?;
-        let mut remarks = Vec::new();
+        let mut remarks = library.remarks();
         if self.walks > 1 {
             remarks.push(format!("the trace has {} walks of the heap; this is number {}", self.walks, taken.number));
         }
@@ -339,8 +348,8 @@ impl Events for Walker<'_> {
             Kind::End => self.end().map(|()| true),
             Kind::Types => self.types(fields),
             Kind::Module => {
-                let Some((module, path)) = payload::module(fields) else { return Ok(false) };
-                self.types.module(module, &path).map(|()| true)
+                let Some(module) = payload::Module::read(fields) else { return Ok(false) };
+                self.types.module(module.id, &module.path, module.pdb.and_then(Build::new)).map(|()| true)
             }
             Kind::Statics => self.statics(fields, around),
             Kind::Numbered(series) => self.bulk(series, fields, around),

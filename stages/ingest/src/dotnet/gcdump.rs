@@ -229,7 +229,7 @@ impl Reader<'_, '_> {
             sizes.push(self.i32("the size of a type")?)?;
             let module = self.text("the module of a type")?.unwrap_or_default();
             let module_id = xxh3_64(module.as_bytes());
-            types.module(module_id, &module)?;
+            types.module(module_id, &module, None)?;
             types.declare(Type::named(id.into(), module_id, name.clone()), kind_of(&name))?;
         }
         Ok((types, sizes))

@@ -11,7 +11,9 @@ use heaplake_kit::{Budget, BudgetVec, ColumnWriter, Scratch, StageError, StringW
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::owners::Origin;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Column};
+use heaplake_symbols::{Build, Library, Module};
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of the nodes of each type, a position in [`NODE_KINDS`].
 pub const KIND: Column<u8> = Column::new("dotnet.type_kind");
@@ -48,6 +50,23 @@ const ENTRY: u64 = 64;
 /// Most levels of nested arrays that are named by their element types.
 const DEEPEST: usize = 32;
 
+/// Bytes of a name behind which generic arguments are left out.
+const LONGEST: usize = 1000;
+
+/// The file of a module.
+struct File {
+    name: String,
+    build: Option<Build>,
+}
+
+impl File {
+    /// The name of the module: that of the file without ending.
+    fn module(&self) -> &str {
+        let name = self.name.as_str();
+        name.strip_suffix(".dll").or_else(|| name.strip_suffix(".exe")).unwrap_or(name)
+    }
+}
+
 struct Known {
     id: u64,
     definition: Option<Type>,
@@ -59,8 +78,10 @@ struct Known {
 pub struct Types {
     by_id: FxHashMap<u64, u32>,
     types: BudgetVec<Known>,
-    /// Names of modules, by address.
-    modules: FxHashMap<u64, String>,
+    /// Modules, by address.
+    modules: FxHashMap<u64, File>,
+    /// Names that assemblies have for types, by module and token.
+    found: FxHashMap<(u64, u32), String>,
     charge: Charge,
 }
 
@@ -74,6 +95,7 @@ impl Types {
             by_id: FxHashMap::default(),
             types: budget.growing("the types of the heap"),
             modules: FxHashMap::default(),
+            found: FxHashMap::default(),
             charge: Charge::new(budget, "the types of the heap")?,
         })
     }
@@ -133,17 +155,50 @@ impl Types {
         self.define(definition)
     }
 
-    /// Says where the file of a module lies; its name without folder and ending is that of the module.
+    /// Says where the file of a module lies, and which build it is where the input tells; its name without folder and
+    /// ending is that of the module.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn module(&mut self, id: u64, path: &str) -> Result<(), StageError> {
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let name = file.strip_suffix(".dll").or_else(|| file.strip_suffix(".exe")).unwrap_or(file);
-        if self.modules.insert(id, name.to_owned()).is_none() {
-            self.charge.add(ENTRY + name.len() as u64)?;
+    pub fn module(&mut self, id: u64, path: &str, build: Option<Build>) -> Result<(), StageError> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        let bytes = ENTRY + name.len() as u64;
+        if self.modules.insert(id, File { name, build }).is_none() {
+            self.charge.add(bytes)?;
         }
         Ok(())
+    }
+
+    /// Looks in assemblies for the names of types that the input does not name.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], and those of the files.
+    pub fn resolve(&mut self, library: &mut Library<'_>) -> Result<(), StageError> {
+        let mut unnamed: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+        let definitions = self.types.iter().filter_map(|of| of.definition.as_ref());
+        for of in definitions.filter(|of| of.name.is_empty() && !self.is_array_of_known(of)) {
+            unnamed.entry(of.module).or_default().insert(of.token);
+        }
+        let count: usize = unnamed.values().map(BTreeSet::len).sum();
+        for (id, tokens) in unnamed {
+            let Some(file) = self.modules.get(&id) else { continue };
+            let tokens: Vec<u32> = tokens.into_iter().collect();
+            let names = library.types(&Module { name: &file.name, build: file.build }, &tokens)?;
+            for (token, name) in tokens.into_iter().zip(names) {
+                let Some(name) = name else { continue };
+                self.charge.add(ENTRY + name.len() as u64)?;
+                self.found.insert((id, token), name);
+            }
+        }
+        if self.found.len() < count {
+            let missing = count - self.found.len();
+            library.remark(format!("{missing} of {count} types have no names: give their assemblies with --symbols"));
+        }
+        Ok(())
+    }
+
+    fn is_array_of_known(&self, of: &Type) -> bool {
+        of.is_array() && of.parameters.first().is_some_and(|&id| self.definition(id).is_some())
     }
 
     fn definition(&self, id: u64) -> Option<&Type> {
@@ -151,7 +206,7 @@ impl Types {
     }
 
     fn module_name(&self, module: u64) -> &str {
-        self.modules.get(&module).map_or(UNKNOWN, String::as_str)
+        self.modules.get(&module).map_or(UNKNOWN, File::module)
     }
 
     /// The name of a type for people.
@@ -165,12 +220,39 @@ impl Types {
             dimensions += 1;
             definition = element;
         }
-        let mut name = definition.display();
-        if name.is_empty() {
-            name = format!("{}!{:#x}", self.module_name(definition.module), definition.token);
-        }
+        let mut name = String::new();
+        self.spell(definition, 0, &mut name);
         (0..dimensions).for_each(|_| name.push_str("[]"));
         name
+    }
+
+    /// Appends the name of a type with those of its generic arguments. What no file names is `[MODULE!TOKEN]`.
+    fn spell(&self, of: &Type, depth: usize, name: &mut String) {
+        if !of.name.is_empty() {
+            name.push_str(&of.display());
+            return;
+        }
+        let Some(found) = self.found.get(&(of.module, of.token)) else {
+            let file = self.modules.get(&of.module).map_or(UNKNOWN, |file| &file.name);
+            *name += &format!("[{file}!{:#010x}]", of.token);
+            return;
+        };
+        name.push_str(found);
+        if of.parameters.is_empty() || depth == DEEPEST {
+            return;
+        }
+        for (number, &argument) in of.parameters.iter().enumerate() {
+            name.push(if number == 0 { '[' } else { ',' });
+            if name.len() > LONGEST {
+                name.push('…');
+                break;
+            }
+            match self.definition(argument) {
+                Some(argument) => self.spell(argument, depth + 1, name),
+                None => name.push('?'),
+            }
+        }
+        name.push(']');
     }
 
     /// Writes names, keys and kinds of the classes, one for each type, in order, then that of the root. Gives the

@@ -31,6 +31,7 @@ use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS, documents}
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "walk",
+    version: 2,
     writes: &[
         document(documents::FACTS),
         Walk::DOCUMENT,
@@ -70,7 +71,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     } else {
         let mut walker = Walker::new(name, job.analysis().walk, scratch, context)?;
         let outcome = nettrace::read(&mut bytes, &mut walker, &context.budget)?;
-        let (walk, facts) = walker.finish(&outcome, bytes.offset())?;
+        let (walk, facts) = walker.finish(&outcome, bytes.offset(), job.setting.options.symbols())?;
         (walk, facts, 0)
     };
     bytes.drain()?;

@@ -129,11 +129,28 @@ impl Node {
     }
 }
 
-/// Address and file of a module.
-pub fn module(fields: &mut Cursor<'_>) -> Option<(u64, String)> {
-    let module = fields.u64()?;
-    fields.u64()?; // assembly
-    fields.take(8)?; // flags, reserved
-    let managed = fields.utf16()?;
-    Some((module, if managed.is_empty() { fields.utf16()? } else { managed }))
+/// A module of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its address, by which types and methods name it.
+    pub id: u64,
+    /// Where its file lies.
+    pub path: String,
+    /// The GUID of its PDB; nothing where older versions of the event end before it.
+    pub pdb: Option<[u8; 16]>,
+}
+
+impl Module {
+    /// The whole event.
+    pub fn read(fields: &mut Cursor<'_>) -> Option<Self> {
+        let id = fields.u64()?;
+        fields.u64()?; // assembly
+        fields.take(8)?; // flags, reserved
+        let (managed, native) = (fields.utf16()?, fields.utf16());
+        let pdb = native.as_ref().and_then(|_| {
+            fields.u16()?; // instance of the runtime
+            fields.take(16)?.try_into().ok()
+        });
+        Some(Self { id, path: if managed.is_empty() { native? } else { managed }, pdb })
+    }
 }

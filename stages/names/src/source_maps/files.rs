@@ -29,24 +29,67 @@ const LINK: &str = "sourceMappingURL=";
 pub fn find(paths: &[String], memory: u64) -> Result<SourceMaps, MapError> {
     let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
     for path in paths {
-        let mut files = Vec::new();
-        walk(Path::new(path), true, &mut files).map_err(|error| MapError::unreadable(path, &error))?;
-        let is_folder = files != [Path::new(path)];
         let before = found.maps.len();
+        let (files, is_folder) = listed(path)?;
         files.iter().try_for_each(|file| found.add(file, is_folder))?;
         if found.maps.len() == before {
             return Err(MapError::of(path, "no source map is there".to_owned()));
         }
     }
-    let maps: Vec<SourceMap> = found.maps.into_values().collect();
-    let name = |script: &String| parts(script).pop();
-    let of_map = |map: &SourceMap| {
-        let names: BTreeSet<String> = map.scripts.iter().filter_map(name).collect();
-        format!("{} {names:?}", map.hash)
-    };
-    let mut hashes: Vec<String> = maps.iter().map(of_map).collect();
-    hashes.sort_unstable();
-    Ok(SourceMaps { maps, hash: hash(hashes.join("\n").as_bytes()) })
+    Ok(found.finish())
+}
+
+/// The same for maps that are welcome and not asked for: what cannot be used is left out and told, and every line of a map
+/// is read, so that what is left can be.
+#[must_use]
+pub fn collect(paths: &[String], memory: u64) -> (SourceMaps, Vec<MapError>) {
+    let mut found = Found { maps: BTreeMap::new(), most: memory / BYTES_PER_BYTE };
+    let mut errors = Vec::new();
+    for path in paths {
+        match listed(path) {
+            Ok((files, is_folder)) => {
+                errors.extend(files.iter().filter_map(|file| found.add(file, is_folder).err()));
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    found.maps.retain(|_, map| match whole(map) {
+        Ok(()) => true,
+        Err(error) => {
+            errors.push(error);
+            false
+        }
+    });
+    (found.finish(), errors)
+}
+
+/// The files that a path stands for, and whether it is a folder.
+fn listed(path: &str) -> Result<(Vec<PathBuf>, bool), MapError> {
+    let mut files = Vec::new();
+    walk(Path::new(path), true, &mut files).map_err(|error| MapError::unreadable(path, &error))?;
+    let is_folder = files != [Path::new(path)];
+    Ok((files, is_folder))
+}
+
+/// Reads all that a map says of places.
+fn whole(map: &SourceMap) -> Result<(), MapError> {
+    let content = read(map)?;
+    let problem = |problem| MapError::of(&map.path, problem);
+    Map::parse(&content).map_err(problem)?.check_lines().map_err(problem)
+}
+
+impl Found {
+    fn finish(self) -> SourceMaps {
+        let maps: Vec<SourceMap> = self.maps.into_values().collect();
+        let name = |script: &String| parts(script).pop();
+        let of_map = |map: &SourceMap| {
+            let names: BTreeSet<String> = map.scripts.iter().filter_map(name).collect();
+            format!("{} {names:?}", map.hash)
+        };
+        let mut hashes: Vec<String> = maps.iter().map(of_map).collect();
+        hashes.sort_unstable();
+        SourceMaps { maps, hash: hash(hashes.join("\n").as_bytes()) }
+    }
 }
 
 /// The map of a script: the one whose path has most parts at its end in common with the URL of the script, at least

@@ -113,6 +113,12 @@ impl Map {
         parts.collect()
     }
 
+    /// Reads all lines.
+    pub(super) fn check_lines(&self) -> Result<(), String> {
+        let parts = self.sections.iter().flatten().map(|section| &section.map);
+        parts.chain([self]).try_for_each(|map| map.lines(|line, _| line.checked_add(1)))
+    }
+
     /// Calls `each` with lines of the script and their tokens, in order of columns. It returns the next line that
     /// matters; the first call is for line 0.
     pub(super) fn lines(&self, mut each: impl FnMut(u32, &[Token]) -> Option<u32>) -> Result<(), String> {

@@ -14,7 +14,7 @@ mod place;
 mod scopes;
 
 pub use error::MapError;
-pub use files::{BYTES_PER_BYTE, find, of_script, read};
+pub use files::{BYTES_PER_BYTE, collect, find, of_script, read};
 pub use place::{Original, Place};
 
 use mappings::{Map, Token};
@@ -61,14 +61,16 @@ impl<'a> Sources<'a> {
         let token = tokens[..tokens.partition_point(|token| token.column <= column)].last();
         let Some(source) = token.filter(near).and_then(|token| token.source) else { return Original::default() };
         let map = self.map;
-        let declared = self.scopes(source.file).and_then(|scopes| scopes.declared(source.line, source.column));
+        let declared =
+            self.scopes(source.file).and_then(|scopes| scopes.declared(source.line, source.column, &place.name));
         let name = declared.map(str::to_owned).or_else(|| {
             // Only `NAME(` is certain: elsewhere the name may be that of the class that is extended.
             let at = column.checked_sub(length as u32)?;
             let name = tokens.iter().find(|token| token.column == at)?.name?;
             map.names.get(name as usize).filter(|name| *name != CONSTRUCTOR).cloned()
         });
-        Original { source: map.source(source.file), name }
+        let source_file = map.source(source.file);
+        Original { source: source_file, line: Some(source.line), column: Some(source.column), name }
     }
 
     fn scopes(&mut self, file: u32) -> Option<&Scopes<'a>> {

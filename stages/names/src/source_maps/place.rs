@@ -16,6 +16,10 @@ pub struct Place {
 pub struct Original {
     /// The file.
     pub source: Option<String>,
+    /// Line in it, from 0.
+    pub line: Option<u32>,
+    /// Column in the line, from 0.
+    pub column: Option<u32>,
     /// The name.
     pub name: Option<String>,
 }

@@ -52,9 +52,13 @@ impl<'a> Scopes<'a> {
         Self { text, lines, regions }
     }
 
-    /// The name of the class or function that is declared at a place, or whose constructor begins there.
-    pub(super) fn declared(&self, line: u32, column: u32) -> Option<&'a str> {
+    /// The name of the class, function or method that is declared at a place, or whose constructor begins there. Names of
+    /// methods are seldom minified: what stands there and is what the script calls it is its name.
+    pub(super) fn declared(&self, line: u32, column: u32, generated: &str) -> Option<&'a str> {
         let mut at = self.position(line, column)?;
+        if !generated.is_empty() && word(self.text, at) == generated {
+            return Some(word(self.text, at));
+        }
         if word(self.text, at) == CONSTRUCTOR {
             let class = self.around(at).find(|region| region.kind == Kind::ClassBody)?;
             return class.name.clone().map(|name| &self.text[name]);

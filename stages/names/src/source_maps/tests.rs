@@ -47,6 +47,44 @@ fn classes_of_real_bundles() {
     assert_eq!(found(&webpack, &WEBPACK), named("webpack://bundle/./"));
 }
 
+/// A method of which the minifier left the name, and the line and column of all places.
+#[test]
+fn methods_and_places_of_real_bundles() {
+    let esbuild = fs::read(folder().join("esbuild/app.cjs.map")).unwrap();
+    assert_eq!(found(&esbuild, &[(154, "size")]), [some("size", "../src/session.ts")]);
+    let sources = ["session.ts", "legacy.js"].map(|file| fs::read_to_string(folder().join("src").join(file)).unwrap());
+    let starts = ["constructor", "class AuditedSession", "constructor", "LegacyCart", "constructor", "function (name)"];
+    for (original, start) in originals(&esbuild, &places(&ESBUILD)).unwrap().into_iter().zip(starts) {
+        let source = &sources[usize::from(original.source.unwrap().ends_with("legacy.js"))];
+        let line = source.lines().nth(original.line.unwrap() as usize).unwrap();
+        let rest = &line[original.column.unwrap() as usize..];
+        assert!(rest.starts_with(start), "expected {start}, found {rest}");
+    }
+}
+
+/// What is welcome and not asked for does not end anything.
+#[test]
+fn damaged_maps_are_left_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let whole = fs::read(self::folder().join("esbuild/app.cjs.map")).unwrap();
+    let mut bad = whole.clone();
+    let mappings = b"\"mappings\": \"";
+    let at = bad.windows(mappings.len()).position(|window| window == mappings).unwrap() + mappings.len();
+    bad[at + 40] = b'!';
+    let paths = [write("good.map", &whole), write("bad.map", &bad), write("cut.map", &whole[..200])];
+    let (maps, errors) = collect(&paths, 64 << 20);
+    assert_eq!(maps.maps.iter().map(|map| &map.path).collect::<Vec<_>>(), [&paths[0]]);
+    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().any(|error| error.starts_with(&paths[1]) && error.contains("mappings is damaged")), "{told:?}");
+    assert_eq!(collect(&[folder.path().display().to_string()], 1000).1.len(), 3);
+}
+
 /// Without the original files, only names count that stand exactly where the minified name was.
 #[test]
 fn a_map_without_sources_says_what_is_certain() {
@@ -133,7 +171,7 @@ export default class extends Shop {}
         let at = text.find(needle).unwrap();
         let line = text[..at].matches('\n').count();
         let column = text[..at].rsplit('\n').next().unwrap().encode_utf16().count();
-        scopes.declared(line as u32, column as u32)
+        scopes.declared(line as u32, column as u32, "")
     };
     for (needle, name) in [
         ("export abstract", Some("Shop")),
@@ -166,7 +204,7 @@ proptest! {
         let scopes = Scopes::of(&text);
         for line in 0..4 {
             for column in 0..100 {
-                let _ = scopes.declared(line, column);
+                let _ = scopes.declared(line, column, "a");
             }
         }
     }

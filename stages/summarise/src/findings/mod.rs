@@ -69,6 +69,7 @@ use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::owners;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
+use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use origins::Origins;
 use paths::Path;
 pub(crate) use rule::severity;
@@ -108,7 +109,7 @@ const RULES: &[Rule] = &[
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "findings",
-    version: 4,
+    version: 5,
     when: |setting| setting.findings(),
     reads: &READS,
     writes: &[document(documents::FINDINGS)],
@@ -121,7 +122,7 @@ pub const STAGE: Stage = Stage {
 };
 
 /// What is read for all rules: the [`Sweep`] over the nodes, and the [`Heap`].
-const COMMON: [Access; 25] = [
+const COMMON: [Access; 27] = [
     document(documents::FACTS),
     texts(STRINGS),
     texts(CLASS_KEYS),
@@ -147,6 +148,8 @@ const COMMON: [Access; 25] = [
     column(columns::ORIGIN_OF_NODE).if_any(),
     column(columns::LOCATION_NODE).if_any(),
     column(columns::LOCATION_LINE).if_any(),
+    column(ORIGINAL_PLACE).if_any(),
+    texts(ORIGINAL_TEXTS).if_any(),
 ];
 
 /// These accesses, and those of each rule; some occur more than once.

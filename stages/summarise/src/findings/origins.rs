@@ -4,10 +4,11 @@
 use super::heap::Heap;
 use super::paths::Path;
 use crate::owners::rules::{Code, Rules};
-use heaplake_kit::{ColumnMap, Job, StageError};
+use heaplake_kit::{ColumnMap, Job, StageError, StringTable};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::owners::{self, Origin};
 use heaplake_schemas::scratch as columns;
+use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS, OriginalPlace};
 
 /// Dominators that are looked at.
 const STEPS: usize = 1 << 12;
@@ -20,6 +21,8 @@ pub struct Origins {
     origin: ColumnMap<Origin>,
     located: ColumnMap<NodeId>,
     line: ColumnMap<u32>,
+    /// What scripts were made from, where there are source maps.
+    originals: Option<(ColumnMap<OriginalPlace>, StringTable)>,
 }
 
 impl Origins {
@@ -30,6 +33,10 @@ impl Origins {
             return Ok(None);
         }
         let located = scratch.has(columns::LOCATION_NODE);
+        let originals = match scratch.has(ORIGINAL_PLACE) {
+            true => Some((ColumnMap::uncounted(scratch, ORIGINAL_PLACE)?, StringTable::open(scratch, ORIGINAL_TEXTS)?)),
+            false => None,
+        };
         Ok(Some(Self {
             rules: Rules::new(job.analysis().owners.as_ref(), scratch, context)?,
             node: ColumnMap::uncounted(scratch, columns::ORIGIN_NODE)?,
@@ -37,6 +44,7 @@ impl Origins {
             origin: ColumnMap::uncounted(scratch, columns::ORIGIN)?,
             located: if located { ColumnMap::uncounted(scratch, columns::LOCATION_NODE)? } else { ColumnMap::empty() },
             line: if located { ColumnMap::uncounted(scratch, columns::LOCATION_LINE)? } else { ColumnMap::empty() },
+            originals,
         }))
     }
 
@@ -73,7 +81,16 @@ impl Origins {
         Ok(found)
     }
 
-    /// File and line of the nearest code on the path to an object.
+    /// File and line from which the code at a source location was made.
+    fn original(&self, at: usize) -> Option<String> {
+        let (places, texts) = self.originals.as_ref()?;
+        let place = places[at];
+        let path = (place.file != u32::MAX).then(|| texts.text(place.file as usize))?;
+        let file = path.rsplit(['/', '\\']).next().filter(|file| !file.is_empty())?;
+        Some(format!("{file}:{}", place.line.saturating_add(1)))
+    }
+
+    /// File and line of the nearest code on the path to an object, before its script was made where that is known.
     pub fn place(&self, path: &Path, heap: &Heap) -> Option<String> {
         let text = |id: u32| (id != u32::MAX).then(|| heap.strings().text(id as usize));
         let mut places = path.upwards().filter_map(|node| {
@@ -82,7 +99,8 @@ impl Origins {
             let script = text(origin.script)?;
             let file = script.rsplit(['/', '\\']).next().filter(|file| !file.is_empty())?;
             let is_runtime = text(origin.package).is_some_and(|package| package == owners::NODE);
-            Some((is_runtime, format!("{file}:{}", self.line[at].saturating_add(1))))
+            let generated = || format!("{file}:{}", self.line[at].saturating_add(1));
+            Some((is_runtime, self.original(at).unwrap_or_else(generated)))
         });
         let first = places.next()?;
         let better = if first.0 { places.find(|(is_runtime, _)| !is_runtime) } else { None };

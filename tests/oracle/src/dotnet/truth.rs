@@ -137,9 +137,13 @@ fn find(heap: &Heap, id: u64) -> Option<&Type> {
     heap.types.iter().find(|of| of.id == id)
 }
 
-fn module(heap: &Heap, address: u64) -> String {
+fn file(heap: &Heap, address: u64) -> &str {
     let path = heap.modules.iter().find(|(module, _)| *module == address).map(|(_, path)| path.as_str());
-    let file = path.unwrap_or("?").rsplit(['/', '\\']).next().unwrap_or_default();
+    path.unwrap_or("?").rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+fn module(heap: &Heap, address: u64) -> String {
+    let file = file(heap, address);
     file.strip_suffix(".dll").or(file.strip_suffix(".exe")).unwrap_or(file).to_owned()
 }
 
@@ -152,7 +156,7 @@ pub fn name(heap: &Heap, of: &Type) -> String {
     }
     match of.parameters.first().and_then(|&id| find(heap, id)) {
         Some(element) if of.array => format!("{}[]", name(heap, element)),
-        _ => format!("{}!{:#x}", module(heap, of.module), of.token),
+        _ => format!("[{}!{:#010x}]", file(heap, of.module), of.token),
     }
 }
 

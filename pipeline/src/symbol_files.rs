@@ -1,0 +1,74 @@
+//! `--symbols`: assemblies, PDBs and source maps that say more of an input.
+
+use crate::complaint::Complaint;
+use crate::print;
+use clap::Args;
+use heaplake_input::source::Input;
+use heaplake_names::source_maps;
+use heaplake_schemas::options::SourceMaps;
+use heaplake_schemas::symbols::Symbols;
+use heaplake_symbols::{beside, find, merged};
+
+/// The option.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SymbolFiles {
+    /// Files that say more of names and lines; may be given again
+    ///
+    /// Files or folders with assemblies (names of types) and portable PDBs (lines of source files) of .NET, and source
+    /// maps of JavaScript. What cannot be used is named, and the run goes on without it.
+    #[arg(long, value_name = "PATH", help_heading = "Names")]
+    pub symbols: Vec<String>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    symbols: Symbols,
+    /// Source maps, where there are any.
+    pub source_maps: Option<SourceMaps>,
+    memory: u64,
+    quiet: bool,
+}
+
+impl SymbolFiles {
+    /// Looks for the files, each of which is read in `memory` bytes; those of `--source-maps` too, which must be right.
+    ///
+    /// # Errors
+    /// A [`Complaint`] about a source map that the user named as such.
+    pub fn find(&self, maps: &[String], memory: u64, quiet: bool) -> Result<Given, Complaint> {
+        if !maps.is_empty() {
+            let advice =
+                "name a source map of version 3, a script that contains or links to one, or a folder with such";
+            source_maps::find(maps, memory).map_err(|error| Complaint::usage(error.to_string(), advice))?;
+        }
+        let found = find(&self.symbols, memory);
+        let scripts: Vec<String> = maps.iter().cloned().chain(found.scripts).collect();
+        let (maps, errors) = source_maps::collect(&scripts, memory);
+        let problems = found.problems.into_iter().chain(errors.iter().map(ToString::to_string));
+        warn(problems, quiet);
+        let source_maps = (!maps.maps.is_empty()).then_some(maps);
+        Ok(Given { symbols: found.symbols, source_maps, memory, quiet })
+    }
+}
+
+impl Given {
+    /// Assemblies and PDBs, where there are any.
+    #[must_use]
+    pub fn symbols(&self) -> Option<Symbols> {
+        (!self.symbols.files.is_empty()).then(|| self.symbols.clone())
+    }
+
+    /// The same and the PDBs beside a trace.
+    #[must_use]
+    pub fn symbols_of(&self, trace: &Input) -> Option<Symbols> {
+        let Input::File(path) = trace else { return self.symbols() };
+        let found = beside(path, self.memory);
+        warn(found.problems.into_iter(), self.quiet);
+        let all = merged(self.symbols.clone(), found.symbols);
+        (!all.files.is_empty()).then_some(all)
+    }
+}
+
+fn warn(problems: impl Iterator<Item = String>, quiet: bool) {
+    problems.filter(|_| !quiet).for_each(|problem| print::log::warn(&format!("{problem}; the run goes on without it")));
+}

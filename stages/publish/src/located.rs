@@ -1,0 +1,111 @@
+//! Columns of the table of nodes that only nodes with a source location have.
+
+use arrow::array::{ArrayRef, new_null_array};
+use arrow::buffer::BooleanBuffer;
+use arrow::datatypes::{DataType, UInt32Type};
+use bytemuck::Pod;
+use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
+use heaplake_lake::source::{Source, nullable};
+use heaplake_lake::text::{NONE, Texts};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::{Column, LOCATION_NODE, LOCATION_SCRIPT, SCRIPT_ID, SCRIPT_URL};
+use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS, OriginalPlace};
+
+/// A number of each source location, spread over the nodes that have one; `u32::MAX` becomes null.
+///
+/// # Errors
+/// [`StageError::Io`] or [`StageError::Scratch`].
+pub(crate) fn located<'a, T: Pod + Send + 'a>(
+    scratch: &Scratch,
+    part: Column<T>,
+    number: fn(&T) -> u32,
+) -> Result<Source<'a>, StageError> {
+    if !scratch.has(part) {
+        return Ok(Source::nothing(DataType::UInt32));
+    }
+    let mut numbers = spread(scratch, part, number)?;
+    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
+        let values = numbers(rows)?;
+        let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NONE);
+        if valid.count_set_bits() == 0 {
+            return Ok(new_null_array(&DataType::UInt32, rows));
+        }
+        let values = values.into_iter().map(|value| if value == NONE { 0 } else { value }).collect();
+        Ok(nullable::<UInt32Type>(values, valid))
+    }))
+}
+
+/// What gives a number for each of the next nodes; [`NONE`] for those without a location.
+fn spread<'a, T: Pod + Send + 'a>(
+    scratch: &Scratch,
+    part: Column<T>,
+    number: fn(&T) -> u32,
+) -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + use<'a, T>, StageError> {
+    let mut nodes = ColumnReader::open(scratch, LOCATION_NODE)?;
+    let mut parts = ColumnReader::open(scratch, part)?;
+    let mut first = 0;
+    let mut next: Option<NodeId> = None;
+    Ok(move |rows| {
+        let mut values = vec![NONE; rows];
+        while next.is_some() || nodes.remaining() > 0 {
+            let node = match next.take() {
+                Some(node) => node,
+                None => nodes.next()?,
+            };
+            let row = (u64::from(node.0) - first) as usize;
+            if row >= rows {
+                next = Some(node);
+                break;
+            }
+            values[row] = number(&parts.next()?);
+        }
+        first += rows as u64;
+        Ok(values)
+    })
+}
+
+/// The URLs of the scripts of the source locations.
+///
+/// # Errors
+/// [`StageError::Io`] or [`StageError::Scratch`].
+pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'a>, StageError> {
+    if !scratch.has(LOCATION_SCRIPT) || !scratch.has(SCRIPT_ID) {
+        return Ok(Source::nothing(DataType::Utf8));
+    }
+    let mut scripts = spread(scratch, LOCATION_SCRIPT, |&script: &u32| script)?;
+    let numbers = ColumnMap::uncounted(scratch, SCRIPT_ID)?;
+    let urls = ColumnMap::uncounted(scratch, SCRIPT_URL)?;
+    let url = move |number: u32| numbers.binary_search(&number).ok().and_then(|row| urls[row].get()).unwrap_or(NONE);
+    Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&url).collect())))
+}
+
+/// What scripts were made from, where there are source maps.
+pub(crate) struct Originals(Option<StringTable>);
+
+impl Originals {
+    /// Opens the texts.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] or [`StageError::Scratch`].
+    pub(crate) fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let texts = if scratch.has(ORIGINAL_PLACE) { Some(StringTable::open(scratch, ORIGINAL_TEXTS)?) } else { None };
+        Ok(Self(texts))
+    }
+
+    /// File, line, column and name.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn sources<'a>(&'a self, scratch: &Scratch) -> Result<[Source<'a>; 4], StageError> {
+        let text = |number: fn(&OriginalPlace) -> u32| match &self.0 {
+            Some(texts) => Ok(Source::texts(Texts::Table(texts), spread(scratch, ORIGINAL_PLACE, number)?)),
+            None => Ok::<_, StageError>(Source::nothing(DataType::Utf8)),
+        };
+        Ok([
+            text(|place| place.file)?,
+            located(scratch, ORIGINAL_PLACE, |place| place.line)?,
+            located(scratch, ORIGINAL_PLACE, |place| place.column)?,
+            text(|place| place.name)?,
+        ])
+    }
+}

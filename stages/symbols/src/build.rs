@@ -1,0 +1,29 @@
+//! Which build of a module it is.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The GUID that a compiler gives an assembly and its PDB. The age that stands beside it is always 1 in portable PDBs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Build(pub [u8; 16]);
+
+impl Build {
+    /// The build of a GUID as files have it; nothing where it is all zeros, which means that there is no PDB.
+    #[must_use]
+    pub fn new(guid: [u8; 16]) -> Option<Self> {
+        guid.iter().any(|&byte| byte != 0).then_some(Self(guid))
+    }
+}
+
+impl Display for Build {
+    /// As people write GUIDs: the first three numbers are little-endian in files.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+        for (number, at) in order.into_iter().enumerate() {
+            if [4, 6, 8, 10].contains(&number) {
+                f.write_str("-")?;
+            }
+            write!(f, "{:02x}", self.0[at])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! Finding files with symbols, and which module each describes.
+
+use crate::assembly::{self, Assembly};
+use crate::metadata;
+use crate::pdb;
+use crate::pe;
+use heaplake_schemas::symbols::{SymbolFile, SymbolKind, Symbols};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Most files that a folder is searched through.
+pub const MOST_FILES: usize = 100_000;
+
+/// Endings of assemblies and PDBs; of source maps and of scripts that may link to one.
+const DOTNET: [&str; 3] = ["pdb", "dll", "exe"];
+const SCRIPTS: [&str; 4] = ["map", "js", "mjs", "cjs"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Assemblies and PDBs.
+    pub symbols: Symbols,
+    /// Files that are or may have source maps, and folders with such.
+    pub scripts: Vec<String>,
+    /// What cannot be used, and why: a line each.
+    pub problems: Vec<String>,
+}
+
+/// Looks for symbols in files and folders: a folder stands for all files in it whose endings tell what they are. Each file
+/// is read in `memory` bytes. Files that cannot be used become problems.
+#[must_use]
+pub fn find(paths: &[String], memory: u64) -> Found {
+    let mut search = Search { memory, ..Search::default() };
+    for path in paths {
+        let mut files = Vec::new();
+        match walk(Path::new(path), true, &mut files) {
+            Err(error) => search.problem(Path::new(path), &unreadable(&error)),
+            Ok(()) if files == [Path::new(path)] => search.file(Path::new(path)),
+            Ok(()) => search.folder(path, &files),
+        }
+    }
+    search.finish()
+}
+
+/// The portable PDBs in the folder of a trace, not in folders below it.
+#[must_use]
+pub fn beside(trace: &Path, memory: u64) -> Found {
+    let mut search = Search { memory, ..Search::default() };
+    let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A folder that cannot be listed has none: nobody asked for it.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| ending(path) == "pdb").collect();
+    files.sort_unstable();
+    for file in files {
+        // Those of Windows stay where they are without a word.
+        if begins(&file).is_ok_and(|beginning| beginning.starts_with(metadata::MAGIC)) {
+            search.dotnet(&file);
+        }
+    }
+    search.finish()
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("cannot read: {error}")
+}
+
+fn ending(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase()
+}
+
+/// The first bytes of a file.
+fn begins(path: &Path) -> io::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    File::open(path)?.take(pdb::OF_WINDOWS.len() as u64).read_to_end(&mut beginning)?;
+    Ok(beginning)
+}
+
+/// The files of a folder and of those in it, in order of their names; a file itself. Links to folders are not followed.
+fn walk(path: &Path, first: bool, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let kind = if first { fs::metadata(path)?.file_type() } else { fs::symlink_metadata(path)?.file_type() };
+    if !kind.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    inside.sort_unstable();
+    for path in inside {
+        if files.len() == MOST_FILES {
+            return Err(io::Error::other(format!("there are more than {MOST_FILES} files in it")));
+        }
+        walk(&path, false, files)?;
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Search {
+    memory: u64,
+    files: BTreeMap<PathBuf, SymbolFile>,
+    scripts: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Search {
+    fn problem(&mut self, file: &Path, problem: &str) {
+        self.problems.push(format!("{}: {problem}", file.display()));
+    }
+
+    /// A file that the user names: its content tells what it is.
+    fn file(&mut self, path: &Path) {
+        match begins(path) {
+            Err(error) => self.problem(path, &unreadable(&error)),
+            Ok(beginning) if [pe::MAGIC, metadata::MAGIC].iter().any(|magic| beginning.starts_with(magic)) => {
+                if !self.dotnet(path) {
+                    self.problem(path, "it is native code, which has no names of types");
+                }
+            }
+            Ok(beginning) if beginning.starts_with(pdb::OF_WINDOWS) => {
+                self.problem(path, "it is a PDB of Windows: build with <DebugType>portable</DebugType>");
+            }
+            Ok(_) => self.scripts.push(path.display().to_string()),
+        }
+    }
+
+    /// The files of a folder.
+    fn folder(&mut self, path: &str, files: &[PathBuf]) {
+        let before = self.files.len();
+        let has_scripts = files.iter().any(|file| SCRIPTS.contains(&ending(file).as_str()));
+        if has_scripts {
+            self.scripts.push(path.to_owned());
+        }
+        for file in files.iter().filter(|file| DOTNET.contains(&ending(file).as_str())) {
+            match begins(file) {
+                Err(error) => self.problem(file, &unreadable(&error)),
+                Ok(beginning) if beginning.starts_with(pdb::OF_WINDOWS) => {}
+                Ok(_) => {
+                    self.dotnet(file);
+                }
+            }
+        }
+        if self.files.len() == before && !has_scripts {
+            self.problem(Path::new(path), "no assembly, portable PDB or source map is there");
+        }
+    }
+
+    /// Takes an assembly or PDB; false where it is neither, but whole.
+    fn dotnet(&mut self, path: &Path) -> bool {
+        match described(path, self.memory) {
+            Ok(Some(file)) => drop(self.files.insert(path.to_owned(), file)),
+            Ok(None) => return false,
+            Err(problem) => self.problem(path, &problem),
+        }
+        true
+    }
+
+    fn finish(self) -> Found {
+        let Self { files, scripts, problems, .. } = self;
+        Found { symbols: named(files.into_values().collect()), scripts, problems }
+    }
+}
+
+/// The files of both.
+#[must_use]
+pub fn merged(one: Symbols, other: Symbols) -> Symbols {
+    let files = one.files.into_iter().chain(other.files).map(|file| (file.path.clone(), file));
+    named(files.collect::<BTreeMap<_, _>>().into_values().collect())
+}
+
+/// Files and what identifies them together.
+fn named(files: Vec<SymbolFile>) -> Symbols {
+    let mut contents: Vec<String> = files.iter().map(|file| format!("{} {}", file.hash, file.module)).collect();
+    contents.sort_unstable();
+    contents.dedup();
+    let hash = hash(contents.join("\n").as_bytes());
+    Symbols { files, hash }
+}
+
+/// The hash of a content, as options have it.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
+/// What a file is; nothing where it is native code.
+fn described(path: &Path, memory: u64) -> Result<Option<SymbolFile>, String> {
+    let bytes = fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    let of_pdb = ending(path) == "pdb";
+    let needed = bytes.saturating_mul(if of_pdb { pdb::BYTES_PER_BYTE } else { assembly::BYTES_PER_BYTE });
+    if needed > memory {
+        return Err(format!("reading it takes {needed} bytes of memory, more than --memory allows"));
+    }
+    let content = fs::read(path).map_err(|error| unreadable(&error))?;
+    let (kind, build, has_lines) = if content.starts_with(metadata::MAGIC) {
+        (SymbolKind::Pdb, pdb::build(&content)?, true)
+    } else {
+        let Some(assembly) = Assembly::parse(&content)? else { return Ok(None) };
+        (SymbolKind::Assembly, assembly.build(), assembly.has_pdb())
+    };
+    let module = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let build = build.map(|build| build.to_string());
+    let path = path.display().to_string();
+    Ok(Some(SymbolFile { path, bytes, hash: hash(&content), kind, module, build, has_lines }))
+}

@@ -1,0 +1,62 @@
+//! Places of closures and objects in the files from which their scripts were made.
+
+use crate::lake::{Lake, heaplake};
+use crate::table::Table;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The line of a source that has a text, from 1.
+fn line_of(source: &Path, text: &str) -> u32 {
+    let source = fs::read_to_string(source).unwrap();
+    source.lines().position(|line| line.contains(text)).unwrap() as u32 + 1
+}
+
+#[test]
+fn nodes_have_the_places_of_their_sources() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/minified");
+    for (bundle, map) in [("esbuild", "app.cjs.map"), ("webpack", "app.js.map"), ("inline", "app.cjs")] {
+        let lake = Lake::new();
+        let snapshot = lake.folder().join("app.heapsnapshot");
+        match Command::new("node").arg(programs.join(bundle).join("app.cjs")).arg(&snapshot).output() {
+            Err(error) => return eprintln!("SKIPPED: node cannot be run here: {error}"),
+            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+        }
+        lake.analyze(&snapshot).arg("--symbols").arg(programs.join(bundle)).arg("--memory=80MiB").assert().success();
+        let nodes = Table::read(&lake.run(), "nodes.parquet");
+        let (files, names) = (nodes.texts("original_file"), nodes.texts("original_name"));
+        let (lines, generated) = (nodes.u32s("original_line"), nodes.u32s("line"));
+        for (class, file, text, least) in [
+            ("CustomSession", "session.ts", "constructor(id: number)", 40),
+            ("PriceBook", "legacy.js", "constructor(seed)", 40),
+        ] {
+            let of_class = |row: &usize| names[*row].as_deref() == Some(class);
+            let rows: Vec<usize> = (0..nodes.rows()).filter(of_class).collect();
+            assert!(rows.len() >= least, "{bundle}: {} of {class}", rows.len());
+            let line = line_of(&programs.join("src").join(file), text) - 1;
+            for row in rows {
+                assert!(files[row].as_ref().unwrap().ends_with(file), "{bundle}: {:?}", files[row]);
+                assert_eq!((lines[row], generated[row].is_some()), (Some(line), true), "{bundle}: {class}");
+            }
+        }
+        let scripts = Table::read(&lake.run(), "scripts.parquet").texts("source_map");
+        let used: Vec<&String> = scripts.iter().flatten().collect();
+        assert_eq!(used, [map], "{bundle}");
+    }
+}
+
+#[test]
+fn a_damaged_map_is_named_and_left_out() {
+    let lake = Lake::new();
+    let map = br#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"AAAA;!!"}"#;
+    let map = lake.input("app.cjs.map", map);
+    let snapshot = crate::fixtures::path("v8/s1.heapsnapshot.zst");
+    let mut command = heaplake();
+    command.arg("analyze").arg(snapshot).arg("--out").arg(lake.path()).arg("--symbols").arg(map);
+    let output = command.arg("--tables=scripts,nodes").output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    let warning = told.lines().find(|line| line.starts_with("heaplake: warning: ")).unwrap();
+    assert!(warning.contains("app.cjs.map: line 1 of its mappings is damaged"), "{warning}");
+    assert!(Table::read(&lake.run(), "nodes.parquet").texts("original_file").iter().all(Option::is_none));
+}
