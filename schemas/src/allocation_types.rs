@@ -28,7 +28,11 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("type_id", Type::UInt32, "Number of the type in this run, in order of first occurrence"),
     required("type", Type::Utf8, "Name, as the runtime writes it"),
-    optional("allocated_count", Type::Int64, "Objects allocated, exact; null if the trace itself is a sample by bytes, and of snapshots"),
+    optional(
+        "allocated_count",
+        Type::Int64,
+        "Objects allocated, exact; null if the trace itself is a sample by bytes, and of snapshots",
+    ),
     required("sampled_count", Type::Int64, "Objects whose size and stack were taken"),
     required("sampled_bytes", Type::Int64, "Sum of their sizes"),
     optional(

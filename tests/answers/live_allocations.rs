@@ -174,7 +174,8 @@ fn the_time_line_is_that_of_devtools() {
         let samples = Table::read(&run, "samples.parquet");
         let (ids, bytes) = (u64s(&samples, "last_assigned_id"), u64s(&samples, "live_bytes"));
         let times = samples.f64s("seconds").into_iter().map(|time| (time.unwrap() * 1e6).round() / 1e3);
-        let found: Vec<(f64, u64, u64)> = times.zip(ids).zip(bytes).map(|((time, id), size)| (time, id, size)).collect();
+        let found: Vec<(f64, u64, u64)> =
+            times.zip(ids).zip(bytes).map(|((time, id), size)| (time, id, size)).collect();
         assert_eq!(found, expected.samples, "{name}");
         // Rows of the time line are sums of those by class and stack.
         let live = Table::read(&run, "live_allocations.parquet");
@@ -223,7 +224,8 @@ fn rows_are_sums_over_nodes() {
     assert_eq!(found, of_stacks);
     // The script of a source location has its name beside its number.
     let scripts = Table::read(&run, "scripts.parquet");
-    let urls: BTreeMap<u32, Option<String>> = u32s(&scripts, "script_id").into_iter().zip(scripts.texts("url")).collect();
+    let urls: BTreeMap<u32, Option<String>> =
+        u32s(&scripts, "script_id").into_iter().zip(scripts.texts("url")).collect();
     let located = nodes.u32s("script_id").into_iter().zip(nodes.texts("script"));
     let located: Vec<(u32, Option<String>)> =
         located.filter_map(|(script, url)| script.map(|script| (script, url))).collect();
@@ -245,9 +247,8 @@ fn functions_are_those_of_a_replay() {
             let columns = names.map(|name| u64s(&table, name));
             let texts = table.texts("signature").into_iter().zip(table.u32s("line"));
             let rows = texts.enumerate().map(|(row, text)| (text, [0, 1, 2, 3].map(|at: usize| columns[at][row])));
-            let mut rows: Vec<_> = rows
-                .filter(|((name, _), amounts)| name.as_deref() != Some("(root)") && amounts[0] > 0)
-                .collect();
+            let mut rows: Vec<_> =
+                rows.filter(|((name, _), amounts)| name.as_deref() != Some("(root)") && amounts[0] > 0).collect();
             rows.sort_unstable();
             rows
         };

@@ -8,9 +8,7 @@ use heaplake_graph::{distances, dominators, preorder, retained, retainers, short
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_kit::Stage;
 use heaplake_kit::access::Access;
-use heaplake_publish::{
-    TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures,
-};
+use heaplake_publish::{TABLES, function_signatures, replay_summary, signatures, summary, totals, trace_signatures};
 use heaplake_replay::replay_trace;
 use heaplake_summarise::{
     allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, owners,

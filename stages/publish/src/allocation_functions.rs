@@ -21,9 +21,7 @@ use heaplake_schemas::replay::{FUNCTION_SIGNATURES, FUNCTIONS, STRINGS};
 pub const STAGE: Stage = Stage {
     name: "allocation_functions",
     version: 3,
-    when: |setting| {
-        setting.traces(TraceTable::AllocationFunctions) || setting.has(TableName::AllocationFunctions)
-    },
+    when: |setting| setting.traces(TraceTable::AllocationFunctions) || setting.has(TableName::AllocationFunctions),
     reads: &[column(FUNCTIONS), texts(STRINGS), texts(FUNCTION_SIGNATURES)],
     run,
     ..STAGE_OF_ROWS

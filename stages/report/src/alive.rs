@@ -160,10 +160,17 @@ impl Groups<'_> {
         let mut bar = NONE;
         let mut end = |bar: u32, of_bar: &mut BTreeMap<(u32, u32), Sum>, reserved: &mut Reservation| {
             reserved.shrink(reserved.bytes());
-            std::mem::take(of_bar).into_iter().try_for_each(|((class, node), sum)| visit(Group { bar, class, node, sum }))
+            std::mem::take(of_bar)
+                .into_iter()
+                .try_for_each(|((class, node), sum)| visit(Group { bar, class, node, sum }))
         };
-        let mut batches =
-            Reader::open(&self.folder.join(live_allocations::FILE))?.columns(&["sample", "class_id", "node", "live_count", "live_bytes"])?;
+        let mut batches = Reader::open(&self.folder.join(live_allocations::FILE))?.columns(&[
+            "sample",
+            "class_id",
+            "node",
+            "live_count",
+            "live_bytes",
+        ])?;
         while let Some(rows) = batches.batch()? {
             let (intervals, classes, nodes) = (rows.u32s("sample")?, rows.u32s("class_id")?, rows.u32s("node")?);
             let (counts, sizes) = (rows.sizes("live_count")?, rows.sizes("live_bytes")?);
