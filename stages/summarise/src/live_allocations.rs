@@ -18,10 +18,10 @@ use heaplake_kit::{
     Array, ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt,
 };
 use heaplake_schemas::allocation_types::TypeRow;
-use heaplake_schemas::live_allocations::LiveRow;
+use heaplake_schemas::live_allocations::{LiveRow, ROWS as LIVE};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::{ABSENT, TYPES};
-use heaplake_schemas::samples::SampleRow;
+use heaplake_schemas::samples::{ROWS as SAMPLES, SampleRow};
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::cmp::Reverse;
 
@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
         column(columns::SAMPLE_TIME).if_any(),
         column(columns::SAMPLE_LAST_ID).if_any(),
     ],
-    writes: &[column(columns::LIVE_ROW), column(TYPES).if_any(), column(columns::SAMPLE_ROW).if_any()],
+    writes: &[column(LIVE), column(TYPES).if_any(), column(SAMPLES).if_any()],
     fixed: 10 << 20,
     temporary: &[per_node::<Object>()],
     passes: "class, stack, interval and size of nodes once",
@@ -79,7 +79,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let of_class = plan.one(filled(job.class_count()?, [0_u64; 2]))?;
     let mut sums = Sums { samples: samples(job)?, of_class };
     let mut sorted = sorter.finish()?;
-    let mut writer = ColumnWriter::create(scratch, columns::LIVE_ROW)?;
+    let mut writer = ColumnWriter::create(scratch, LIVE)?;
     let mut row: Option<LiveRow> = None;
     while let Some(object) = sorted.pop()? {
         sums.add(&object)?;
@@ -123,7 +123,7 @@ impl Sums {
 
     fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
         if !self.samples.is_empty() {
-            let mut writer = ColumnWriter::create(job.scratch, columns::SAMPLE_ROW)?;
+            let mut writer = ColumnWriter::create(job.scratch, SAMPLES)?;
             writer.extend(&self.samples)?;
             writer.finish()?;
         }
