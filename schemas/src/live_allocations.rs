@@ -1,5 +1,6 @@
 //! Table `live_allocations`.
 
+use crate::scratch::Column;
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
@@ -38,6 +39,9 @@ const COLUMNS: &[ColumnSchema] = &[
     required("live_count", Type::Int64, "Objects"),
     required("live_bytes", Type::Int64, "Sum of their `shallow_bytes` in `nodes`"),
 ];
+
+/// Its rows on their way to it.
+pub const ROWS: Column<LiveRow> = Column::new("live.row");
 
 /// The columns, as Arrow knows them.
 #[must_use]

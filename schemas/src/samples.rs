@@ -1,5 +1,6 @@
 //! Table `samples`.
 
+use crate::scratch::Column;
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
 use arrow::datatypes::SchemaRef;
 
@@ -30,6 +31,9 @@ const COLUMNS: &[ColumnSchema] = &[
     required("live_count", Type::Int64, "Objects of the interval that are alive"),
     required("live_bytes", Type::Int64, "Sum of their `shallow_bytes` in `nodes`"),
 ];
+
+/// Its rows on their way to it.
+pub const ROWS: Column<SampleRow> = Column::new("sample.row");
 
 /// The columns, as Arrow knows them.
 #[must_use]

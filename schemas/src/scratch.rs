@@ -12,12 +12,10 @@ use crate::duplicate_additional::AdditionalRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
-use crate::live_allocations::LiveRow;
 use crate::owners::{Origin, OwnerRow};
 use crate::possible_classes::PossibleRow;
 use crate::retainer_trees::TreeRow;
 use crate::roles::Roles;
-use crate::samples::SampleRow;
 use crate::values::ValueRow;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -176,10 +174,6 @@ columns! {
     NODE_SAMPLE: u32 = "node.sample" per Node;
     /// Node of the table `allocation_callees`, by row of the trace tree.
     TRACE_PLACE: u32 = "trace.place" per Few;
-    /// Rows of `live_allocations`.
-    LIVE_ROW: LiveRow = "live.row" per Few;
-    /// Rows of `samples`.
-    SAMPLE_ROW: SampleRow = "sample.row" per Few;
 
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed" per Few;

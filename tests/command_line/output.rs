@@ -1,6 +1,7 @@
 //! What commands print, on which stream.
 
 use super::common::{analyze, run_json, small, stdout};
+use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
 use heaplake::engine::forecast::graph;
 use heaplake_ingest::v8::V8;
@@ -57,7 +58,7 @@ fn a_log_has_one_line_per_stage() {
     ];
     for (options, wanted) in wanted {
         let lake = Lake::new();
-        let input = lake.input("Heap.heapsnapshot", &small());
+        let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/alloc20.heapsnapshot"));
         let output = analyze(&lake).arg(&input).args(options).output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();
         let mut logged: Vec<&str> = Vec::new();

@@ -8,7 +8,7 @@ use crate::inputs;
 use heaplake_input::source::{self, Input};
 use heaplake_lake::commit;
 use heaplake_schemas::SCHEMA_VERSION;
-use heaplake_schemas::options::{AnalysisOptions, Options};
+use heaplake_schemas::options::{AnalysisOptions, Options, TableName, Tables};
 use heaplake_schemas::run::Run;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,11 +115,28 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
 }
 
+/// Tables that came after the first runs of this schema version, only few inputs have, and all runs write by default: a
+/// run that has none of them stands.
+const LATER: [TableName; 5] = [
+    TableName::AllocationTypes,
+    TableName::AllocationFunctions,
+    TableName::AllocationCallees,
+    TableName::LiveAllocations,
+    TableName::Samples,
+];
+
+/// Whether a run with the new tables is another one.
+fn tables_differ(old: &Tables, new: &Tables) -> bool {
+    let lacks_all = LATER.iter().all(|&table| !old.has(table) && new.has(table));
+    let old = if lacks_all { LATER.into_iter().fold(old.clone(), Tables::with) } else { old.clone() };
+    old != *new
+}
+
 /// The first option in which two analyses differ. Salvage matters only where the input is damaged.
 fn analyses_differ(old: &AnalysisOptions, new: &AnalysisOptions, damaged: bool) -> Option<String> {
     let walk = || old.walk.map_or("last".to_owned(), |walk| walk.to_string());
     let work = || old.duplicate_work.map_or("default".to_owned(), |work| work.to_string());
-    if old.tables != new.tables {
+    if tables_differ(&old.tables, &new.tables) {
         Some(format!("--tables ({})", old.tables))
     } else if old.referents != new.referents {
         Some(format!("--referents ({})", old.referents.name()))

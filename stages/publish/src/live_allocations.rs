@@ -13,15 +13,15 @@ use heaplake_kit::access::{column, texts};
 use heaplake_kit::{ColumnMap, Job, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::Source;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::live_allocations::{FILE, schema};
+use heaplake_schemas::live_allocations::{FILE, ROWS, schema};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{CLASS_NAME, LIVE_ROW, STRINGS};
+use heaplake_schemas::scratch::{CLASS_NAME, STRINGS};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "live allocations table",
     when: |setting| setting.has(TableName::LiveAllocations),
-    reads: &[column(LIVE_ROW), column(CLASS_NAME), texts(STRINGS)],
+    reads: &[column(ROWS), column(CLASS_NAME), texts(STRINGS)],
     run,
     ..STAGE_OF_ROWS
 };
@@ -30,7 +30,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(job.scratch, STRINGS)?;
     let classes = ColumnMap::uncounted(job.scratch, CLASS_NAME)?;
     let name = |class: u32| classes.get(class as usize).and_then(|name| name.get()).unwrap_or(NONE);
-    let rows = Rows::of(job.scratch, LIVE_ROW);
+    let rows = Rows::of(job.scratch, ROWS);
     let mut positions = rows.positions(|row| row.class)?;
     let sources = vec![
         rows.optional_ids(|row| row.sample)?,

@@ -14,20 +14,19 @@ use heaplake_kit::access::column;
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_lake::source::{Source, array};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::samples::{FILE, schema};
-use heaplake_schemas::scratch::SAMPLE_ROW;
+use heaplake_schemas::samples::{FILE, ROWS, schema};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "samples",
     when: |setting| setting.has(TableName::Samples),
-    reads: &[column(SAMPLE_ROW)],
+    reads: &[column(ROWS)],
     run,
     ..STAGE_OF_ROWS
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let rows = Rows::of(job.scratch, SAMPLE_ROW);
+    let rows = Rows::of(job.scratch, ROWS);
     let mut next = 0;
     let sources = vec![
         Source::values(move |count| {

@@ -3,7 +3,7 @@
 //! * Computes: the rows of `allocation_callees` and `allocation_functions` from the trace tree of the input, with the
 //!   living objects of each stack; for each row of the trace tree its node in `allocation_callees`. Nothing where the
 //!   tree is empty.
-//! * Resident memory: 84 bytes per node of the tree and 77 per function, paged where the budget does not allow it; 112
+//! * Resident memory: 88 bytes per node of the tree and 77 per function, paged where the budget does not allow it; 112
 //!   per function that is on it.
 //! * Passes over disk: one over the tree, one over stacks and sizes of nodes.
 //! * Worst case: sorting siblings.
@@ -11,20 +11,18 @@
 //! * Determinism: one thread; siblings by bytes, function, place in the input.
 //! * Reference: Chrome DevTools, `AllocationProfile`, whose functions and callers these rows are.
 
+use crate::call_functions::{Amount, ByFunction, NONE, check};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Stage, StageError, Stats, StringTable,
-    StringWriter, WriteAt,
+    Array, ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Stage, StageError, Stats, WriteAt,
 };
 use heaplake_schemas::allocation_callees::CalleeRow;
-use heaplake_schemas::allocation_functions::{FROM_TRACE, FunctionRow};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::{CALLEES, FUNCTIONS, STRINGS as TEXTS};
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS};
-use std::cmp::Reverse;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -67,9 +65,6 @@ pub const STAGE: Stage = Stage {
 
 const NAME: &str = "call tree";
 
-/// No row.
-const NONE: u32 = u32::MAX;
-
 /// Siblings, while they are sorted.
 const ORDER: [Column<Sibling>; 2] = [Column::new("call_tree.order"), Column::new("call_tree.order.2")];
 
@@ -84,16 +79,15 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     context.progress.begin(NAME, ColumnReader::open(scratch, columns::NODE_CALL)?.remaining());
     let mut plan = ArrayPlan::of(job, NAME);
-    let (own, all, parent, function, first, next, place) = plan.make((
+    let (own, all, id, parent, function) = plan.make((
         filled(rows, Amount::zeroed()),
         filled(rows, Amount::zeroed()),
+        lookup(columns::TRACE_ID),
         lookup(columns::TRACE_PARENT),
         lookup(columns::TRACE_FUNCTION),
-        filled(rows, NONE),
-        filled(rows, NONE),
-        filled(rows, NONE),
     ))?;
-    let mut tree = Tree { own, all, parent, function, first, next, root: NONE, rows };
+    let (first, next, place) = plan.make((filled(rows, NONE), filled(rows, NONE), filled(rows, NONE)))?;
+    let mut tree = Tree { own, all, id, parent, function, first, next, root: NONE, rows };
     tree.read(job)?;
     tree.sum(job)?;
     tree.order(job)?;
@@ -107,25 +101,6 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     sums.write(job)?;
     context.progress.end();
     Ok(Stats { rows: rows as u64, spilled_bytes: plan.spilled_bytes() })
-}
-
-/// What was allocated somewhere, and what is alive of it.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct Amount {
-    count: u64,
-    bytes: u64,
-    live_count: u64,
-    live_bytes: u64,
-}
-
-impl Amount {
-    fn add(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.live_count = self.live_count.saturating_add(other.live_count);
-        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
-    }
 }
 
 /// A node among its siblings.
@@ -144,6 +119,7 @@ struct Tree {
     /// Amounts of each node alone, and with all below.
     own: Array<Amount>,
     all: Array<Amount>,
+    id: Lookup<u32>,
     parent: Lookup<u32>,
     function: Lookup<u32>,
     /// The first child and the next sibling of each node.
@@ -222,7 +198,6 @@ impl Tree {
     /// Writes the nodes in preorder and where each of them came, and adds up functions.
     fn walk(&mut self, mut place: Array<u32>, sums: &mut ByFunction, job: &Job<'_>) -> Result<(), StageError> {
         let mut writer = ColumnWriter::create(job.scratch, CALLEES)?;
-        let mut ids = lookup_ids(job)?;
         let (mut at, mut depth, mut node) = (self.root, 0, 0);
         while at != NONE {
             check(node as usize, job)?;
@@ -231,36 +206,35 @@ impl Tree {
             let (own, all) = (self.own.get(row)?, self.all.get(row)?);
             place.set(row, node)?;
             let parent = if parent == NONE { NONE } else { place.get(parent as usize)? };
-            let trace_node = ids.get(row)?;
-            writer.push(callee(
-                CalleeRow { node, parent, depth, function_id: function, trace_node, ..NOTHING },
-                own,
-                all,
-            ))?;
+            let trace_node = self.id.get(row)?;
+            let row_of = CalleeRow { node, parent, depth, function_id: function, trace_node, ..NOTHING };
+            writer.push(callee(row_of, own, all))?;
             node += 1;
             sums.enter(function, &own, &all)?;
-            at = self.first.get(row)?;
-            depth += 1;
-            // Out of all nodes that end here, to the next sibling of the last of them.
-            let mut from = row;
-            while at == NONE {
-                sums.leave(self.function.get(from)?)?;
-                depth -= 1;
-                at = self.next.get(from)?;
-                match self.parent.get(from)? {
-                    _ if at != NONE => {}
-                    NONE => break,
-                    above => from = above as usize,
-                }
-            }
+            (at, depth) = self.after(row, depth, sums)?;
         }
         writer.finish()?;
         place.write_to(job.scratch, columns::TRACE_PLACE)
     }
-}
 
-fn lookup_ids(job: &Job<'_>) -> Result<Lookup<u32>, StageError> {
-    ArrayPlan::of(job, "call tree: ids").one(lookup(columns::TRACE_ID))
+    /// The node that comes after one at this depth in preorder, and its depth; [`NONE`] after the last.
+    fn after(&mut self, row: usize, depth: u32, sums: &mut ByFunction) -> Result<(u32, u32), StageError> {
+        let first = self.first.get(row)?;
+        if first != NONE {
+            return Ok((first, depth + 1));
+        }
+        // Out of all nodes that end here, to the next sibling of the last of them.
+        let (mut from, mut depth) = (row, depth);
+        loop {
+            sums.leave(self.function.get(from)?)?;
+            let next = self.next.get(from)?;
+            let parent = self.parent.get(from)?;
+            if next != NONE || parent == NONE {
+                return Ok((next, depth));
+            }
+            (from, depth) = (parent as usize, depth - 1);
+        }
+    }
 }
 
 /// A row without amounts.
@@ -298,139 +272,4 @@ fn callee(row: CalleeRow, own: Amount, all: Amount) -> CalleeRow {
         exclusive_live_bytes: own.live_bytes,
         ..row
     }
-}
-
-/// Hears signals now and then.
-fn check(number: usize, job: &Job<'_>) -> Result<(), StageError> {
-    if number.is_multiple_of(1 << 14) { job.context.check() } else { Ok(()) }
-}
-
-/// What each function allocated: on its own, and with all that it called.
-struct ByFunction {
-    count: usize,
-    exclusive: Array<Amount>,
-    inclusive: Array<Amount>,
-    /// How often each function is on the path to the node at hand.
-    on_path: Array<u32>,
-    /// Whether it is on the tree at all.
-    seen: Array<u8>,
-}
-
-impl ByFunction {
-    fn new(count: usize, plan: &mut ArrayPlan<'_>) -> Result<Self, StageError> {
-        let (exclusive, inclusive, on_path, seen) = plan.make((
-            filled(count, Amount::zeroed()),
-            filled(count, Amount::zeroed()),
-            filled(count, 0_u32),
-            filled(count, 0_u8),
-        ))?;
-        Ok(Self { count, exclusive, inclusive, on_path, seen })
-    }
-
-    /// Goes into a node. Only the outermost call of a function counts what is below, so that a recursive one counts it
-    /// once. A damaged file may name functions that it does not have.
-    fn enter(&mut self, function: u32, own: &Amount, all: &Amount) -> Result<(), StageError> {
-        let function = function as usize;
-        if function >= self.count {
-            return Ok(());
-        }
-        self.seen.set(function, 1)?;
-        self.exclusive.change(function, |sum| sum.add(own))?;
-        let before = self.on_path.change(function, |count| std::mem::replace(count, *count + 1))?;
-        if before == 0 {
-            self.inclusive.change(function, |sum| sum.add(all))?;
-        }
-        Ok(())
-    }
-
-    fn leave(&mut self, function: u32) -> Result<(), StageError> {
-        match function as usize {
-            function if function < self.count => Ok(self.on_path.change(function, |count| *count -= 1)?),
-            _ => Ok(()),
-        }
-    }
-
-    /// Writes the rows of functions, with their texts.
-    fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
-        let Job { scratch, context, .. } = *job;
-        let mut texts = StringWriter::create(scratch, TEXTS)?;
-        let mut rows = context.budget.growing("call tree: functions");
-        if self.count > 0 {
-            let strings = StringTable::open(scratch, STRINGS)?;
-            let mut names = ColumnReader::open(scratch, columns::FUNCTION_NAME)?;
-            let mut files = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?;
-            let mut scripts = ColumnReader::open(scratch, columns::FUNCTION_SCRIPT)?;
-            let mut lines = ColumnReader::open(scratch, columns::FUNCTION_LINE)?;
-            let mut places = ColumnReader::open(scratch, columns::FUNCTION_COLUMN)?;
-            for function in 0..self.count {
-                check(function, job)?;
-                let (name, file) = (names.next()?, files.next()?);
-                let (script, line, column) = (scripts.next()?, lines.next()?, places.next()?);
-                if self.seen.get(function)? == 0 {
-                    continue;
-                }
-                let mut text = |id: heaplake_schemas::ids::StringId, empty: &str| {
-                    let text = id.get().map_or("".into(), |id| strings.text(id as usize));
-                    push(&mut texts, if text.is_empty() { empty } else { &text })
-                };
-                let known = |number: u32| if number == 0 { NONE } else { number };
-                rows.push(FunctionRow {
-                    function_id: function as u32,
-                    name: text(name, "(anonymous)")?,
-                    file: text(file, "")?,
-                    line: known(line),
-                    line_from: if known(line) == NONE { NONE } else { FROM_TRACE },
-                    column: known(column),
-                    script: known(script),
-                    ..self.amounts(function)?
-                })?;
-            }
-        }
-        texts.finish()?;
-        rows.sort_unstable_by_key(|row: &FunctionRow| (Reverse(row.inclusive_bytes), row.function_id));
-        let mut writer = ColumnWriter::create(scratch, FUNCTIONS)?;
-        writer.extend(&rows)?;
-        writer.finish().map(drop)
-    }
-
-    /// The row of a function without its name and place.
-    fn amounts(&mut self, function: usize) -> Result<FunctionRow, StageError> {
-        let (own, all) = (self.exclusive.get(function)?, self.inclusive.get(function)?);
-        Ok(FunctionRow {
-            function_id: NONE,
-            name: NONE,
-            method_signature: NONE,
-            module: NONE,
-            file: NONE,
-            line: NONE,
-            column: NONE,
-            script: NONE,
-            reserved: 0,
-            line_from: NONE,
-            original_file: NONE,
-            original_line: NONE,
-            original_column: NONE,
-            original_name: NONE,
-            inclusive_count: all.count,
-            inclusive_bytes: all.bytes,
-            exclusive_count: own.count,
-            exclusive_bytes: own.bytes,
-            inclusive_samples: all.count,
-            exclusive_samples: own.count,
-            inclusive_live_count: all.live_count,
-            inclusive_live_bytes: all.live_bytes,
-            exclusive_live_count: own.live_count,
-            exclusive_live_bytes: own.live_bytes,
-        })
-    }
-}
-
-/// Adds a text; its position, [`NONE`] for an empty one.
-fn push(texts: &mut StringWriter, text: &str) -> Result<u32, StageError> {
-    if text.is_empty() {
-        return Ok(NONE);
-    }
-    let position = texts.count() as u32;
-    texts.push(text.as_bytes())?;
-    Ok(position)
 }

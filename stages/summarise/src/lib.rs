@@ -3,6 +3,7 @@
 
 pub mod allocations;
 pub mod big;
+mod call_functions;
 pub mod call_tree;
 pub mod chains;
 pub mod class_rows;

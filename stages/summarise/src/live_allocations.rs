@@ -14,12 +14,14 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::sorter::Sorter;
-use heaplake_kit::{ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt};
+use heaplake_kit::{
+    Array, ArrayPlan, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats, WriteAt,
+};
 use heaplake_schemas::allocation_types::TypeRow;
-use heaplake_schemas::live_allocations::LiveRow;
+use heaplake_schemas::live_allocations::{LiveRow, ROWS as LIVE};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay::{ABSENT, TYPES};
-use heaplake_schemas::samples::SampleRow;
+use heaplake_schemas::samples::{ROWS as SAMPLES, SampleRow};
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::cmp::Reverse;
 
@@ -40,7 +42,7 @@ pub const STAGE: Stage = Stage {
         column(columns::SAMPLE_TIME).if_any(),
         column(columns::SAMPLE_LAST_ID).if_any(),
     ],
-    writes: &[column(columns::LIVE_ROW), column(TYPES).if_any(), column(columns::SAMPLE_ROW).if_any()],
+    writes: &[column(LIVE), column(TYPES).if_any(), column(SAMPLES).if_any()],
     fixed: 10 << 20,
     temporary: &[per_node::<Object>()],
     passes: "class, stack, interval and size of nodes once",
@@ -73,46 +75,88 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(NAME, nodes);
     let mut sorter = Sorter::new("live allocations", nodes as usize, ORDER, &context.budget, scratch)?;
     let spilled_bytes = collect(&mut sorter, job)?;
-    let mut samples = samples(job)?;
     let mut plan = ArrayPlan::of(job, NAME);
-    let mut of_class = plan.one(filled(job.class_count()?, [0_u64; 2]))?;
+    let of_class = plan.one(filled(job.class_count()?, [0_u64; 2]))?;
+    let mut sums = Sums { samples: samples(job)?, of_class };
     let mut sorted = sorter.finish()?;
-    let mut writer = ColumnWriter::create(scratch, columns::LIVE_ROW)?;
+    let mut writer = ColumnWriter::create(scratch, LIVE)?;
     let mut row: Option<LiveRow> = None;
-    while let Some(Object { sample, class, node, bytes, .. }) = sorted.pop()? {
-        if let Some(sample) = samples.get_mut(sample as usize) {
-            (sample.count, sample.bytes) = (sample.count + 1, add(sample.bytes, bytes)?);
-        }
-        if node != NONE {
-            let [count, sum] = of_class.get(class as usize)?;
-            of_class.set(class as usize, [count + 1, add(sum, bytes)?])?;
-        }
+    while let Some(object) = sorted.pop()? {
+        sums.add(&object)?;
+        let Object { sample, class, node, bytes, .. } = object;
         match &mut row {
             Some(row) if (row.sample, row.class, row.node) == (sample, class, node) => {
                 (row.count, row.bytes) = (row.count + 1, add(row.bytes, bytes)?);
             }
             row => {
-                row.replace(LiveRow { sample, class, node, padding: 0, count: 1, bytes }).map_or(Ok(()), |row| {
-                    context.check()?;
-                    writer.push(row)
-                })?;
+                let ended = row.replace(LiveRow { sample, class, node, padding: 0, count: 1, bytes });
+                ended.map_or(Ok(()), |row| writer.push(row))?;
+                context.check()?;
             }
         }
     }
     row.map_or(Ok(()), |row| writer.push(row))?;
     let rows = writer.finish()?;
     drop(sorted);
-    if !samples.is_empty() {
-        let mut writer = ColumnWriter::create(scratch, columns::SAMPLE_ROW)?;
-        writer.extend(&samples)?;
-        writer.finish()?;
-    }
-    drop(samples);
-    if scratch.has(columns::TRACE_PLACE) {
-        types(job, |class| of_class.get(class).map_err(StageError::from))?;
-    }
+    sums.write(job)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes: spilled_bytes + plan.spilled_bytes() })
+}
+
+/// Sums of samples, and counts and bytes of the objects of each class that have a stack.
+struct Sums {
+    samples: BudgetVec<SampleRow>,
+    of_class: Array<[u64; 2]>,
+}
+
+impl Sums {
+    fn add(&mut self, object: &Object) -> Result<(), StageError> {
+        if let Some(sample) = self.samples.get_mut(object.sample as usize) {
+            (sample.count, sample.bytes) = (sample.count + 1, add(sample.bytes, object.bytes)?);
+        }
+        if object.node != NONE {
+            let [count, sum] = self.of_class.get(object.class as usize)?;
+            self.of_class.set(object.class as usize, [count + 1, add(sum, object.bytes)?])?;
+        }
+        Ok(())
+    }
+
+    fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
+        if !self.samples.is_empty() {
+            let mut writer = ColumnWriter::create(job.scratch, SAMPLES)?;
+            writer.extend(&self.samples)?;
+            writer.finish()?;
+        }
+        if job.scratch.has(columns::TRACE_PLACE) { self.write_types(job) } else { Ok(()) }
+    }
+
+    /// Writes a row for each class with objects that have a stack: by bytes descending, then by class.
+    fn write_types(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let mut rows = job.context.budget.growing("live allocations: classes");
+        for class in 0..job.class_count()? {
+            let [count, bytes] = self.of_class.get(class)?;
+            if count > 0 {
+                rows.push(TypeRow {
+                    type_id: class as u32,
+                    interval: 0,
+                    allocated_count: ABSENT,
+                    bytes: ABSENT,
+                    sampled_count: count,
+                    sampled_bytes: bytes,
+                    estimated_bytes: ABSENT,
+                    low_bytes: ABSENT,
+                    high_bytes: ABSENT,
+                    exact_bytes: ABSENT,
+                    live_count: count,
+                    live_bytes: bytes,
+                })?;
+            }
+        }
+        rows.sort_unstable_by_key(|row: &TypeRow| (Reverse(row.live_bytes), row.type_id));
+        let mut writer = ColumnWriter::create(job.scratch, TYPES)?;
+        writer.extend(&rows)?;
+        writer.finish().map(drop)
+    }
 }
 
 fn add(sum: u64, bytes: u64) -> Result<u64, StageError> {
@@ -159,32 +203,4 @@ fn samples(job: &Job<'_>) -> Result<BudgetVec<SampleRow>, StageError> {
         samples.push(SampleRow { time: times.next()?, last_id: ids.next()?, count: 0, bytes: 0 })?;
     }
     Ok(samples)
-}
-
-/// Writes a row for each class with objects that have a stack: by bytes descending, then by class.
-fn types(job: &Job<'_>, mut of_class: impl FnMut(usize) -> Result<[u64; 2], StageError>) -> Result<(), StageError> {
-    let mut rows = job.context.budget.growing("live allocations: classes");
-    for class in 0..job.class_count()? {
-        let [count, bytes] = of_class(class)?;
-        if count > 0 {
-            rows.push(TypeRow {
-                type_id: class as u32,
-                interval: 0,
-                allocated_count: ABSENT,
-                bytes: ABSENT,
-                sampled_count: count,
-                sampled_bytes: bytes,
-                estimated_bytes: ABSENT,
-                low_bytes: ABSENT,
-                high_bytes: ABSENT,
-                exact_bytes: ABSENT,
-                live_count: count,
-                live_bytes: bytes,
-            })?;
-        }
-    }
-    rows.sort_unstable_by_key(|row: &TypeRow| (Reverse(row.live_bytes), row.type_id));
-    let mut writer = ColumnWriter::create(job.scratch, TYPES)?;
-    writer.extend(&rows)?;
-    writer.finish().map(drop)
 }

@@ -1,0 +1,213 @@
+//! What the functions on a call tree allocated.
+
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{
+    Array, ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, StageError, StringTable, StringWriter, WriteAt,
+};
+use heaplake_schemas::allocation_functions::{FROM_TRACE, FunctionRow};
+use heaplake_schemas::ids::StringId;
+use heaplake_schemas::replay::{FUNCTIONS, STRINGS as TEXTS};
+use heaplake_schemas::scratch::{self as columns, STRINGS};
+use std::cmp::Reverse;
+
+/// No row.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What was allocated somewhere, and what is alive of it.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Amount {
+    /// Objects.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that are alive.
+    pub live_count: u64,
+    /// Their bytes.
+    pub live_bytes: u64,
+}
+
+impl Amount {
+    /// Adds another amount.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.live_count = self.live_count.saturating_add(other.live_count);
+        self.live_bytes = self.live_bytes.saturating_add(other.live_bytes);
+    }
+}
+
+/// Hears signals now and then.
+///
+/// # Errors
+/// [`StageError::Cancelled`].
+pub(crate) fn check(number: usize, job: &Job<'_>) -> Result<(), StageError> {
+    if number.is_multiple_of(1 << 14) { job.context.check() } else { Ok(()) }
+}
+
+/// What each function allocated: on its own, and with all that it called.
+pub(crate) struct ByFunction {
+    count: usize,
+    exclusive: Array<Amount>,
+    inclusive: Array<Amount>,
+    /// How often each function is on the path to the node at hand.
+    on_path: Array<u32>,
+    /// Whether it is on the tree at all.
+    seen: Array<u8>,
+}
+
+impl ByFunction {
+    /// Nothing yet, of so many functions.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub(crate) fn new(count: usize, plan: &mut ArrayPlan<'_>) -> Result<Self, StageError> {
+        let (exclusive, inclusive, on_path, seen) = plan.make((
+            filled(count, Amount::zeroed()),
+            filled(count, Amount::zeroed()),
+            filled(count, 0_u32),
+            filled(count, 0_u8),
+        ))?;
+        Ok(Self { count, exclusive, inclusive, on_path, seen })
+    }
+
+    /// Goes into a node. Only the outermost call of a function counts what is below, so that a recursive one counts it
+    /// once. A damaged file may name functions that it does not have.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub(crate) fn enter(&mut self, function: u32, own: &Amount, all: &Amount) -> Result<(), StageError> {
+        let function = function as usize;
+        if function >= self.count {
+            return Ok(());
+        }
+        self.seen.set(function, 1)?;
+        self.exclusive.change(function, |sum| sum.add(own))?;
+        let before = self.on_path.change(function, |count| std::mem::replace(count, *count + 1))?;
+        if before == 0 {
+            self.inclusive.change(function, |sum| sum.add(all))?;
+        }
+        Ok(())
+    }
+
+    /// Goes out of a node.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub(crate) fn leave(&mut self, function: u32) -> Result<(), StageError> {
+        match function as usize {
+            function if function < self.count => Ok(self.on_path.change(function, |count| *count -= 1)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the rows of functions, with their texts.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+    pub(crate) fn write(mut self, job: &Job<'_>) -> Result<(), StageError> {
+        let Job { scratch, context, .. } = *job;
+        let mut texts = StringWriter::create(scratch, TEXTS)?;
+        let mut rows = context.budget.growing("call tree: functions");
+        let mut named = if self.count > 0 { Some(Named::open(scratch)?) } else { None };
+        for function in 0..self.count {
+            check(function, job)?;
+            let amounts = self.amounts(function)?;
+            let seen = self.seen.get(function)? > 0;
+            if let Some(named) = &mut named
+                && let Some(row) = named.next(amounts, seen.then_some(&mut texts))?
+            {
+                rows.push(row)?;
+            }
+        }
+        texts.finish()?;
+        rows.sort_unstable_by_key(|row: &FunctionRow| (Reverse(row.inclusive_bytes), row.function_id));
+        let mut writer = ColumnWriter::create(scratch, FUNCTIONS)?;
+        writer.extend(&rows)?;
+        writer.finish().map(drop)
+    }
+
+    /// The row of a function without its name and place.
+    fn amounts(&mut self, function: usize) -> Result<FunctionRow, StageError> {
+        let (own, all) = (self.exclusive.get(function)?, self.inclusive.get(function)?);
+        Ok(FunctionRow {
+            function_id: function as u32,
+            name: NONE,
+            method_signature: NONE,
+            module: NONE,
+            file: NONE,
+            line: NONE,
+            column: NONE,
+            script: NONE,
+            reserved: 0,
+            line_from: NONE,
+            original_file: NONE,
+            original_line: NONE,
+            original_column: NONE,
+            original_name: NONE,
+            inclusive_count: all.count,
+            inclusive_bytes: all.bytes,
+            exclusive_count: own.count,
+            exclusive_bytes: own.bytes,
+            inclusive_samples: all.count,
+            exclusive_samples: own.count,
+            inclusive_live_count: all.live_count,
+            inclusive_live_bytes: all.live_bytes,
+            exclusive_live_count: own.live_count,
+            exclusive_live_bytes: own.live_bytes,
+        })
+    }
+}
+
+/// Names and places of the functions, one after the other.
+struct Named {
+    strings: StringTable,
+    name: ColumnReader<StringId>,
+    file: ColumnReader<StringId>,
+    script: ColumnReader<u32>,
+    line: ColumnReader<u32>,
+    column: ColumnReader<u32>,
+}
+
+impl Named {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            strings: StringTable::open(scratch, STRINGS)?,
+            name: ColumnReader::open(scratch, columns::FUNCTION_NAME)?,
+            file: ColumnReader::open(scratch, columns::FUNCTION_SCRIPT_NAME)?,
+            script: ColumnReader::open(scratch, columns::FUNCTION_SCRIPT)?,
+            line: ColumnReader::open(scratch, columns::FUNCTION_LINE)?,
+            column: ColumnReader::open(scratch, columns::FUNCTION_COLUMN)?,
+        })
+    }
+
+    /// Completes the row of the next function; nothing for one that is passed over.
+    fn next(&mut self, row: FunctionRow, texts: Option<&mut StringWriter>) -> Result<Option<FunctionRow>, StageError> {
+        let (name, file) = (self.name.next()?, self.file.next()?);
+        let (script, line, column) = (self.script.next()?, self.line.next()?, self.column.next()?);
+        let Some(texts) = texts else { return Ok(None) };
+        let text = |id: StringId| id.get().map_or("".into(), |id| self.strings.text(id as usize));
+        let (name, file) = (text(name), text(file));
+        let known = |number: u32| if number == 0 { NONE } else { number };
+        Ok(Some(FunctionRow {
+            name: push(texts, if name.is_empty() { "(anonymous)" } else { &name })?,
+            file: push(texts, &file)?,
+            line: known(line),
+            line_from: if line == 0 { NONE } else { FROM_TRACE },
+            column: known(column),
+            script: known(script),
+            ..row
+        }))
+    }
+}
+
+/// Adds a text; its position, [`NONE`] for an empty one.
+fn push(texts: &mut StringWriter, text: &str) -> Result<u32, StageError> {
+    if text.is_empty() {
+        return Ok(NONE);
+    }
+    let position = texts.count() as u32;
+    texts.push(text.as_bytes())?;
+    Ok(position)
+}
