@@ -48,7 +48,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "estimated_low_bytes",
         Type::Int64,
-        "Lower end of the 95 % interval of `estimated_bytes`; null if the trace itself is a sample",
+        "Lower end of the 95 % interval of `estimated_bytes`; null if the trace itself is a sample, unless by steps of bytes",
     ),
     optional("estimated_high_bytes", Type::Int64, "Upper end; null likewise"),
     optional("exact_bytes", Type::Int64, "Sum of all sizes; null if the trace does not give each"),

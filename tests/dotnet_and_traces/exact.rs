@@ -127,6 +127,30 @@ fn each_type_has_the_bytes_of_the_profiler() {
     }
 }
 
+/// .NET Core 3.1 tells ticks only. What the log of the same run says of a type lies within its interval.
+#[test]
+fn ticks_have_intervals_that_hold() {
+    let (one, other) = (Lake::new(), Lake::new());
+    replay(&one, fixtures::path("dotnet/both.nettrace.zst")).assert().success();
+    replay(&other, fixtures::path("dotnet/both.log.zst")).assert().success();
+    let log = Table::read(&other.run(), "allocation_types.parquet");
+    let (names, bytes) = (log.texts("type"), log.u64s("exact_bytes"));
+    let rows = names.into_iter().zip(bytes);
+    let truth = sum(rows.map(|(name, bytes)| (name.unwrap(), 1, bytes.unwrap())));
+    let ticks = Table::read(&one.run(), "allocation_types.parquet");
+    let (names, bytes) = (ticks.texts("type"), ticks.u64s("bytes"));
+    let (low, high) = (ticks.u64s("estimated_low_bytes"), ticks.u64s("estimated_high_bytes"));
+    assert_eq!(ticks.rows(), 8);
+    for row in 0..ticks.rows() {
+        let (name, low, high) = (names[row].as_deref().unwrap(), low[row].unwrap(), high[row].unwrap());
+        let truth = truth[&plain(name)].1;
+        assert!(low <= truth && truth <= high, "{name}: {low} {truth} {high}");
+        assert!(low <= bytes[row].unwrap() && bytes[row].unwrap() <= high, "{name}");
+    }
+    // The largest type is known well.
+    assert!(high[0].unwrap() - low[0].unwrap() < bytes[0].unwrap() * 6 / 10);
+}
+
 /// Calls are estimated, but sum to no more than what was allocated: with those that have no stack, to all of it.
 #[test]
 fn sampled_calls_sum_to_what_was_allocated() {

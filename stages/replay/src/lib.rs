@@ -2,13 +2,14 @@
 //!
 //! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) hands [`events`] to
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
-//! ([`sampling`], [`sample`], [`posterior`]; or [`weights`]), follows objects through collections
+//! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
 //! their [`lifetimes`]. At the end [`shares`] divides what was
 //! allocated of each type among its stacks, [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
 //! rows: those of [`functions`], [`callers`] and [`sites`], [`ordered`] in memory or on disk.
 //! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
 
+pub mod binomial;
 pub mod callers;
 pub mod calls;
 pub mod collecting;

@@ -1,5 +1,6 @@
 //! From the counts at the end of a trace to the rows of the tables.
 
+use crate::binomial;
 use crate::callers::{self, Stacks};
 use crate::calls::{Amount, Cell, NONE};
 use crate::functions::{self, Functions};
@@ -138,6 +139,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
     let live = |of: u64| if replay.tracks() { of } else { ABSENT };
     let pool = Pool::new(budget, (0..replay.counts.len() as u32).map(|type_id| population(replay, type_id)))?;
     let mut rows = budget.with_room("the rows of types", replay.counts.len())?;
+    let ticks = all_ticks(replay);
     for (counts, type_id) in replay.counts.iter().zip(0..) {
         // An interval takes its time.
         space.context.check()?;
@@ -148,7 +150,7 @@ fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {
         let estimate = match &replay.weights {
             Some(weights) => weights.estimate(type_id),
             None if every => pool.estimate(&population(replay, type_id)),
-            None => whole(sample, ratio(replay, counts)),
+            None => whole(sample, ratio(replay, counts), ticks),
         };
         let interval = estimate.and_then(|estimate| estimate.interval);
         let (live_count, live_bytes) = replay.lifetimes.alive(type_id);
@@ -185,9 +187,24 @@ fn population(replay: &Replay, type_id: u32) -> Population<'_> {
     }
 }
 
-/// The estimate for a sample that the runtime took: the trace gives it, without its uncertainty.
-fn whole(sample: &Sample, (total, represented): (u64, u64)) -> Option<Estimate> {
-    (represented > 0).then(|| Estimate { bytes: scale(sample.bytes, total, represented), interval: None })
+/// Ticks of all types and their bytes, where there is one for every so many bytes.
+fn all_ticks(replay: &Replay) -> Option<(u64, u64)> {
+    let add = |sum: (u64, u64), of: &TypeCounts| {
+        (sum.0.saturating_add(of.sample.count), sum.1.saturating_add(of.sample.bytes))
+    };
+    let ticks = replay.coverage == Coverage::Ticks && replay.in_steps;
+    ticks.then(|| replay.counts.iter().fold((0, 0), add))
+}
+
+/// The estimate for a sample that the runtime took. The trace gives it without its uncertainty, but for ticks of which
+/// there are so many with so many bytes: a type has as many of them as it has of the bytes.
+fn whole(sample: &Sample, (total, represented): (u64, u64), ticks: Option<(u64, u64)>) -> Option<Estimate> {
+    let bytes = if represented > 0 { scale(sample.bytes, total, represented) } else { return None };
+    let interval = ticks.map(|(count, all)| {
+        let (low, high) = binomial::interval(sample.count, count);
+        ((low * all as f64).floor() as u64, (high * all as f64).ceil() as u64)
+    });
+    Some(Estimate { bytes, interval: interval.map(|(low, high)| (low.min(bytes), high.max(bytes))) })
 }
 
 /// Where objects were followed to their deaths.

@@ -88,6 +88,8 @@ pub struct Replay {
     pub anomalies: Anomalies,
     /// Which allocations there were.
     pub coverage: Coverage,
+    /// Whether ticks come one for so many bytes, each with the type of the object at hand.
+    pub(crate) in_steps: bool,
     /// Whether any event had a stack.
     pub has_stacks: bool,
     /// Whether any collection reported what survived.
@@ -136,6 +138,7 @@ impl Replay {
             lifetimes: Lifetimes::new(budget),
             anomalies: Anomalies::default(),
             coverage: Coverage::None,
+            in_steps: false,
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
@@ -221,6 +224,7 @@ impl Replay {
         stack: u32,
         frames: &mut impl Frames,
     ) -> Result<(), StageError> {
+        self.in_steps = true;
         self.ticks(type_handle, (1, bytes), stack, frames)
     }
 

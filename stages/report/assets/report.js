@@ -399,7 +399,7 @@
     const { rows, of } = data.duplicates;
     const shownSets = new Set(rows.map((row) => row.set));
     // Of a set that is only possible, or was not compared to the end: from what is certain to what is possible.
-    const additional = (row) => row.bounds !== null ? size(row.bounds[0]) + " to " + size(row.bounds[1]) : row.exact ? size(row.additional) : "up to " + size(row.additional) + " of their own");
+    const additional = (row) => row.bounds !== null ? size(row.bounds[0]) + " to " + size(row.bounds[1]) : row.exact ? size(row.additional) : "up to " + size(row.additional) + " of their own";
     const columns = [
       { title: "Class and preview", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => [classLink(row.class, text(row.name)), row.preview === null ? null : el("div", { class: "soft" }, name(text(row.preview)))] },
       { title: "Additional", value: (row) => row.additional, cell: additional },

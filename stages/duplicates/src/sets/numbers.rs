@@ -19,7 +19,7 @@ pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> 
         ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
     };
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
-    let whole = fill(several, &mut numbers, &mut groups, job)?;
+    let whole = fill(&several, &mut numbers, &mut groups, job)?;
     note_undecided(&mut numbers, &mut groups, job.scratch)?;
     Ok((groups, whole))
 }
@@ -41,7 +41,7 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
 
 /// Numbers the groups and counts their members and certificates; gives the size of all nodes. `numbers` is indexed by
 /// the representative of a group.
-fn fill(several: Bitset, numbers: &mut Array<u32>, groups: &mut Groups, job: &Job<'_>) -> Result<u64, StageError> {
+fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, job: &Job<'_>) -> Result<u64, StageError> {
     let scratch = job.scratch;
     let mut seen = Bitset::new(&job.context.budget, "certificates of sets", numbers.count())?;
     let (mut met, mut whole) = (0, 0_u64);
