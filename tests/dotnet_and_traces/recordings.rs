@@ -160,7 +160,7 @@ fn object_counts_are_those_of_the_jdk() {
 fn chains(run: &Path) -> BTreeMap<u32, Vec<Value>> {
     let table = Table::read(run, "old_object_chains.parquet");
     let (samples, types, fields) = (table.u32s("sample"), table.texts("type"), table.texts("field"));
-    let (indices, skipped, addresses) = (table.u64s("array_index"), table.u32s("skipped"), table.u64s("address"));
+    let (indices, skipped, addresses) = (table.u64s("array_index"), table.u64s("skipped"), table.u64s("address"));
     let mut chains: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
     for at in 0..table.rows() {
         let step = (&types[at], &fields[at], indices[at], skipped[at], addresses[at]);

@@ -4,7 +4,7 @@ use super::chunk::Failure;
 use super::constants::{Constants, Held};
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::recording::Recording;
+use super::recording::{Class, Recording};
 use super::texts::NONE;
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
@@ -17,17 +17,6 @@ const ENTRY: u64 = 48;
 
 /// Names of a stack are cut where they are longer, bytes.
 const LONGEST: usize = 4 << 10;
-
-/// A class of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct Class {
-    /// The replay's handle of its name.
-    pub handle: u64,
-    /// Its number.
-    pub type_id: u32,
-    /// Its name.
-    pub text: u32,
-}
 
 /// What is known so far of the constants of a chunk.
 pub struct Names {

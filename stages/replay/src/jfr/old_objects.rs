@@ -9,8 +9,8 @@ use super::collections::micros;
 use super::constants::{Constants, Held};
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::names::{Class, Names};
-use super::recording::Recording;
+use super::names::Names;
+use super::recording::{Class, Recording};
 use super::texts::NONE;
 use heaplake_schemas::old_object_chains::OldObjectChainRow;
 use heaplake_schemas::old_objects::OldObjectRow;
@@ -167,7 +167,7 @@ impl Chains {
                 return Ok((steps, false));
             };
             let Held::Constant(_, next) = holder else { return Ok((steps, false)) };
-            by = self.by(array, field, constants)?;
+            by = self.by(&array, &field, constants)?;
             skipped = skip.number().and_then(|skip| u32::try_from(skip).ok()).unwrap_or(0);
             key = next;
         }
@@ -190,14 +190,14 @@ impl Chains {
         Ok(Some(Step { class, class_name, description, address: address.number(), by, skipped, referrer }))
     }
 
-    fn by(&self, array: Held, field: Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
+    fn by(&self, array: &Held, field: &Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
         let mut by = By::default();
-        if let Held::Constant(class, key) = array
+        if let &Held::Constant(class, key) = array
             && let Some([size, index]) = constants.read(&self.array, (class, key))?
         {
             by.element = size.number().zip(index.number());
         }
-        if let Held::Constant(class, key) = field
+        if let &Held::Constant(class, key) = field
             && let Some([name, modifiers]) = constants.read(&self.field, (class, key))?
         {
             by.field = constants.resolve(name)?;

@@ -58,6 +58,15 @@ pub struct Pending {
     pub ended: Option<(i64, CollectionRow, CollectionDetail)>,
 }
 
+/// A class of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Class {
+    /// The replay's handle of its name.
+    pub handle: u64,
+    /// Its number.
+    pub type_id: u32,
+}
+
 /// The recording.
 pub struct Recording<'a> {
     /// The replay.
@@ -92,7 +101,7 @@ pub struct Recording<'a> {
     events: BTreeMap<u32, (bool, u64, u64)>,
     collections: BudgetVec<(i64, CollectionRow, CollectionDetail)>,
     /// Handles of classes, by name.
-    classes: FxHashMap<Box<str>, super::names::Class>,
+    classes: FxHashMap<Box<str>, Class>,
     charge: Charge,
 }
 
@@ -128,14 +137,14 @@ impl<'a> Recording<'a> {
     ///
     /// # Errors
     /// [`StageError`].
-    pub fn class(&mut self, name: &str) -> Result<super::names::Class, StageError> {
+    pub fn class(&mut self, name: &str) -> Result<Class, StageError> {
         if let Some(&known) = self.classes.get(name) {
             return Ok(known);
         }
         let handle = self.classes.len() as u64;
         let type_id = self.replay.types.number(handle)?;
         self.replay.types.name(handle, name.as_bytes())?;
-        let known = super::names::Class { handle, type_id, text: self.texts.position(name)? };
+        let known = Class { handle, type_id };
         self.charge.add(ENTRY + allocated(name.len()))?;
         self.classes.insert(name.into(), known);
         Ok(known)
