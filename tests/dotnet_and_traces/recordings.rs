@@ -280,7 +280,8 @@ fn a_recording_of_this_machine() {
     let lake = Lake::new();
     let folder = lake.folder();
     let source = fixtures::path("jfr/Flight.java");
-    for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
+    let chunks = "-XX:FlightRecorderOptions:maxchunksize=1M";
+    for (collector, seconds) in [("-XX:+UseSerialGC", "1.5"), ("-XX:+UseParallelGC", "1.5"), ("-XX:+UseG1GC", "5")] {
         let path = folder.join(format!("{}.jfr", &collector[8..]));
         let settings = fixtures::path("jfr/tlab.jfc");
         let recorder = format!(
@@ -288,7 +289,8 @@ fn a_recording_of_this_machine() {
             path.display(),
             settings.display()
         );
-        let java = Command::new("java").args(["-Xmx96m", collector, &recorder]).arg(&source).arg("1.5").output();
+        let java =
+            Command::new("java").args(["-Xmx96m", collector, chunks, &recorder]).arg(&source).arg(seconds).output();
         let whole = java.is_ok_and(|output| output.status.success());
         let summary = Command::new("jfr").arg("summary").arg(&path).output();
         let (true, Ok(summary)) = (whole, summary) else {

@@ -11,7 +11,7 @@ use super::cursor::Cursor;
 use super::fields::{Plan, Value};
 use super::names::Names;
 use super::recording::{Class, Recording};
-use super::texts::NONE;
+use super::texts::{NONE, cut};
 use heaplake_schemas::old_object_chains::OldObjectChainRow;
 use heaplake_schemas::old_objects::OldObjectRow;
 use heaplake_schemas::replay::ABSENT;
@@ -185,8 +185,10 @@ impl Chains {
         };
         let class = if let Held::Constant(of, key) = class { Value::Constant(of, key) } else { Value::None };
         let class = names.class(class, constants, to)?;
-        let class_name = to.replay.types.text(class.type_id);
+        // A chain is in memory while it is followed.
+        let class_name = cut(&to.replay.types.text(class.type_id)).to_owned();
         let description = constants.resolve(description)?.filter(|text| !text.is_empty());
+        let description = description.map(|text| cut(&text).to_owned());
         Ok(Some(Step { class, class_name, description, address: address.number(), by, skipped, referrer }))
     }
 
@@ -200,7 +202,7 @@ impl Chains {
         if let &Held::Constant(class, key) = field
             && let Some([name, modifiers]) = constants.read(&self.field, (class, key))?
         {
-            by.field = constants.resolve(name)?;
+            by.field = constants.resolve(name)?.map(|name| cut(&name).to_owned());
             by.is_static = modifiers.number().is_some_and(|bits| bits & STATIC != 0);
         }
         Ok(by)

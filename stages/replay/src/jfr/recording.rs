@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Bytes of an entry of a table, also while it grows.
 const ENTRY: u64 = 96;
 
+/// Bytes of a collection that has not ended, likewise.
+const PENDING: u64 = ENTRY + size_of::<Pending>() as u64;
+
 /// Paths that the summary tells.
 const MOST_PATHS: usize = 10;
 
@@ -182,7 +185,7 @@ impl<'a> Recording<'a> {
     /// [`StageError::Budget`].
     pub fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
         if !self.pending.contains_key(&gc) {
-            self.charge.add(ENTRY + size_of::<Pending>() as u64)?;
+            self.charge.add(PENDING)?;
         }
         Ok(self.pending.entry(gc).or_insert(Pending { pauses: 0, heap: [columns::ABSENT; 3], ended: None }))
     }
@@ -196,13 +199,14 @@ impl<'a> Recording<'a> {
         for (gc, of) in pending {
             match of.ended {
                 Some((end, row, detail)) => {
+                    self.charge.sub(PENDING);
                     let [heap_used_before, heap_used_after, heap_committed] = of.heap;
                     let pauses = of.pauses;
                     let detail =
                         CollectionDetail { pauses, heap_used_before, heap_used_after, heap_committed, ..detail };
                     self.collections.push((end, row, detail))?;
                 }
-                None if last => {}
+                None if last => self.charge.sub(PENDING),
                 None => drop(self.pending.insert(gc, of)),
             }
         }
