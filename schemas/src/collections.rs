@@ -65,12 +65,28 @@ const COLUMNS: &[ColumnSchema] = &[
         Type::Utf8,
         "Java: the collector, as the runtime names it; null for others, like what follows",
     ),
-    optional("duration_seconds", Type::Float64, "From its start to its end, with what ran beside the program"),
-    optional("longest_pause_seconds", Type::Float64, "Its longest pause"),
-    optional("pauses", Type::Int64, "Its pauses that the recording has"),
-    optional("heap_used_before_bytes", Type::Int64, "Heap in use before it"),
-    optional("heap_used_after_bytes", Type::Int64, "Heap in use after it"),
-    optional("heap_committed_bytes", Type::Int64, "Size of the heap after it"),
+    optional(
+        "duration_seconds",
+        Type::Float64,
+        "From its start to its end, with what ran beside the program; null likewise",
+    ),
+    optional("longest_pause_seconds", Type::Float64, "Its longest pause; null likewise"),
+    optional("pauses", Type::Int64, "Its pauses that the recording has; null likewise"),
+    optional(
+        "heap_used_before_bytes",
+        Type::Int64,
+        "Heap in use before it; null likewise, and where the recording does not tell",
+    ),
+    optional(
+        "heap_used_after_bytes",
+        Type::Int64,
+        "Heap in use after it; null likewise, and where the recording does not tell",
+    ),
+    optional(
+        "heap_committed_bytes",
+        Type::Int64,
+        "Size of the heap after it; null likewise, and where the recording does not tell",
+    ),
 ];
 
 /// The columns, as Arrow knows them.

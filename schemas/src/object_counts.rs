@@ -22,7 +22,7 @@ pub const TABLE: TableSchema = TableSchema {
 const COLUMNS: &[ColumnSchema] = &[
     required("gc", Type::UInt32, "Collection that counted, as in `collections`"),
     required("after_gc", Type::Boolean, "Whether the program's collection counted, rather than one for this purpose"),
-    optional("counted_at", Type::Timestamp, "When"),
+    optional("counted_at", Type::Timestamp, "When; null if the recording does not tell"),
     required("type_id", Type::UInt32, "Type, numbered as in `allocation_types`"),
     required("type", Type::Utf8, "Its name"),
     required("count", Type::Int64, "Objects alive"),

@@ -25,12 +25,12 @@ const COLUMNS: &[ColumnSchema] = &[
     required("type_id", Type::UInt32, "Type, numbered as in `allocation_types`"),
     required("type", Type::Utf8, "Its name"),
     optional("address", Type::UInt64, "Where the object was; null if the recording does not tell"),
-    optional("description", Type::Utf8, "What the runtime says of it"),
+    optional("description", Type::Utf8, "What the runtime says of it; null if nothing"),
     optional("field", Type::Utf8, "Field that refers to the object of the step before; null if it is an element"),
     optional("static", Type::Boolean, "Whether this field is static; null likewise"),
     optional("array_index", Type::Int64, "Index of the element; null if it is a field"),
     optional("array_size", Type::Int64, "Length of the array; null likewise"),
-    required("skipped", Type::UInt32, "Objects between it and the step before that the recording leaves out"),
+    required("skipped", Type::Int64, "Objects between it and the step before that the recording leaves out"),
 ];
 
 /// The columns, as Arrow knows them.

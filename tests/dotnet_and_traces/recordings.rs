@@ -160,7 +160,7 @@ fn object_counts_are_those_of_the_jdk() {
 fn chains(run: &Path) -> BTreeMap<u32, Vec<Value>> {
     let table = Table::read(run, "old_object_chains.parquet");
     let (samples, types, fields) = (table.u32s("sample"), table.texts("type"), table.texts("field"));
-    let (indices, skipped, addresses) = (table.u64s("array_index"), table.u32s("skipped"), table.u64s("address"));
+    let (indices, skipped, addresses) = (table.u64s("array_index"), table.u64s("skipped"), table.u64s("address"));
     let mut chains: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
     for at in 0..table.rows() {
         let step = (&types[at], &fields[at], indices[at], skipped[at], addresses[at]);
@@ -280,7 +280,8 @@ fn a_recording_of_this_machine() {
     let lake = Lake::new();
     let folder = lake.folder();
     let source = fixtures::path("jfr/Flight.java");
-    for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"] {
+    let chunks = "-XX:FlightRecorderOptions:maxchunksize=1M";
+    for (collector, seconds) in [("-XX:+UseSerialGC", "1.5"), ("-XX:+UseParallelGC", "1.5"), ("-XX:+UseG1GC", "5")] {
         let path = folder.join(format!("{}.jfr", &collector[8..]));
         let settings = fixtures::path("jfr/tlab.jfc");
         let recorder = format!(
@@ -288,7 +289,8 @@ fn a_recording_of_this_machine() {
             path.display(),
             settings.display()
         );
-        let java = Command::new("java").args(["-Xmx96m", collector, &recorder]).arg(&source).arg("1.5").output();
+        let java =
+            Command::new("java").args(["-Xmx96m", collector, chunks, &recorder]).arg(&source).arg(seconds).output();
         let whole = java.is_ok_and(|output| output.status.success());
         let summary = Command::new("jfr").arg("summary").arg(&path).output();
         let (true, Ok(summary)) = (whole, summary) else {

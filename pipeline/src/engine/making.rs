@@ -77,7 +77,7 @@ struct Making<'a> {
 /// The facts of an input on which the name and the place of its run depend.
 enum Contents {
     Snapshot(Box<Facts>, &'static dyn Format),
-    Trace(replay::Facts),
+    Trace(Box<replay::Facts>),
 }
 
 impl Making<'_> {
@@ -191,7 +191,7 @@ impl Contents {
     fn read(format: Option<&'static dyn Format>, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match format {
             Some(format) => Self::Snapshot(Box::new(scratch.read_document(documents::FACTS)?), format),
-            None => Self::Trace(scratch.read_document(replay::FACTS)?),
+            None => Self::Trace(Box::new(scratch.read_document(replay::FACTS)?)),
         })
     }
 

@@ -40,7 +40,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.flags(|row| row.is_static)?,
         rows.optional_sizes(|row| row.array_index)?,
         rows.optional_sizes(|row| row.array_size)?,
-        rows.u32s(|row| row.skipped)?,
+        rows.sizes(|row| row.skipped.into())?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

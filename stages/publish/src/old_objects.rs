@@ -47,7 +47,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.texts(Texts::Table(&strings), |row| row.root_type)?,
         rows.texts(Texts::Table(&strings), |row| row.root_description)?,
         rows.texts(Texts::Table(&strings), |row| row.path)?,
-        rows.u32s(|row| row.chain_length)?,
+        rows.sizes(|row| row.chain_length.into())?,
         rows.flags(|row| row.chain_cut)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)

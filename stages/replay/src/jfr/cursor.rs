@@ -3,6 +3,9 @@
 /// Bytes of a number that has seven bits in each but the last, at most.
 const LONGEST: usize = 9;
 
+/// What is taken of a text: names of classes have 65,535 bytes at most.
+const LONGEST_TEXT: usize = 1 << 16;
+
 /// Reads fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
@@ -140,17 +143,18 @@ impl PartialEq for Cursor<'_> {
 impl Eq for Cursor<'_> {}
 
 impl Written<'_> {
-    /// The text itself; empty for none and for constants. What is no Unicode in it is replaced.
+    /// The text itself, cut where it is very long; empty for none and for constants. What is no Unicode in it is
+    /// replaced.
     #[must_use]
     pub fn text(self) -> String {
         match self {
             Self::Null | Self::Constant(_) => String::new(),
-            Self::Utf8(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Utf8(bytes) => String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_TEXT)]).into_owned(),
             Self::Units(mut units, length) => {
-                let units = (0..length).map_while(|_| units.short());
+                let units = (0..length.min(LONGEST_TEXT)).map_while(|_| units.short());
                 char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
             }
-            Self::Latin(bytes) => bytes.iter().map(|&byte| char::from(byte)).collect(),
+            Self::Latin(bytes) => bytes.iter().take(LONGEST_TEXT).map(|&byte| char::from(byte)).collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::chunk::Failure;
 use super::constants::{Constants, Held};
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::recording::Recording;
+use super::recording::{Class, Recording};
 use super::texts::NONE;
 use crate::stacks::EMPTY;
 use crate::symbols::Function;
@@ -15,19 +15,11 @@ use rustc_hash::FxHashMap;
 /// Bytes of an entry of a table, also while it grows.
 const ENTRY: u64 = 48;
 
+/// Bytes of a frame while its stack is worked out.
+const FRAME: u64 = 24;
+
 /// Names of a stack are cut where they are longer, bytes.
 const LONGEST: usize = 4 << 10;
-
-/// A class of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct Class {
-    /// The replay's handle of its name.
-    pub handle: u64,
-    /// Its number.
-    pub type_id: u32,
-    /// Its name.
-    pub text: u32,
-}
 
 /// What is known so far of the constants of a chunk.
 pub struct Names {
@@ -157,6 +149,7 @@ impl Names {
                 for &method in frames.methods.iter().rev() {
                     numbers.push(self.method(method, constants, to)?);
                 }
+                self.charge.sub(FRAME * frames.methods.capacity() as u64);
                 to.replay.stacks.whole(numbers.into_iter())?
             }
             None => {
@@ -197,6 +190,7 @@ impl Names {
             }
             names.push(name);
         }
+        self.charge.sub(FRAME * frames.methods.capacity() as u64);
         names.reverse();
         let known = (to.texts.position(&names.join(";"))?, function);
         self.charge.add(ENTRY)?;
@@ -204,8 +198,8 @@ impl Names {
         Ok(known)
     }
 
-    /// The frames of a stack, where it is there.
-    fn frames(&self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<Option<Frames>, Failure> {
+    /// The frames of a stack, where it is there. Their memory is counted until they are no longer used.
+    fn frames(&mut self, class: u32, key: i64, constants: &mut Constants<'_>) -> Result<Option<Frames>, Failure> {
         let types = constants.types;
         if !self.trace.is_of(class) {
             return Ok(None);
@@ -215,6 +209,7 @@ impl Names {
         let Value::List(of, at) = list else { return Ok(None) };
         let mut fields = fields.from(at);
         let count = fields.count().filter(|_| self.frame.is_of(of)).unwrap_or(0);
+        self.charge.add(FRAME * count as u64)?;
         let mut methods = Vec::with_capacity(count);
         for _ in 0..count {
             if let Some([Value::Constant(class, key)]) = self.frame.read::<1>(types, &mut fields) {

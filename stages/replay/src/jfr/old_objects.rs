@@ -9,9 +9,9 @@ use super::collections::micros;
 use super::constants::{Constants, Held};
 use super::cursor::Cursor;
 use super::fields::{Plan, Value};
-use super::names::{Class, Names};
-use super::recording::Recording;
-use super::texts::NONE;
+use super::names::Names;
+use super::recording::{Class, Recording};
+use super::texts::{NONE, cut};
 use heaplake_schemas::old_object_chains::OldObjectChainRow;
 use heaplake_schemas::old_objects::OldObjectRow;
 use heaplake_schemas::replay::ABSENT;
@@ -167,7 +167,7 @@ impl Chains {
                 return Ok((steps, false));
             };
             let Held::Constant(_, next) = holder else { return Ok((steps, false)) };
-            by = self.by(array, field, constants)?;
+            by = self.by(&array, &field, constants)?;
             skipped = skip.number().and_then(|skip| u32::try_from(skip).ok()).unwrap_or(0);
             key = next;
         }
@@ -185,22 +185,24 @@ impl Chains {
         };
         let class = if let Held::Constant(of, key) = class { Value::Constant(of, key) } else { Value::None };
         let class = names.class(class, constants, to)?;
-        let class_name = to.replay.types.text(class.type_id);
+        // A chain is in memory while it is followed.
+        let class_name = cut(&to.replay.types.text(class.type_id)).to_owned();
         let description = constants.resolve(description)?.filter(|text| !text.is_empty());
+        let description = description.map(|text| cut(&text).to_owned());
         Ok(Some(Step { class, class_name, description, address: address.number(), by, skipped, referrer }))
     }
 
-    fn by(&self, array: Held, field: Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
+    fn by(&self, array: &Held, field: &Held, constants: &mut Constants<'_>) -> Result<By, Failure> {
         let mut by = By::default();
-        if let Held::Constant(class, key) = array
+        if let &Held::Constant(class, key) = array
             && let Some([size, index]) = constants.read(&self.array, (class, key))?
         {
             by.element = size.number().zip(index.number());
         }
-        if let Held::Constant(class, key) = field
+        if let &Held::Constant(class, key) = field
             && let Some([name, modifiers]) = constants.read(&self.field, (class, key))?
         {
-            by.field = constants.resolve(name)?;
+            by.field = constants.resolve(name)?.map(|name| cut(&name).to_owned());
             by.is_static = modifiers.number().is_some_and(|bits| bits & STATIC != 0);
         }
         Ok(by)

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Bytes of an entry of a table, also while it grows.
 const ENTRY: u64 = 96;
 
+/// Bytes of a collection that has not ended, likewise.
+const PENDING: u64 = ENTRY + size_of::<Pending>() as u64;
+
 /// Paths that the summary tells.
 const MOST_PATHS: usize = 10;
 
@@ -58,6 +61,15 @@ pub struct Pending {
     pub ended: Option<(i64, CollectionRow, CollectionDetail)>,
 }
 
+/// A class of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Class {
+    /// The replay's handle of its name.
+    pub handle: u64,
+    /// Its number.
+    pub type_id: u32,
+}
+
 /// The recording.
 pub struct Recording<'a> {
     /// The replay.
@@ -92,7 +104,7 @@ pub struct Recording<'a> {
     events: BTreeMap<u32, (bool, u64, u64)>,
     collections: BudgetVec<(i64, CollectionRow, CollectionDetail)>,
     /// Handles of classes, by name.
-    classes: FxHashMap<Box<str>, super::names::Class>,
+    classes: FxHashMap<Box<str>, Class>,
     charge: Charge,
 }
 
@@ -128,14 +140,14 @@ impl<'a> Recording<'a> {
     ///
     /// # Errors
     /// [`StageError`].
-    pub fn class(&mut self, name: &str) -> Result<super::names::Class, StageError> {
+    pub fn class(&mut self, name: &str) -> Result<Class, StageError> {
         if let Some(&known) = self.classes.get(name) {
             return Ok(known);
         }
         let handle = self.classes.len() as u64;
         let type_id = self.replay.types.number(handle)?;
         self.replay.types.name(handle, name.as_bytes())?;
-        let known = super::names::Class { handle, type_id, text: self.texts.position(name)? };
+        let known = Class { handle, type_id };
         self.charge.add(ENTRY + allocated(name.len()))?;
         self.classes.insert(name.into(), known);
         Ok(known)
@@ -173,7 +185,7 @@ impl<'a> Recording<'a> {
     /// [`StageError::Budget`].
     pub fn pending(&mut self, gc: u32) -> Result<&mut Pending, StageError> {
         if !self.pending.contains_key(&gc) {
-            self.charge.add(ENTRY + size_of::<Pending>() as u64)?;
+            self.charge.add(PENDING)?;
         }
         Ok(self.pending.entry(gc).or_insert(Pending { pauses: 0, heap: [columns::ABSENT; 3], ended: None }))
     }
@@ -187,13 +199,14 @@ impl<'a> Recording<'a> {
         for (gc, of) in pending {
             match of.ended {
                 Some((end, row, detail)) => {
+                    self.charge.sub(PENDING);
                     let [heap_used_before, heap_used_after, heap_committed] = of.heap;
                     let pauses = of.pauses;
                     let detail =
                         CollectionDetail { pauses, heap_used_before, heap_used_after, heap_committed, ..detail };
                     self.collections.push((end, row, detail))?;
                 }
-                None if last => {}
+                None if last => self.charge.sub(PENDING),
                 None => drop(self.pending.insert(gc, of)),
             }
         }

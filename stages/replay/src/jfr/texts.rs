@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 /// No text.
 pub const NONE: u32 = u32::MAX;
 
-/// Bytes of a text besides its own, also while the table grows.
-const ENTRY: u64 = 64;
+/// Bytes of a text besides its own, also while the table grows, and at the end.
+const ENTRY: u64 = 128;
 
 /// A text is cut where it is longer, bytes.
 const LONGEST: usize = 8 << 10;
