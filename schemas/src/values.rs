@@ -21,7 +21,7 @@ pub const TABLE: TableSchema = TableSchema {
          ones lead to. Java: all fields of instances, in the order of the dump, those of superclasses after those of the \
          class; the length of arrays; static fields are in `edges` only. Walks of .NET heaps have no values.",
         "Of an array of references, or a node with many edges, the first 256 are rows; a row of kind `more` says how many \
-         others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters: \
+         others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters or 160 bytes: \
          `name` in `nodes` has more of it.",
     ],
     names_run: true,

@@ -10,7 +10,9 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, SetId, StringId};
-use heaplake_schemas::options::{AnalysisOptions, Options, Recording, ReplayOptions, TableName, Tables, TraceTable};
+use heaplake_schemas::options::{
+    AnalysisOptions, Duplicates, Options, Recording, ReplayOptions, TableName, Tables, TraceTable,
+};
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
 use heaplake_schemas::scratch::{
@@ -129,10 +131,18 @@ fn stages_declare_what_they_read_and_tables_may_be_empty() {
     scratch.write_document(documents::FACTS, &Facts::default()).unwrap();
     scratch.write_document(replay::FACTS, &replay::Facts::default()).unwrap();
     scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
-    let tables =
-        [columns::CLASS_KEYS, columns::OWNER_NAMES, columns::SET_PREVIEWS, replay::TYPE_NAMES, replay::STRINGS];
+    let tables = [
+        columns::CLASS_KEYS,
+        columns::OWNER_NAMES,
+        columns::SET_PREVIEWS,
+        columns::VALUE_TEXTS,
+        replay::TYPE_NAMES,
+        replay::STRINGS,
+    ];
     tables.into_iter().chain([STRINGS]).for_each(|columns| write_texts(&scratch, columns, &[]));
-    let analysis = Options::Analysis(AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() });
+    let duplicates = Duplicates::All;
+    let analysis = AnalysisOptions { tables: Tables::all(), duplicates, ..AnalysisOptions::default() };
+    let analysis = Options::Analysis(analysis);
     let tables = TraceTable::ALL.into_iter().collect();
     let recording = Recording { tables, pprof: true, collapsed: true, ..Recording::default() };
     let replay = Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() });
