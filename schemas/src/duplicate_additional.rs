@@ -1,6 +1,7 @@
 //! Table `duplicate_additional`.
 
 use crate::ids::{NodeId, SetId};
+use crate::scratch::Column;
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
 use arrow::datatypes::SchemaRef;
 
@@ -42,6 +43,9 @@ const COLUMNS: &[ColumnSchema] = &[
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
+
+/// The rows, by set and node.
+pub const SET_ADDITIONAL: Column<AdditionalRow> = Column::new("set.additional");
 
 /// One row, as the stage that finds them hands it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]

@@ -11,9 +11,8 @@ use crate::rows::Rows;
 use crate::writer::write;
 use heaplake_kit::access::column;
 use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::duplicate_additional::{FILE, schema};
+use heaplake_schemas::duplicate_additional::{FILE, SET_ADDITIONAL, schema};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::SET_ADDITIONAL;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {

@@ -19,6 +19,7 @@ use heaplake_schemas::scratch::{
     self as columns, CLASS_SIGNATURES, Column, Facts, STRINGS, StringColumns, documents, limits,
 };
 use heaplake_schemas::table::{Runs, TableSchema};
+use heaplake_schemas::values::VALUE_TEXTS;
 use heaplake_schemas::{snapshot, tables};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -135,7 +136,7 @@ fn stages_declare_what_they_read_and_tables_may_be_empty() {
         columns::CLASS_KEYS,
         columns::OWNER_NAMES,
         columns::SET_PREVIEWS,
-        columns::VALUE_TEXTS,
+        VALUE_TEXTS,
         replay::TYPE_NAMES,
         replay::STRINGS,
     ];

@@ -17,8 +17,8 @@ use heaplake_lake::source::{Source, array, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::Texts;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{STRINGS, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS};
-use heaplake_schemas::values::{FILE, NO_TEXT, ValueRow, kind, schema};
+use heaplake_schemas::scratch::STRINGS;
+use heaplake_schemas::values::{FILE, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind, schema};
 use std::sync::Arc;
 
 /// The stage's declaration.
