@@ -15,7 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     row: "node that merging a set of duplicates would make needless",
     order: "`set`, then `node`",
     runs: Runs::Analyze,
-    condition: Some("with `--duplicates all` or `--duplicates-of`"),
+    condition: Some("with `duplicate_members`, if references are compared: `--duplicates all` or `--duplicates-of`"),
     notes: &[
         "Merging a set keeps what its first member reaches. These are all other members, and all that only they reach: the \
          sum of `self_bytes` in `nodes` over the rows of a set is the `additional_bytes` of the set, where that is exact.",

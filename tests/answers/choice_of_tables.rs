@@ -76,8 +76,8 @@ fn the_default_is_all() {
     let [v8, jvm] = inputs();
     // A format lacks a table.
     for (input, lacks) in [(v8, "threads"), (jvm, "scripts")] {
-        // One is on request, the other is of runs that compare references.
-        let absent = [lacks, "values", "duplicate_additional"];
+        // Values are on request.
+        let absent = [lacks, "values"];
         let names = TableName::ALL.into_iter().map(TableName::name).filter(|name| !absent.contains(name));
         let all: BTreeSet<String> = names.map(str::to_owned).collect();
         assert_eq!(tables(&analyze(&input, &[]).1), all);

@@ -17,7 +17,8 @@ use heaplake_schemas::options::TableName;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "additional table",
-    when: |setting| setting.has(TableName::DuplicateAdditional) && setting.looks_into_references(),
+    // Not a choice of its own: runs of older versions would differ from new ones in their tables.
+    when: |setting| setting.has(TableName::DuplicateMembers) && setting.looks_into_references(),
     reads: &[column(SET_ADDITIONAL)],
     fixed: BYTES,
     passes: "additional instances once",
