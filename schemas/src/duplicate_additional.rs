@@ -1,6 +1,7 @@
 //! Table `duplicate_additional`.
 
 use crate::ids::{NodeId, SetId};
+use crate::scratch::Column;
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, required};
 use arrow::datatypes::SchemaRef;
 
@@ -14,7 +15,7 @@ pub const TABLE: TableSchema = TableSchema {
     row: "node that merging a set of duplicates would make needless",
     order: "`set`, then `node`",
     runs: Runs::Analyze,
-    condition: Some("with `--duplicates all` or `--duplicates-of`"),
+    condition: Some("with `duplicate_members`, if references are compared: `--duplicates all` or `--duplicates-of`"),
     notes: &[
         "Merging a set keeps what its first member reaches. These are all other members, and all that only they reach: the \
          sum of `self_bytes` in `nodes` over the rows of a set is the `additional_bytes` of the set, where that is exact.",
@@ -42,6 +43,9 @@ const COLUMNS: &[ColumnSchema] = &[
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
+
+/// The rows, by set and node.
+pub const SET_ADDITIONAL: Column<AdditionalRow> = Column::new("set.additional");
 
 /// One row, as the stage that finds them hands it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]

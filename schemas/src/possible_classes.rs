@@ -1,6 +1,10 @@
 //! Classes with possible duplicates, as the stage that adds them up hands them on.
 
 use crate::ids::{ClassId, SetId};
+use crate::scratch::Column;
+
+/// The classes, by bytes in descending order, then by class.
+pub const POSSIBLE_CLASS: Column<PossibleRow> = Column::new("class.possible");
 
 /// A class that has a set of which it is not known whether its members are duplicates. Sizes are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -8,7 +8,6 @@
 use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
 use crate::containers::{ContainerRow, WeakEntryRow};
-use crate::duplicate_additional::AdditionalRow;
 use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
@@ -16,7 +15,6 @@ use crate::owners::{Origin, OwnerRow};
 use crate::possible_classes::PossibleRow;
 use crate::retainer_trees::TreeRow;
 use crate::roles::Roles;
-use crate::values::ValueRow;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -213,19 +211,10 @@ columns! {
     SET_ROW: SetRow = "set.row" per Few;
     /// Members of the sets, those of a set together, ascending.
     SET_MEMBER: NodeId = "set.member" per Few;
-    /// Nodes that merging sets would make needless, by set and node.
-    SET_ADDITIONAL: AdditionalRow = "set.additional" per Few;
-    /// Classes with possible duplicates, by bytes in descending order, then by class.
-    POSSIBLE_CLASS: PossibleRow = "class.possible" per Few;
     /// Nodes of each class that are in a set, by [`ClassId`].
     CLASS_DUPLICATE_COUNT: u64 = "class.duplicate_count" per Few;
     /// Their shallow sizes, bytes.
     CLASS_DUPLICATE_BYTES: u64 = "class.duplicate_bytes" per Few;
-
-    /// Number of values of each node. Only where the table of values is wanted, as the other columns of values.
-    VALUE_DEGREE: u32 = "value.degree" per Node;
-    /// The values, grouped by node in node order.
-    VALUE_ROW: ValueRow = "value.row" per Edge;
 
     /// Containers, by node. Only where rules of findings look at them.
     CONTAINER_ROW: ContainerRow = "container.row" per Few;
@@ -342,10 +331,6 @@ pub const OWNER_SIGNATURES: StringColumns =
 /// Preview of the first member of each set of duplicates, by [`SetId`]; empty where there is nothing to show.
 pub const SET_PREVIEWS: StringColumns =
     StringColumns { bytes: Column::new("set.preview.bytes"), start: Column::new("set.preview.start") };
-
-/// Beginnings of arrays among the values.
-pub const VALUE_TEXTS: StringColumns =
-    StringColumns { bytes: Column::new("value.text.bytes"), start: Column::new("value.text.start") };
 
 /// Documents beside the columns.
 pub mod documents {

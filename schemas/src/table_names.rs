@@ -57,8 +57,6 @@ names! {
         DuplicateSets = "duplicate_sets",
         /// Their members.
         DuplicateMembers = "duplicate_members",
-        /// The nodes that merging them would make needless.
-        DuplicateAdditional = "duplicate_additional",
         /// What nodes contain.
         Values = "values",
         /// The findings.

@@ -1,6 +1,7 @@
 //! Table `values`.
 
 use crate::ids::{NodeId, StringId};
+use crate::scratch::{Column, Per, StringColumns};
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
@@ -21,7 +22,7 @@ pub const TABLE: TableSchema = TableSchema {
          ones lead to. Java: all fields of instances, in the order of the dump, those of superclasses after those of the \
          class; the length of arrays; static fields are in `edges` only. Walks of .NET heaps have no values.",
         "Of an array of references, or a node with many edges, the first 256 are rows; a row of kind `more` says how many \
-         others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters: \
+         others there are. An array of primitive values is a row with its beginning. A text is cut at 120 characters or 160 bytes: \
          `name` in `nodes` has more of it.",
     ],
     names_run: true,
@@ -51,6 +52,14 @@ const COLUMNS: &[ColumnSchema] = &[
 pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
+
+/// Number of values of each node. Only where the table is wanted, as the other columns.
+pub const VALUE_DEGREE: Column<u32> = Column::of("value.degree", Per::Node);
+/// The values, grouped by node in node order.
+pub const VALUE_ROW: Column<ValueRow> = Column::of("value.row", Per::Edge);
+/// Beginnings of arrays.
+pub const VALUE_TEXTS: StringColumns =
+    StringColumns { bytes: Column::new("value.text.bytes"), start: Column::new("value.text.start") };
 
 /// One row, as the readers of formats hand it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -92,7 +101,7 @@ pub mod kind {
     /// The last primitive type.
     pub const LONG: u8 = 11;
     /// The beginning of an array of primitive values: its text in
-    /// [`VALUE_TEXTS`](crate::scratch::VALUE_TEXTS), or [`NO_TEXT`](super::NO_TEXT).
+    /// [`VALUE_TEXTS`](super::VALUE_TEXTS), or [`NO_TEXT`](super::NO_TEXT).
     pub const ELEMENTS: u8 = 12;
     /// Elements of an array.
     pub const LENGTH: u8 = 13;

@@ -47,10 +47,11 @@ fn quiet_says_nothing() {
 #[test]
 fn a_log_has_one_line_per_stage() {
     let few = [TableName::Classes, TableName::Edges].into_iter().collect();
-    let all = AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() };
+    let all = AnalysisOptions { tables: Tables::default().with(TableName::Edges), ..AnalysisOptions::default() };
     let wanted = [
         (&["--no-edges"][..], AnalysisOptions::default()),
         (&["--edges"], all.clone()),
+        (&["--values"], AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() }),
         (&["--tables=classes", "--edges"], AnalysisOptions { tables: few, ..AnalysisOptions::default() }),
         (&["--duplicates", "all"], AnalysisOptions { duplicates: Duplicates::All, ..all.clone() }),
         (&["--duplicates", "none"], AnalysisOptions { duplicates: Duplicates::None, ..all.clone() }),

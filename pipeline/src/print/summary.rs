@@ -210,11 +210,7 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
     if shown == 0 {
         return Ok(());
     }
-    let more = match found.possible_class_count.saturating_sub(shown as u64) {
-        0 => String::new(),
-        more => format!(" ({} more in findings.parquet)", count(more)),
-    };
-    writeln!(out, "\n  {:>12} {:>12}  class with possible duplicates{more}", "at most", "members")?;
+    writeln!(out, "\n  {:>12} {:>12}  class with possible duplicates", "at most", "members")?;
     for class in &found.possible_classes[..shown] {
         let (bytes, members) = (size(class.bytes), count(class.members));
         writeln!(out, "  {bytes:>12} {members:>12}  {}", look.fit(&class.class, NUMBERS, 80))?;
@@ -223,7 +219,10 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
             writeln!(out, "  {:>25}  -> {}", "", look.wrap(&middle(&next, 500), 32, 32))?;
         }
     }
-    Ok(())
+    match found.possible_class_count.saturating_sub(shown as u64) {
+        0 => Ok(()),
+        more => writeln!(out, "  {:>25}  {} more in findings.parquet", "", count(more)),
+    }
 }
 
 /// A number of bytes that is only known to lie between two.

@@ -21,7 +21,7 @@ use heaplake_kit::access::{Size, bits_per_node, column, document, per_edge, per_
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Stage, StageError, Stats};
-use heaplake_schemas::duplicate_additional::AdditionalRow;
+use heaplake_schemas::duplicate_additional::{AdditionalRow, SET_ADDITIONAL};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
 use heaplake_schemas::scratch::{self as columns, Column, STRINGS, documents, limits};
@@ -41,7 +41,7 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_NAME),
         texts(STRINGS).when(crate::options::names_classes),
     ],
-    writes: &[column(columns::SET_ADDITIONAL)],
+    writes: &[column(SET_ADDITIONAL)],
     arrays: &[&[per_node::<u32>(), per_edge::<NodeId>(), per_node::<u32>()]],
     // Besides the pairs, the sorter and the frames of paged arrays.
     fixed: BYTES + (12 << 20),
@@ -248,7 +248,7 @@ fn write(rows: Sorter<'_, AdditionalRow>, given_up: &[SetId], job: &Job<'_>) -> 
     let mut given_up = given_up.to_vec();
     given_up.sort_unstable();
     let mut sorted = rows.finish()?;
-    let mut writer = ColumnWriter::create(job.scratch, columns::SET_ADDITIONAL)?;
+    let mut writer = ColumnWriter::create(job.scratch, SET_ADDITIONAL)?;
     let mut last = None;
     while let Some(row) = sorted.pop()? {
         let place = Some((row.set, row.node));

@@ -6,7 +6,7 @@ use heaplake_kit::access::Access;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, Stage, StringWriter};
 use heaplake_oracle::duplicates::{EqualityGraph, Node, Set, Slot, random};
-use heaplake_schemas::duplicate_additional::AdditionalRow;
+use heaplake_schemas::duplicate_additional::{AdditionalRow, SET_ADDITIONAL};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, NodeId, SetId, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Duplicates, Options};
@@ -111,7 +111,7 @@ impl Bench {
         let mut found = Vec::new();
         let mut replaced: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
         if job.setting.looks_into_references() {
-            let additional: Vec<AdditionalRow> = read(scratch, columns::SET_ADDITIONAL);
+            let additional: Vec<AdditionalRow> = read(scratch, SET_ADDITIONAL);
             assert!(additional.is_sorted_by_key(|row| (row.set, row.node)));
             for row in additional {
                 let before = replaced.entry(row.set.index()).or_default().insert(row.node.index(), row.by.index());

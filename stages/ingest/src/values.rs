@@ -2,8 +2,7 @@
 
 use heaplake_kit::{ColumnWriter, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, VALUE_TEXTS};
-use heaplake_schemas::values::{NO_INDEX, NO_TEXT, ValueRow, kind};
+use heaplake_schemas::values::{NO_INDEX, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind};
 
 /// The name of a value: that of a field, or an index.
 #[derive(Clone, Copy)]
@@ -34,8 +33,8 @@ impl ValueWriter {
     /// [`StageError::Io`].
     pub fn create(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            degrees: ColumnWriter::create(scratch, columns::VALUE_DEGREE)?,
-            rows: ColumnWriter::create(scratch, columns::VALUE_ROW)?,
+            degrees: ColumnWriter::create(scratch, VALUE_DEGREE)?,
+            rows: ColumnWriter::create(scratch, VALUE_ROW)?,
             texts: StringWriter::create(scratch, VALUE_TEXTS)?,
             text_count: 0,
             nodes: 0,

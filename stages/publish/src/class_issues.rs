@@ -5,7 +5,7 @@ use heaplake_kit::text::{class_option, count, shorten, size};
 use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::possible_classes::{PossibleRow, RULE};
+use heaplake_schemas::possible_classes::{POSSIBLE_CLASS, PossibleRow, RULE};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 
 /// Characters of a class name that a message shows.
@@ -22,11 +22,11 @@ pub(crate) struct ClassIssues {
 impl ClassIssues {
     /// Those of a run; `None` where duplicates were not looked for.
     pub(crate) fn open(scratch: &Scratch) -> Result<Option<Self>, StageError> {
-        if !scratch.has(columns::POSSIBLE_CLASS) {
+        if !scratch.has(POSSIBLE_CLASS) {
             return Ok(None);
         }
         Ok(Some(Self {
-            rows: ColumnReader::open(scratch, columns::POSSIBLE_CLASS)?,
+            rows: ColumnReader::open(scratch, POSSIBLE_CLASS)?,
             names: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
             strings: StringTable::open(scratch, STRINGS)?,
             keys: StringTable::open(scratch, CLASS_KEYS)?,

@@ -11,14 +11,14 @@ use crate::rows::Rows;
 use crate::writer::write;
 use heaplake_kit::access::column;
 use heaplake_kit::{Job, Stage, StageError, Stats};
-use heaplake_schemas::duplicate_additional::{FILE, schema};
+use heaplake_schemas::duplicate_additional::{FILE, SET_ADDITIONAL, schema};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::SET_ADDITIONAL;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "additional table",
-    when: |setting| setting.has(TableName::DuplicateAdditional) && setting.looks_into_references(),
+    // Not a choice of its own: runs of older versions would differ from new ones in their tables.
+    when: |setting| setting.has(TableName::DuplicateMembers) && setting.looks_into_references(),
     reads: &[column(SET_ADDITIONAL)],
     fixed: BYTES,
     passes: "additional instances once",

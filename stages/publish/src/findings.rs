@@ -18,6 +18,7 @@ use heaplake_kit::{ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::findings::{FILE, Finding, schema, step};
 use heaplake_schemas::options::TraceTable;
+use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
 use heaplake_schemas::replay::{self, FUNCTION_SIGNATURES, FUNCTIONS, TYPE_SIGNATURES};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, CLASS_SIGNATURES, STRINGS, documents};
 use std::cmp::Reverse;
@@ -32,7 +33,7 @@ pub const STAGE: Stage = Stage {
         document(documents::FINDINGS),
         document(documents::FACTS).when(is_of_snapshot),
         texts(CLASS_SIGNATURES).when(is_of_snapshot),
-        column(columns::POSSIBLE_CLASS).if_any(),
+        column(POSSIBLE_CLASS).if_any(),
         column(columns::CLASS_NAME).when(is_of_snapshot),
         texts(CLASS_KEYS).when(is_of_snapshot),
         texts(STRINGS).when(is_of_snapshot),

@@ -10,13 +10,16 @@ use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, SetId, StringId};
-use heaplake_schemas::options::{AnalysisOptions, Options, Recording, ReplayOptions, TableName, Tables, TraceTable};
+use heaplake_schemas::options::{
+    AnalysisOptions, Duplicates, Options, Recording, ReplayOptions, TableName, Tables, TraceTable,
+};
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
 use heaplake_schemas::scratch::{
     self as columns, CLASS_SIGNATURES, Column, Facts, STRINGS, StringColumns, documents, limits,
 };
 use heaplake_schemas::table::{Runs, TableSchema};
+use heaplake_schemas::values::VALUE_TEXTS;
 use heaplake_schemas::{snapshot, tables};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -131,10 +134,18 @@ fn stages_declare_what_they_read_and_tables_may_be_empty() {
     scratch.write_document(documents::FACTS, &Facts::default()).unwrap();
     scratch.write_document(replay::FACTS, &replay::Facts::default()).unwrap();
     scratch.write_document::<Vec<Finding>>(documents::FINDINGS, &Vec::new()).unwrap();
-    let tables =
-        [columns::CLASS_KEYS, columns::OWNER_NAMES, columns::SET_PREVIEWS, replay::TYPE_NAMES, replay::STRINGS];
+    let tables = [
+        columns::CLASS_KEYS,
+        columns::OWNER_NAMES,
+        columns::SET_PREVIEWS,
+        VALUE_TEXTS,
+        replay::TYPE_NAMES,
+        replay::STRINGS,
+    ];
     tables.into_iter().chain([STRINGS]).for_each(|columns| write_texts(&scratch, columns, &[]));
-    let analysis = Options::Analysis(AnalysisOptions { tables: Tables::all(), ..AnalysisOptions::default() });
+    let duplicates = Duplicates::All;
+    let analysis = AnalysisOptions { tables: Tables::all(), duplicates, ..AnalysisOptions::default() };
+    let analysis = Options::Analysis(analysis);
     let tables = TraceTable::ALL.into_iter().collect();
     let recording = Recording { tables, pprof: true, collapsed: true, ..Recording::default() };
     let replay = Options::Replay(ReplayOptions { recording, ..ReplayOptions::default() });

@@ -16,6 +16,7 @@ use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Setting, Stage, StageE
 use heaplake_lake::source::read;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
+use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, PossibleClass, Summary, Totals};
 use heaplake_schemas::scratch::{
@@ -37,7 +38,7 @@ pub const STAGE: Stage = Stage {
         column(OWNER_ROW).when(has_owners),
         texts(OWNER_NAMES).when(has_owners),
         column(columns::SET_ROW).if_any(),
-        column(columns::POSSIBLE_CLASS).if_any(),
+        column(POSSIBLE_CLASS).if_any(),
         column(columns::NODE_CLASS).when(has_duplicates),
         column(columns::NODE_NAME).when(has_duplicates),
         texts(SET_PREVIEWS).if_any(),

@@ -1,7 +1,6 @@
 //! Stage `values table`: what nodes contain, on request.
 //!
-//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most, and the
-//!   texts of a batch of values.
+//! * Resident memory: a batch of a column for each thread and what a row group holds, [`WRITER_BYTES`] at most.
 //! * Passes over disk: one.
 //! * Worst case: linear.
 //! * Fails when: the disk is full.
@@ -18,8 +17,8 @@ use heaplake_lake::source::{Source, array, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::Texts;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{STRINGS, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS};
-use heaplake_schemas::values::{FILE, NO_TEXT, ValueRow, kind, schema};
+use heaplake_schemas::scratch::STRINGS;
+use heaplake_schemas::values::{FILE, NO_TEXT, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, ValueRow, kind, schema};
 use std::sync::Arc;
 
 /// The stage's declaration.
@@ -27,20 +26,18 @@ pub const STAGE: Stage = Stage {
     name: "values table",
     when: |setting| setting.has(TableName::Values),
     reads: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS), texts(STRINGS)],
-    fixed: BYTES,
+    fixed: WRITER_BYTES,
     passes: "values once",
     run,
     ..Stage::NEW
 };
 
-/// The writer, and a batch of 65,536 texts.
-const BYTES: u64 = WRITER_BYTES + ((SHOWN as u64 * 4) << 16);
-
-/// Characters of a text.
+/// Characters and bytes of a text that are shown: a batch of 65,536 must fit beside what the writer holds.
 const SHOWN: usize = 120;
+const SHOWN_BYTES: usize = 160;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let _writer = job.context.budget.reserve("values: Parquet writer", BYTES)?;
+    let _writer = job.context.budget.reserve("values: Parquet writer", WRITER_BYTES)?;
     let scratch = job.scratch;
     let (strings, arrays) = (StringTable::open(scratch, STRINGS)?, StringTable::open(scratch, VALUE_TEXTS)?);
     let kinds = kind::NAMES.map(str::to_owned);
@@ -98,16 +95,7 @@ impl Nodes {
 /// A value as people write it; `None` where there is none.
 fn text(row: &ValueRow, strings: &StringTable, arrays: &StringTable) -> Option<String> {
     let bits = row.bits;
-    let beginning = |texts: &StringTable| {
-        (bits != NO_TEXT).then(|| {
-            let text = texts.beginning(bits as usize, SHOWN + 1);
-            let mut shown: String = text.chars().take(SHOWN).collect();
-            if shown.len() < text.len() {
-                shown.push('…');
-            }
-            shown
-        })
-    };
+    let beginning = |texts: &StringTable| (bits != NO_TEXT).then(|| cut(&texts.beginning(bits as usize, SHOWN + 1)));
     match row.kind {
         kind::REFERENCE | kind::TEXT | kind::NUMBER => beginning(strings),
         kind::ELEMENTS => beginning(arrays),
@@ -115,6 +103,13 @@ fn text(row: &ValueRow, strings: &StringTable, arrays: &StringTable) -> Option<S
         kind::ADDRESS => Some(format!("{bits:#x}")),
         of => number(of, bits),
     }
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take(SHOWN).take_while(|&end| end <= SHOWN_BYTES).last().unwrap_or(0);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// A value of a primitive type.
@@ -135,6 +130,13 @@ fn number(of: u8, bits: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_cut() {
+        assert_eq!([cut(""), cut("abc")], ["", "abc"]);
+        assert_eq!([cut(&"x".repeat(120)), cut(&"x".repeat(121))], ["x".repeat(120), "x".repeat(120) + "…"]);
+        assert_eq!(cut(&"€".repeat(60)), "€".repeat(53) + "…");
+    }
 
     #[test]
     fn numbers_of_all_types() {

@@ -15,7 +15,7 @@ use heaplake_kit::access::{column, per_node};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, SetId};
-use heaplake_schemas::possible_classes::PossibleRow;
+use heaplake_schemas::possible_classes::{POSSIBLE_CLASS, PossibleRow};
 use heaplake_schemas::scratch::{self as columns, limits};
 use std::cmp::Reverse;
 
@@ -24,7 +24,7 @@ pub const STAGE: Stage = Stage {
     name: "possible classes",
     when: |setting| setting.duplicates(),
     reads: &[column(columns::SET_ROW), column(columns::NODE_CLASS), column(columns::CLASS_NAME)],
-    writes: &[column(columns::POSSIBLE_CLASS)],
+    writes: &[column(POSSIBLE_CLASS)],
     arrays: &[&[per_node::<ClassId>()]],
     fixed: 8 << 20,
     passes: "sets once",
@@ -63,7 +63,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     drop(largest);
     classes.sort_unstable_by_key(|row| (Reverse(row.sets > 0), Reverse(row.bytes), row.class));
-    let mut writer = ColumnWriter::create(scratch, columns::POSSIBLE_CLASS)?;
+    let mut writer = ColumnWriter::create(scratch, POSSIBLE_CLASS)?;
     classes.iter().take_while(|row| row.sets > 0).try_for_each(|row| writer.push(*row))?;
     let rows = writer.finish()?;
     context.progress.end();

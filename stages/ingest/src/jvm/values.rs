@@ -27,8 +27,8 @@ use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, VALUE_TEXTS, documents};
-use heaplake_schemas::values::{MOST_OF_A_NODE, kind};
+use heaplake_schemas::scratch::{self as columns, documents};
+use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -45,7 +45,7 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_NAME),
         column(CHUNKS),
     ],
-    writes: &[column(columns::VALUE_DEGREE), column(columns::VALUE_ROW), texts(VALUE_TEXTS)],
+    writes: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS)],
     arrays: &[&[Index::SIZE, per_node::<StringId>()]],
     fixed: 24 << 20,
     passes: "input once",

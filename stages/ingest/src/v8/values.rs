@@ -19,8 +19,8 @@ use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{Array, ArrayPlan, ColumnReader, Job, Lookup, ReadAt, Scratch, Stage, StageError, Stats, WriteAt};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, Facts, STRING_HASH, STRINGS, VALUE_TEXTS};
-use heaplake_schemas::values::{MOST_OF_A_NODE, kind};
+use heaplake_schemas::scratch::{self as columns, Facts, STRING_HASH, STRINGS};
+use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -37,7 +37,7 @@ pub const STAGE: Stage = Stage {
         column(columns::EDGE_NAME),
         column(columns::EDGE_TO),
     ],
-    writes: &[column(columns::VALUE_DEGREE), column(columns::VALUE_ROW), texts(VALUE_TEXTS)],
+    writes: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS)],
     arrays: &[&[per_node::<u8>(), per_node::<StringId>(), per_node::<StringId>()]],
     fixed: 8 << 20,
     passes: "nodes and edges twice",
