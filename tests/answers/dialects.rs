@@ -96,6 +96,9 @@ fn snapshots_of_javascript_core_are_refused_by_name() {
     let lake = Lake::new();
     let input = lake.input("it.heapsnapshot", text.as_bytes());
     let (cause, advice) = complaint(&mut lake.analyze(&input), 1);
-    assert!(cause.ends_with("this is a heap snapshot of JavaScriptCore (Bun, Safari), which analyze does not read"), "{cause}");
+    assert!(
+        cause.ends_with("this is a heap snapshot of JavaScriptCore (Bun, Safari), which analyze does not read"),
+        "{cause}"
+    );
     assert!(advice.contains("Bun.generateHeapSnapshot(\"v8\")"), "{advice}");
 }

@@ -34,6 +34,7 @@ mod duplicate_sets;
 mod duplicates;
 mod duplicates_later;
 mod duplicates_of_dupfix;
+mod engines;
 mod findings;
 mod findings_rules;
 mod golden;

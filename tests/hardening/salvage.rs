@@ -44,7 +44,13 @@ fn left_out(edits: &[(&str, &str)]) -> (String, Vec<String>) {
 fn own(run: &Path) -> Vec<(Option<u64>, Option<u64>, Option<String>)> {
     let nodes = Table::read(run, "nodes.parquet");
     let sizes = nodes.u64s("self_bytes");
-    nodes.u64s("id").into_iter().zip(sizes).zip(nodes.texts("kind")).map(|((id, size), kind)| (id, size, kind)).collect()
+    nodes
+        .u64s("id")
+        .into_iter()
+        .zip(sizes)
+        .zip(nodes.texts("kind"))
+        .map(|((id, size), kind)| (id, size, kind))
+        .collect()
 }
 
 #[test]
@@ -60,7 +66,8 @@ fn whole_snapshots_are_not_partial() {
 #[test]
 fn cut_at_every_byte_what_stands_before_stays() {
     let whole = own(&super::good::accepted(GOOD).1);
-    let rows: Vec<usize> = ["\n,1,1,3", "\n,1,2,5", "\n,2,3,7", "\n],\n\"edges"].map(|row| GOOD.find(row).unwrap()).to_vec();
+    let rows: Vec<usize> =
+        ["\n,1,1,3", "\n,1,2,5", "\n,2,3,7", "\n],\n\"edges"].map(|row| GOOD.find(row).unwrap()).to_vec();
     for length in 1..GOOD.len() {
         let bytes = &GOOD.as_bytes()[..length];
         // A row is whole when a comma or the end of its array follows.
@@ -273,8 +280,13 @@ fn as_the_user_sees_it() {
     assert!(cause.contains("byte 300: expected") && !advice.contains("--salvage"), "{cause} {advice}");
 }
 
+/// Each case is two analyses.
+fn half_a_chance() -> ProptestConfig {
+    ProptestConfig { cases: chance().cases / 3, ..chance() }
+}
+
 proptest! {
-    #![proptest_config(chance())]
+    #![proptest_config(half_a_chance())]
     #[test]
     fn mutated_snapshots_are_salvaged_or_refused(
         mutations in prop::collection::vec((any::<prop::sample::Index>(), mutation()), 1..4),

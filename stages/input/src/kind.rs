@@ -48,7 +48,10 @@ const BINARY: &[(&[u8], Kind)] = &[
     (b"\xfd7zXZ", Kind { is: "a file compressed with xz", advice: UNPACK }),
     (b"7z\xbc\xaf", Kind { is: "a 7z archive", advice: UNPACK }),
     (b"PERFILE2", Kind { is: "a recording of perf", advice: NOT_A_HEAP }),
-    (b"PAR1", Kind { is: "a Parquet table", advice: "the folder that it lies in may be a run: heaplake show takes that" }),
+    (
+        b"PAR1",
+        Kind { is: "a Parquet table", advice: "the folder that it lies in may be a run: heaplake show takes that" },
+    ),
     (b"SQLite format 3", Kind { is: "a database of SQLite", advice: NOT_A_HEAP }),
     (b"%PDF", Kind { is: "a PDF", advice: NOT_A_HEAP }),
     (b"\x89PNG", Kind { is: "a picture", advice: NOT_A_HEAP }),

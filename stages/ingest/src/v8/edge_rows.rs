@@ -114,9 +114,10 @@ impl EdgeRows {
         let before = columns.kind.len() - rows.len() / width;
         for (row, numbers) in rows.chunks_exact(width).enumerate() {
             let number = |at| if at == name { self.unsign(numbers) } else { numbers[at] };
-            let beyond = self.limits.iter().find_map(|limit| {
-                limit.at.filter(|&at| number(at) >= limit.below).map(|at| (at, limit.expected()))
-            });
+            let beyond = self
+                .limits
+                .iter()
+                .find_map(|limit| limit.at.filter(|&at| number(at) >= limit.below).map(|at| (at, limit.expected())));
             let misaligned = || (self.node_width.divide(numbers[to]).1 != 0).then(|| (to, self.node_width.expected()));
             let Some((at, expected)) = beyond.or_else(misaligned) else { continue };
             columns.bad.note(place, row * width + at, numbers[at], &expected);

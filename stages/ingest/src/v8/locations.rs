@@ -186,9 +186,10 @@ impl LocationRows {
 
     /// The first number of a row that cannot be, and what should be there.
     fn flaw(&self, numbers: &[u64]) -> Option<(usize, String)> {
-        let beyond = self.limits.iter().find_map(|limit| {
-            limit.at.filter(|&at| numbers[at] >= limit.below).map(|at| (at, limit.expected()))
-        });
+        let beyond = self
+            .limits
+            .iter()
+            .find_map(|limit| limit.at.filter(|&at| numbers[at] >= limit.below).map(|at| (at, limit.expected())));
         let misaligned = self.node_width.divide(numbers[self.object]).1 != 0;
         beyond.or_else(|| misaligned.then(|| (self.object, self.node_width.expected())))
     }

@@ -16,11 +16,11 @@
 use super::edge_rows::{EdgeColumns, EdgeRows, EdgeWriter};
 use super::header::Header;
 use super::node_rows::{NodeColumns, NodeRows, NodeWriter};
+use super::parts::Parts;
 use super::rows::LargestName;
+use super::salvage::{BadReferences, Damage, columns_of};
 use super::snapshot::{DETACHEDNESS, DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, HINT, TAG_STRING};
 use super::strings::Strings;
-use super::parts::Parts;
-use super::salvage::{BadReferences, Damage, columns_of};
 use super::{locations, trace};
 use crate::format;
 use heaplake_input::chunks::Place;
@@ -424,7 +424,9 @@ impl Reader<'_> {
             return Ok(());
         }
         match &mut self.damage {
-            Some(damage) if cut => damage.lie(format!("of {promise} {what}s that the header promises {rows} are there")),
+            Some(damage) if cut => {
+                damage.lie(format!("of {promise} {what}s that the header promises {rows} are there"))
+            }
             Some(damage) => damage.lie(format!("the header promises {promise} {what}s, and there are {rows}")),
             None => {
                 let expected = format!("{promise} {what}s as snapshot.{what}_count promises");
