@@ -68,7 +68,7 @@ fn what_another_command_reads_is_named_with_it() {
         assert!(cause.ends_with(&format!("{name}: this is {is}, which analyze does not read")), "{cause}");
         assert!(advice.starts_with("heaplake replay reads it"), "{advice}");
     }
-    let mut replay = |name: &str, bytes: &[u8]| {
+    let replay = |name: &str, bytes: &[u8]| {
         let input = lake.input(name, bytes);
         complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1)
     };

@@ -179,7 +179,7 @@ fn heapsnapshot_salvage(data: &[u8]) -> String {
 fn damaged(file: &mut Vec<u8>, [how, high, low, what]: [u8; 4]) {
     let numbers =
         [&b"0"[..], b"1", b"7", b"255", b"65535", b"4294967295", b"4294967296", b"18446744073709551615", b"-3"];
-    let at = usize::from(u16::from_be_bytes([high, low])) * file.len() >> 16;
+    let at = (usize::from(u16::from_be_bytes([high, low])) * file.len()) >> 16;
     match how % 6 {
         0 => {}
         1 => file.truncate(at),
