@@ -35,7 +35,11 @@ const COLUMNS: &[ColumnSchema] = &[
         "Sum of `retained_bytes` over the instances that no other instance of the class dominates: nothing counts twice",
     ),
     required("max_retained_bytes", Type::Int64, "Largest `retained_bytes` of one instance"),
-    optional("distance", Type::Int32, "Least `distance` of the instances; null if one of them has none"),
+    optional(
+        "distance",
+        Type::Int32,
+        "Least `distance` of the instances, 100,000,000 and more where only the runtime leads to all of them; null if one of them has none",
+    ),
     optional(
         "duplicate_count",
         Type::Int64,

@@ -63,6 +63,9 @@ id! {
     StringId
 }
 
+/// What the column of ids has for a root that heaplake adds to an input without one: the table has null there.
+pub const NO_ID: u64 = u64::MAX;
+
 /// Most nodes that one snapshot may have: the last ordinal is [`NodeId::NONE`], the one before is kept free for
 /// algorithms that need a second mark.
 pub const MAX_NODES: u64 = u32::MAX as u64 - 1;

@@ -21,7 +21,11 @@ pub const TABLE: TableSchema = TableSchema {
 
 const COLUMNS: &[ColumnSchema] = &[
     required("node", Type::UInt32, "Ordinal of the node in the order of the input, from 0"),
-    required("id", Type::UInt64, "The object's id or address, as the input states it"),
+    optional(
+        "id",
+        Type::UInt64,
+        "The object's id or address, as the input states it; null for a root that the input does not have (Java, .NET)",
+    ),
     required("kind", Type::Utf8, "Type of the node, as the format names it"),
     required("class", Type::Utf8, "Name of the class"),
     required("class_id", Type::UInt32, "Class, as in `classes`"),
@@ -50,7 +54,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "distance",
         Type::Int32,
-        "Edges on a shortest path from a root, without weak and soft referents where such a path exists; null if no path leads to the node",
+        "Edges on a shortest path from a root, without weak and soft referents where such a path exists; null if no path leads to the node. V8: 100,000,000 more where only the runtime leads to the node and no root of the program does, as Chrome DevTools counts; shown to people as `system`",
     ),
     optional(
         "weakly_reachable",

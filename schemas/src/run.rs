@@ -259,8 +259,9 @@ pub const PATH_TAIL: usize = 4;
 pub struct Step {
     /// Ordinal.
     pub node: u32,
-    /// The format's own id.
-    pub id: u64,
+    /// The format's own id; nothing for a root that the input does not have.
+    #[serde(default)]
+    pub id: Option<u64>,
     /// Class name.
     pub class: String,
     /// The node's own name, cut to a readable length; empty where it says no more than the class.

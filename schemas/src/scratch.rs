@@ -294,6 +294,10 @@ columns! {
     NODE_DISTANCE: i32 = "node.distance" per Node;
 }
 
+/// [`NODE_DISTANCE`] of the root of a V8 snapshot, as Chrome DevTools has it, and so the least distance of nodes to which
+/// only the runtime leads.
+pub const SYSTEM_DISTANCE: i32 = 100_000_000;
+
 /// [`NODE_DISTANCE`] of a node that no search reached.
 pub const NO_DISTANCE: i32 = i32::MIN;
 

@@ -35,6 +35,7 @@ mod duplicates;
 mod duplicates_by_class;
 mod duplicates_later;
 mod duplicates_of_dupfix;
+mod engines;
 mod findings;
 mod findings_rules;
 mod golden;

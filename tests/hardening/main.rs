@@ -25,3 +25,4 @@ mod salvage;
 mod syntax;
 mod tables;
 mod unusual;
+mod wrong_kinds;

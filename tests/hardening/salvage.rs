@@ -280,8 +280,13 @@ fn as_the_user_sees_it() {
     assert!(cause.contains("byte 300: expected") && !advice.contains("--salvage"), "{cause} {advice}");
 }
 
+/// Each case is two analyses.
+fn half_a_chance() -> ProptestConfig {
+    ProptestConfig { cases: chance().cases / 3, ..chance() }
+}
+
 proptest! {
-    #![proptest_config(chance())]
+    #![proptest_config(half_a_chance())]
     #[test]
     fn mutated_snapshots_are_salvaged_or_refused(
         mutations in prop::collection::vec((any::<prop::sample::Index>(), mutation()), 1..4),

@@ -13,12 +13,9 @@ use std::path::Path;
 /// Address of each row of `nodes`; the root has none.
 pub fn addresses(nodes: &Table) -> Vec<Option<u64>> {
     let ids = nodes.u64s("id");
-    nodes
-        .texts("kind")
-        .iter()
-        .zip(ids)
-        .map(|(kind, id)| (kind.as_deref() != Some("root")).then(|| id.unwrap()))
-        .collect()
+    let has = nodes.texts("kind").into_iter().map(|kind| kind.as_deref() != Some("root"));
+    assert!(ids.iter().zip(has).all(|(id, has)| id.is_some() == has));
+    ids
 }
 
 /// One object in the tables.

@@ -19,6 +19,7 @@ pub const ALL: &[Target] = &[
     structured::HPROF_RECORDS,
     snapshots::HEAPSNAPSHOT,
     structured::HEAPSNAPSHOT_ROWS,
+    structured::HEAPSNAPSHOT_SALVAGE,
     snapshots::GCDUMP,
     snapshots::WALK,
     structured::NETTRACE_EVENTS,

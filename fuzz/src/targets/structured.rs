@@ -18,6 +18,10 @@ pub const HPROF_RECORDS: Target = Target { name: "hprof_records", run: hprof_rec
 pub const HEAPSNAPSHOT_ROWS: Target =
     Target { name: "heapsnapshot_rows", run: heapsnapshot_rows, seeds: noise, words: &[] };
 
+/// The same, damaged, and damage tolerated.
+pub const HEAPSNAPSHOT_SALVAGE: Target =
+    Target { name: "heapsnapshot_salvage", run: heapsnapshot_salvage, seeds: noise, words: &[] };
+
 /// Traces of .NET of any events.
 pub const NETTRACE_EVENTS: Target = Target { name: "nettrace_events", run: nettrace_events, seeds: noise, words: &[] };
 
@@ -159,6 +163,40 @@ fn class(u: &mut Unstructured<'_>, size: usize, out: &mut Vec<u8>) -> Result<()>
 fn heapsnapshot_rows(data: &[u8]) -> String {
     let file = heapsnapshot(&mut Unstructured::new(data)).unwrap_or_default();
     analyze("heap.heapsnapshot", file.as_bytes(), everything())
+}
+
+/// Bytes that say what is done to a snapshot: four for each damage.
+const DAMAGES: usize = 12;
+
+fn heapsnapshot_salvage(data: &[u8]) -> String {
+    let (damages, rows) = data.split_at(data.len().min(DAMAGES));
+    let mut file = heapsnapshot(&mut Unstructured::new(rows)).unwrap_or_default().into_bytes();
+    damages.as_chunks().0.iter().for_each(|&damage| damaged(&mut file, damage));
+    analyze("heap.heapsnapshot", &file, AnalysisOptions { salvage: true, ..everything() })
+}
+
+/// Cuts a file, changes a number, a byte or the name of a section, or takes some bytes out.
+fn damaged(file: &mut Vec<u8>, [how, high, low, what]: [u8; 4]) {
+    let numbers =
+        [&b"0"[..], b"1", b"7", b"255", b"65535", b"4294967295", b"4294967296", b"18446744073709551615", b"-3"];
+    let at = (usize::from(u16::from_be_bytes([high, low])) * file.len()) >> 16;
+    match how % 6 {
+        0 => {}
+        1 => file.truncate(at),
+        2 => {
+            let Some(start) = file[at..].iter().position(u8::is_ascii_digit).map(|digit| at + digit) else { return };
+            let digits = file[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            file.splice(start..start + digits, numbers[usize::from(what) % numbers.len()].iter().copied());
+        }
+        3 => file[at..].iter_mut().take(1).for_each(|byte| *byte = what),
+        4 => drop(file.drain(at..(at + usize::from(what)).min(file.len()))),
+        _ => {
+            let names = [&b"\"snapshot\""[..], b"\"nodes\"", b"\"edges\"", b"\"strings\"", b"\"locations\""];
+            let name = names[usize::from(what) % names.len()];
+            let found = file.windows(name.len()).position(|part| part == name);
+            found.into_iter().for_each(|found| file[found + 1] = b'x');
+        }
+    }
 }
 
 const TEXTS: [&str; 16] = [

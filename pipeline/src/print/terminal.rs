@@ -139,9 +139,9 @@ pub fn shown(text: &str) -> String {
 
 /// An object's id behind its class: nothing for one that is made up, as that of the root of some formats.
 #[must_use]
-pub fn shown_id(id: u64) -> String {
+pub fn shown_id(id: Option<u64>) -> String {
     const LARGEST: u64 = u64::MAX >> 1;
-    if id > LARGEST { String::new() } else { format!(" @{id}") }
+    id.filter(|&id| id <= LARGEST).map_or_else(String::new, |id| format!(" @{id}"))
 }
 
 /// Levels of a tree that are indented in a line of any length.

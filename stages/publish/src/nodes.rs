@@ -19,7 +19,7 @@ use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Sta
 use heaplake_lake::source::{Source, array, nullable, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::ids::{ClassId, StringId};
+use heaplake_schemas::ids::{ClassId, NO_ID, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;
@@ -103,7 +103,7 @@ fn sources<'a>(
     };
     Ok(vec![
         ordinals(),
-        Source::column::<_, UInt64Type>(scratch, columns::NODE_ID)?,
+        ids(scratch, facts.root)?,
         mapped(scratch, columns::NODE_KIND, Texts::Names(&facts.node_kinds), u32::from)?,
         mapped(scratch, columns::NODE_CLASS, strings, |class: ClassId| position(class_names[class.index()]))?,
         Source::column::<_, UInt32Type>(scratch, columns::NODE_CLASS)?,
@@ -179,6 +179,19 @@ fn mapped<'a, T: bytemuck::Pod + Send + 'a>(
 ) -> Result<Source<'a>, StageError> {
     let mut column = ColumnReader::open(scratch, column)?;
     Ok(Source::texts(texts, move |rows| Ok(read(&mut column, rows)?.into_iter().map(&position).collect())))
+}
+
+/// The ids of the input, null for a root that it does not have.
+fn ids<'a>(scratch: &Scratch, root: NodeId) -> Result<Source<'a>, StageError> {
+    let mut column = ColumnReader::open(scratch, columns::NODE_ID)?;
+    let mut first = 0;
+    Ok(Source::values(move |rows| {
+        let values: Vec<u64> = read(&mut column, rows)?;
+        let own = root.index().wrapping_sub(first);
+        first += rows;
+        let valid = BooleanBuffer::collect_bool(rows, |row| row != own || values[row] != NO_ID);
+        Ok(nullable::<UInt64Type>(values, valid))
+    }))
 }
 
 fn distances<'a>(scratch: &Scratch) -> Result<Source<'a>, StageError> {

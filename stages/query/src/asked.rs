@@ -89,7 +89,7 @@ impl Asked {
             Subject::Id(id) => {
                 let mut batches = table.columns(&["id"])?;
                 while let Some(batch) = batches.batch()? {
-                    if let Some(row) = batch.u64s("id")?.values().iter().position(|&other| other == id) {
+                    if let Some(row) = batch.u64s("id")?.iter().position(|other| other == Some(id)) {
                         return Ok((batch.first_row() + row as u64) as u32);
                     }
                 }

@@ -2,6 +2,7 @@
 
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, damaged, value};
+use heaplake_schemas::ids::NO_ID;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,8 +12,8 @@ use std::path::Path;
 pub struct NodeRow {
     /// Row of the table.
     pub node: u32,
-    /// The format's own id.
-    pub id: u64,
+    /// The format's own id; nothing for a root that the input does not have.
+    pub id: Option<u64>,
     /// Class name.
     pub class: String,
     /// The node's own name, where it says more than the class.
@@ -21,7 +22,8 @@ pub struct NodeRow {
     pub shallow_bytes: u64,
     /// Retained size.
     pub retained_bytes: u64,
-    /// Distance from a root.
+    /// Distance from a root; [`SYSTEM_DISTANCE`](heaplake_schemas::scratch::SYSTEM_DISTANCE) and more where only the
+    /// runtime leads there.
     pub distance: Option<i32>,
 }
 
@@ -47,7 +49,7 @@ pub fn fetch(table: &Path, nodes: impl IntoIterator<Item = u32>) -> Result<BTree
                 node,
                 NodeRow {
                     node,
-                    id: ids.value(row),
+                    id: value(ids, row).filter(|&id| id != NO_ID),
                     class: class.to_owned(),
                     name: name.map(str::to_owned),
                     shallow_bytes: shallow.value(row),

@@ -10,6 +10,7 @@ use crate::error::QueryError;
 use crate::rows::{self, NodeRow, fetch};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
+use heaplake_schemas::scratch::SYSTEM_DISTANCE;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -99,7 +100,10 @@ pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, QueryError> {
     }
     let names = names(&path, &edges)?;
     let shortest_path = Some(shown(path.iter().copied(), &nodes, &names)?);
-    Ok(Why { shortest_path, dominators, note: None })
+    let end = shortest_path.as_ref().and_then(|path| path.steps.last());
+    let system = end.is_some_and(|end| end.node.distance.is_some_and(|distance| distance >= SYSTEM_DISTANCE));
+    let note = system.then(|| "Only the runtime leads to it: its distance is \"system\".".to_owned());
+    Ok(Why { shortest_path, dominators, note })
 }
 
 /// The steps of a path that comes from its end; `names` has the edges that lead to its nodes.

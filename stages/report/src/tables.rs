@@ -318,9 +318,9 @@ pub struct Node {
 
 /// The format's own id of a node, for people: nothing for one that is made up, as that of the root of some formats.
 #[must_use]
-pub fn shown_id(id: u64) -> Option<String> {
+pub fn shown_id(id: Option<u64>) -> Option<String> {
     const LARGEST: u64 = u64::MAX >> 1;
-    (id <= LARGEST).then(|| id.to_string())
+    id.filter(|&id| id <= LARGEST).map(|id| id.to_string())
 }
 
 impl Node {
@@ -346,7 +346,7 @@ pub fn some_nodes(folder: &Path, nodes: &[u32], texts: &mut Texts) -> Result<FxH
         for at in 0..rows.len() {
             let class = texts.add(classes.value(at));
             let name = value(names, at).map(|name| texts.add_within(name, 80)).filter(|&name| name != class);
-            let id = shown_id(rows.u64s("id")?.value(at));
+            let id = shown_id(value(rows.u64s("id")?, at));
             let retained = rows.sizes("retained_bytes")?.value(at);
             found.insert(rows.u32s("node")?.value(at), Node { id, class, name, retained });
         }

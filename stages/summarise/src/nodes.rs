@@ -1,7 +1,7 @@
 //! Single nodes, looked up in scratch columns: a few of them, or those of a path.
 
 use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
-use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::run::Step;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 
@@ -64,7 +64,7 @@ impl Nodes {
     pub fn step(&self, node: NodeId) -> Step {
         Step {
             node: node.0,
-            id: self.id[node.index()],
+            id: Some(self.id[node.index()]).filter(|&id| id != NO_ID),
             class: self.class_text(node).into_owned(),
             name: self.own_name(node, MOST_NAME),
             shallow_bytes: self.shallow[node.index()],

@@ -8,6 +8,7 @@ use super::side::{Format, Side};
 use heaplake_kit::sorter::{Sorted, Sorter};
 use heaplake_kit::{Context, Reservation, Scratch, StageError};
 use heaplake_lake::reader::{Batch, damaged, value};
+use heaplake_schemas::ids::NO_ID;
 use heaplake_schemas::nodes;
 use heaplake_schemas::scratch::Column;
 use rustc_hash::FxHashMap;
@@ -133,7 +134,8 @@ fn read_batch(
         let kind = reading.kinds.number(kind);
         let kind = kind.ok_or_else(|| of_nodes(snapshot.side, format!("more than {MOST_KINDS} kinds")))?;
         let (shallow, retained) = (shallow.value(row), retained.value(row));
-        sorter.push(Node { id: ids.value(row), class, hidden: u32::from(hidden), node, kind, shallow, retained })?;
+        let id = value(ids, row).unwrap_or(NO_ID);
+        sorter.push(Node { id, class, hidden: u32::from(hidden), node, kind, shallow, retained })?;
     }
     Ok(())
 }

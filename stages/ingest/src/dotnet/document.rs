@@ -3,6 +3,7 @@
 use heaplake_input::bytes::HINT;
 use heaplake_kit::access::{Access, document};
 use heaplake_kit::{InputError, Scratch, StageError};
+use heaplake_schemas::ids::NO_ID;
 use serde::{Deserialize, Serialize};
 
 /// The root, which is not an object of a walk in a trace.
@@ -10,7 +11,7 @@ pub const ROOT: u32 = 0;
 /// The first object of a walk in a trace; the others follow in the order of the walk.
 pub const FIRST: u32 = 1;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
-pub const ROOT_ID: u64 = u64::MAX;
+pub const ROOT_ID: u64 = NO_ID;
 
 /// Name of the format of walks in traces, in facts.
 pub const TRACE: &str = "dotnet-nettrace";

@@ -4,6 +4,7 @@ use super::sizes::Sizes;
 use heaplake_input::source::Identity;
 use heaplake_kit::access::{Access, column, document};
 use heaplake_kit::{InputError, Job, Scratch, StageError};
+use heaplake_schemas::ids::NO_ID;
 use heaplake_schemas::scratch::Column;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub const BOOT_LOADER: u32 = 1;
 /// The first node with a record; the others follow in the order of the dump.
 pub const FIRST: u32 = 2;
 /// [`NODE_ID`](heaplake_schemas::scratch::NODE_ID) of the root, which no object can have.
-pub const ROOT_ID: u64 = u64::MAX;
+pub const ROOT_ID: u64 = NO_ID;
 
 /// Nodes with records come after the two without.
 const _: () = assert!(FIRST == BOOT_LOADER + 1);

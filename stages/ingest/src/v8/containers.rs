@@ -30,6 +30,7 @@ use heaplake_schemas::scratch::{self as columns, EdgeKind, STRING_HASH, STRINGS}
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "containers",
+    version: 2,
     when: |setting| setting.findings(),
     reads: &[
         document(DOCUMENT),
@@ -262,10 +263,12 @@ impl Finder {
     }
 
     fn judge(&mut self, node: u32, seen: &Seen) -> Result<Option<ContainerRow>, StageError> {
-        let Some((shape, store)) = seen.store else { return Ok(None) };
+        let name = self.names.get(node as usize)?;
+        let Some((shape, store)) = seen.store else {
+            return Ok(Self::storeless(node, seen).filter(|_| name == self.js_array));
+        };
         let size = self.sizes.get(store.index())?;
         let Some(slots) = (size / self.slot).checked_sub(HEAD).filter(|&slots| slots > 0) else { return Ok(None) };
-        let name = self.names.get(node as usize)?;
         let found = match shape {
             Shape::Table(_) if name == self.map => self.table(slots, 3, store)?,
             Shape::Table(_) if name == self.set => self.table(slots, 2, store)?,
@@ -281,6 +284,18 @@ impl Finder {
             flags: unsure | if found.sparse { flags::SPARSE } else { 0 },
             spare_bytes: found.spare.saturating_mul(self.slot),
         }))
+    }
+
+    /// An array whose store is not a node of its own, as those of JavaScriptCore: no bytes of it are known.
+    fn storeless(node: u32, seen: &Seen) -> Option<ContainerRow> {
+        let entries = u32::try_from(seen.elements).unwrap_or(u32::MAX);
+        (entries > 0).then_some(ContainerRow {
+            node,
+            store: NodeId::NONE.0,
+            entries,
+            flags: flags::UNSURE,
+            spare_bytes: 0,
+        })
     }
 
     /// The table of a `Map` or `Set`, whose entries have so many slots.

@@ -3,10 +3,7 @@
 use super::header::Header;
 use heaplake_kit::{ColumnMap, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, DistanceSeed};
-
-/// Distance of the root, and so the least distance of nodes that only the runtime itself refers to.
-const SYSTEM_DISTANCE: i32 = 100_000_000;
+use heaplake_schemas::scratch::{self as columns, DistanceSeed, SYSTEM_DISTANCE};
 
 /// Kind and target of each of the root's edges, in order.
 pub(super) struct RootEdges {

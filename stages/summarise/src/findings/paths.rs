@@ -11,7 +11,7 @@ use super::heap::{Heap, shorten};
 use heaplake_kit::StringTable;
 use heaplake_kit::text::count;
 use heaplake_schemas::chains::label;
-use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::ids::{NO_ID, NodeId};
 
 /// Nodes of a path that are looked at, from its end.
 const MOST: usize = 1 << 14;
@@ -155,12 +155,15 @@ impl Heap<'_> {
     /// The same as the subject of a sentence: `Server.sessions, a Map,`, or `One Map @12`.
     pub fn described(&self, node: u32) -> String {
         let class = self.shown_class(self.nodes.class[node as usize].0);
+        // The root of some formats has no id.
+        let id = Some(self.nodes.id[node as usize]).filter(|&id| id != NO_ID);
+        let id = id.map_or_else(String::new, |id| format!(" @{id}"));
         match Path::to(node, self).field() {
-            Some(name) => format!("{name} ({class} @{})", self.nodes.id[node as usize]),
+            Some(name) => format!("{name} ({class}{id})"),
             None => {
                 let kind = self.nodes.kind[node as usize];
                 let name = if self.is_class_object(kind) { self.nodes.label(NodeId(node)) } else { class };
-                format!("One {name} @{}", self.nodes.id[node as usize])
+                format!("One {name}{id}")
             }
         }
     }

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "largest",
-    version: 2,
+    version: 3,
     reads: &[
         document(documents::FACTS),
         texts(STRINGS),

@@ -1,0 +1,79 @@
+//! Snapshots in V8's format by other runtimes: `tests/programs/engines.cjs`, whose array of sessions only grows.
+
+use crate::fixtures;
+use crate::lake::{Lake, heaplake};
+use crate::table::Table;
+use heaplake_schemas::run::Run;
+use std::fs;
+use std::path::PathBuf;
+
+const SYSTEM: i32 = 100_000_000;
+
+fn analyzed(name: &str) -> (Lake, PathBuf, Run) {
+    let lake = Lake::new();
+    lake.analyze(fixtures::path(&format!("v8/{name}.heapsnapshot.zst"))).arg("--edges").assert().success();
+    let place = lake.run();
+    let run = serde_json::from_slice(&fs::read(place.join("run.json")).unwrap()).unwrap();
+    (lake, place, run)
+}
+
+/// Rows of the nodes of a class that are objects.
+fn objects(nodes: &Table, class: &str) -> Vec<usize> {
+    let (kinds, classes) = (nodes.texts("kind"), nodes.texts("class"));
+    let is = |&row: &usize| kinds[row].as_deref() == Some("object") && classes[row].as_deref() == Some(class);
+    (0..nodes.rows()).filter(is).collect()
+}
+
+#[test]
+fn bun_has_roots_distances_and_arrays() {
+    let (_lake, place, run) = analyzed("bun14_sessions");
+    let nodes = Table::read(&place, "nodes.parquet");
+    let distances = nodes.i32s("distance");
+    let distance = |row: usize| distances[row].unwrap();
+    let [global] = objects(&nodes, "GlobalObject")[..] else { panic!("one global object") };
+    let [sessions] = objects(&nodes, "Sessions")[..] else { panic!("one object of the class") };
+    // The global object is the root of the program.
+    assert_eq!((distance(global), distance(sessions)), (1, 2));
+    let all = objects(&nodes, "Session");
+    assert_eq!(all.len(), 4000);
+    assert!(all.iter().all(|&row| distance(row) == 4));
+    assert!((0..nodes.rows()).any(|row| distances[row].is_some_and(|distance| distance >= SYSTEM)));
+    // JavaScriptCore's arrays have no store that is a node: their entries are their own edges.
+    let first = &run.summary.findings[0];
+    assert!(first.message.contains("Sessions.open") && first.message.contains("4,000 Session"), "{}", first.message);
+}
+
+#[test]
+fn deno_has_globals_scripts_and_arrays() {
+    let (_lake, place, _) = analyzed("deno29_sessions");
+    let nodes = Table::read(&place, "nodes.parquet");
+    let distances = nodes.i32s("distance");
+    // Its snapshots name no root of the program, so distances count from the root, as in DevTools.
+    assert_eq!(distances[0], Some(0));
+    assert!(distances.iter().flatten().all(|&distance| distance < SYSTEM));
+    assert_eq!(objects(&nodes, "Session").len(), 4000);
+    let [sessions] = objects(&nodes, "Sessions")[..] else { panic!("one object of the class") };
+    let output = heaplake().arg("why").arg(&place).arg(sessions.to_string()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("Window"), "{said}");
+    // Rows of locations have five fields there.
+    let (scripts, lines) = (nodes.u32s("script_id"), nodes.u32s("line"));
+    let located = (0..nodes.rows()).filter(|&row| scripts[row].is_some() && lines[row].is_some()).count();
+    assert!(located > 3000, "{located}");
+}
+
+/// What only the runtime holds is said to be so, not to be a hundred million edges away.
+#[test]
+fn the_distance_of_what_only_the_runtime_holds_is_system() {
+    let (_lake, place, _) = analyzed("bun14_sessions");
+    let distances = Table::read(&place, "nodes.parquet").i32s("distance");
+    let ask = |row: usize| {
+        let output = heaplake().arg("why").arg(&place).arg(row.to_string()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let far = distances.iter().position(|distance| distance.is_some_and(|distance| distance > SYSTEM)).unwrap();
+    let near = distances.iter().position(|&distance| distance == Some(2)).unwrap();
+    assert!(ask(far).contains("Only the runtime leads to it: its distance is \"system\"."), "{}", ask(far));
+    assert!(!ask(near).contains("Only the runtime"));
+    assert!([far, near].iter().all(|&row| !ask(row).contains("10000000")));
+}

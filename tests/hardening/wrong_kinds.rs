@@ -1,0 +1,96 @@
+//! Files that are no input of a command: each is named for what it is, with the command that reads it, if one does.
+
+use super::good::{GOOD, edited};
+use crate::lake::{Lake, complaint, heaplake};
+use std::path::Path;
+
+/// What `analyze` and `replay` say of a file, and `plan`, which says the same as `analyze`.
+fn said(lake: &Lake, input: &Path) -> [(String, String); 2] {
+    let analyze = complaint(&mut lake.analyze(input), 1);
+    let replay = complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    let plan = complaint(heaplake().arg("plan").arg(input), 1);
+    assert_eq!(plan, analyze);
+    lake.assert_empty();
+    [analyze, replay]
+}
+
+#[test]
+fn what_no_command_reads_is_named() {
+    let core = [&b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0\x3e\0"[..], &[0; 100]].concat();
+    for (name, bytes, is, advice) in [
+        ("core.1234", &core[..], "a core dump of Linux (ELF)", "jhsdb jmap --binaryheap"),
+        ("app.dmp", b"MDMP\x93\xa7\0\0\x10\0\0\0", "a minidump of Windows (.dmp)", "while it runs"),
+        ("Trace.json", br#"{"traceEvents":[{"ph":"M"}]}"#, "a trace of Chrome (trace events)", "Memory panel"),
+        ("x.cpuprofile", br#"{"nodes":[{"id":1,"callFrame":{}}]}"#, "a CPU profile of V8 (.cpuprofile)", "--heap-prof"),
+        ("heap.pb", b"\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a profile of pprof", "go tool pprof"),
+        (
+            "jsc.heapsnapshot",
+            br#"{"version":3,"type":"Inspector","nodes":[]}"#,
+            "JavaScriptCore",
+            "generateHeapSnapshot",
+        ),
+        ("x.zip", b"PK\x03\x04", "a zip archive", "unpack it first"),
+        ("tool", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0", "a program", "nothing of a heap"),
+    ] {
+        let lake = Lake::new();
+        let input = lake.input(name, bytes);
+        for ((cause, hint), command) in said(&lake, &input).into_iter().zip(["analyze", "replay"]) {
+            assert!(cause.contains(&format!("{name}: this is ")) && cause.contains(is), "{cause}");
+            assert!(cause.ends_with(&format!("which {command} does not read")), "{cause}");
+            assert!(hint.contains(advice), "{hint}");
+        }
+    }
+}
+
+/// The profiles that heaplake itself writes.
+#[test]
+fn its_own_profile_is_one_of_pprof() {
+    let lake = Lake::new();
+    let log = lake.input("x.log", LOG);
+    let mut command = heaplake();
+    command.arg("replay").arg(&log).arg("--out").arg(lake.path()).args(["--pprof", "--quiet"]).assert().success();
+    let profile = lake.run().join("allocations.pb.gz");
+    let (cause, _) = complaint(&mut Lake::new().analyze(profile), 1);
+    assert!(cause.ends_with("this is a profile of pprof, which analyze does not read"), "{cause}");
+}
+
+const LOG: &[u8] = b"# clrprof 1 test\nT 1 X\nF 1 Some.Type::Method\nS 1 1\nA 1 108 1 18 1\n# end\n";
+
+#[test]
+fn what_another_command_reads_is_named_with_it() {
+    let lake = Lake::new();
+    // A log has allocations, a recording has events: no heap.
+    for (name, bytes, is) in [
+        ("x.jfr", &b"FLR\0\0\x02\0\x01\0\0\0\0\0\0\0\x10"[..], "a recording of Java's Flight Recorder (.jfr)"),
+        ("x.heapprofile", br#"{"head":{"callFrame":{}}}"#, "an allocation profile of V8 (.heapprofile)"),
+    ] {
+        let (cause, advice) = complaint(&mut lake.analyze(lake.input(name, bytes)), 1);
+        assert!(cause.ends_with(&format!("{name}: this is {is}, which analyze does not read")), "{cause}");
+        assert!(advice.starts_with("heaplake replay reads it"), "{advice}");
+    }
+    let replay = |name: &str, bytes: &[u8]| {
+        let input = lake.input(name, bytes);
+        complaint(heaplake().arg("replay").arg(input).arg("--out").arg(lake.path()).arg("--quiet"), 1)
+    };
+    let (cause, advice) = replay("x.hprof", b"JAVA PROFILE 1.0.2\0\0\0\0\x08");
+    assert!(cause.ends_with("this is a heap dump of Java (.hprof), which replay does not read"), "{cause}");
+    assert_eq!(advice, "heaplake analyze reads it");
+    // A snapshot without allocations is refused by its header.
+    let header = edited(&[("\"trace_function_count\":2", "\"trace_function_count\":0")]);
+    let header = &header[..header.find("\"nodes\"").unwrap()];
+    for text in [header, &edited(&[("\"trace_tree\":[1,0,0,0,[2,1,1,16,[]]]", "\"trace_tree\":[]")])] {
+        let (cause, advice) = replay("x.heapsnapshot", text.as_bytes());
+        assert!(cause.ends_with("expected a heap snapshot with an allocation tree, found one without"), "{cause}");
+        assert!(advice.starts_with("heaplake analyze reads it"), "{advice}");
+    }
+    assert!(GOOD.starts_with("{\"snapshot\""));
+}
+
+/// A snapshot under the name that DevTools gives to a recorded time line.
+#[test]
+fn time_lines_are_snapshots() {
+    let lake = Lake::new();
+    lake.input("a.heaptimeline", GOOD.as_bytes());
+    lake.analyze(lake.folder()).assert().success();
+    assert_eq!(lake.runs().len(), 1);
+}
