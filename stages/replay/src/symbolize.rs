@@ -74,6 +74,9 @@ impl OfToken for Named<'_> {
     }
 }
 
+/// Methods of a module: positions of functions, and tokens.
+type Asked = Vec<(usize, u32)>;
+
 /// Places of functions that the trace does not have, by position in a list of functions.
 #[derive(Default)]
 pub struct Places {
@@ -119,7 +122,7 @@ impl Places {
         functions: &[&Function],
         library: &mut Library<'_>,
     ) -> Result<(), StageError> {
-        let mut by_module: BTreeMap<u64, Vec<(usize, u32)>> = BTreeMap::new();
+        let mut by_module: BTreeMap<u64, Asked> = BTreeMap::new();
         for (at, function) in functions.iter().enumerate() {
             if function.token >> 24 == METHOD && function.line.is_none() {
                 by_module.entry(function.module).or_default().push((at, function.token));
@@ -142,7 +145,7 @@ impl Places {
         if names.is_empty() || !library.has_assemblies() {
             return Ok(());
         }
-        let mut by_file: BTreeMap<&str, (&SymbolFile, Vec<(usize, u32)>)> = BTreeMap::new();
+        let mut by_file: BTreeMap<&str, (&SymbolFile, Asked)> = BTreeMap::new();
         for (at, found) in positions.into_iter().zip(library.methods(&names)?) {
             let Some((file, row)) = found else { continue };
             by_file.entry(&file.path).or_insert((file, Vec::new())).1.push((at, row));

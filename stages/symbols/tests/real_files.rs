@@ -159,29 +159,32 @@ fn what_cannot_be_used_is_named() {
     assert!(small.problems[0].contains("more than --memory allows"), "{:?}", small.problems);
 }
 
+fn read_pdb(bytes: &[u8]) {
+    if let Ok(pdb) = Pdb::parse(bytes) {
+        (0..40).for_each(|row| assert!(pdb.first_line(row).is_none_or(|line| line.line < 1 << 29)));
+    }
+}
+
+fn read_assembly(bytes: &[u8]) {
+    let Ok(Some(assembly)) = Assembly::parse(bytes) else { return };
+    (0x0200_0000..0x0200_0020).for_each(|token| drop(assembly.type_name(token)));
+    let _ = (assembly.build(), assembly.methods(&[("Shop.Program::Main", 0)].into_iter().collect()));
+    if let Some(Ok(pdb)) = assembly.pdb(1 << 20) {
+        read_pdb(&pdb);
+    }
+}
+
 #[test]
 fn damage_is_an_error_or_another_answer_and_never_a_panic() {
-    let (pdb, dll, embedded) = (content("Shop.pdb"), content("Shop.dll"), content("embedded/Shop.dll"));
-    let read_pdb = |bytes: &[u8]| {
-        if let Ok(pdb) = Pdb::parse(bytes) {
-            (0..40).for_each(|row| assert!(pdb.first_line(row).is_none_or(|line| line.line < 1 << 29)));
-        }
-    };
-    let read_dll = |bytes: &[u8]| {
-        if let Ok(Some(assembly)) = Assembly::parse(bytes) {
-            (0x0200_0000..0x0200_0020).for_each(|token| drop(assembly.type_name(token)));
-            let _ = (assembly.build(), assembly.methods(&[("Shop.Program::Main", 0)].into_iter().collect()));
-            if let Some(Ok(pdb)) = assembly.pdb(1 << 20) {
-                read_pdb(&pdb);
-            }
-        }
-    };
-    let readers: [(&[u8], &dyn Fn(&[u8])); 3] = [(&pdb, &read_pdb), (&dll, &read_dll), (&embedded, &read_dll)];
-    for (whole, read) in readers {
+    type Reader = fn(&[u8]);
+    let readers: [(&str, Reader); 3] =
+        [("Shop.pdb", read_pdb), ("Shop.dll", read_assembly), ("embedded/Shop.dll", read_assembly)];
+    for (name, read) in readers {
+        let whole = content(name);
         (0..whole.len()).step_by(7).for_each(|length| read(&whole[..length]));
         for at in 0..whole.len() {
             for value in [0x00, 0x7f, 0xff] {
-                let mut damaged = whole.to_vec();
+                let mut damaged = whole.clone();
                 damaged[at] = value;
                 read(&damaged);
             }
