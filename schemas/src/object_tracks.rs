@@ -34,6 +34,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("moves", Type::Int64, "Changes of the address"),
     optional("died_at_gc", Type::UInt32, "Collection that reclaimed the object; null if it is alive or lost"),
     optional("died_in_generation", Type::Utf8, "Generation that reclaimed it; null likewise"),
+    optional("generation", Type::Utf8, "Generation that it is in at the end; null if it is dead, lost, or in no range"),
 ];
 
 /// The columns, as Arrow knows them.
@@ -67,6 +68,6 @@ pub struct TrackRow {
     pub died_at_gc: u32,
     /// Index into [`GENERATIONS`](crate::object_lifetimes::GENERATIONS).
     pub generation: u32,
-    /// Always 0.
-    pub padding: u32,
+    /// The same of the generation at the end.
+    pub living: u32,
 }

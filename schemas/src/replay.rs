@@ -4,10 +4,14 @@ use crate::allocation_callees::CalleeRow;
 use crate::allocation_callers::CallerRow;
 use crate::allocation_functions::FunctionRow;
 use crate::allocation_types::TypeRow;
+use crate::collection_roots::RootRow;
 use crate::collections::{CollectionDetail, CollectionRow};
+use crate::generation_bounds::BoundRow;
+use crate::lifetime_paths::PathRow;
 use crate::lifetime_sites::SiteRow;
 use crate::moved_ranges::MoveRow;
 use crate::object_counts::ObjectCountRow;
+use crate::object_generations::GenerationRow;
 use crate::object_lifetimes::LifetimeRow;
 use crate::object_tracks::TrackRow;
 use crate::old_object_chains::OldObjectChainRow;
@@ -32,6 +36,8 @@ pub const CALLEES: Column<CalleeRow> = Column::new("replay.callee");
 pub const LIFETIMES: Column<LifetimeRow> = Column::new("replay.lifetime");
 /// Rows of `lifetime_sites`.
 pub const SITES: Column<SiteRow> = Column::new("replay.site");
+/// Rows of `lifetime_paths`.
+pub const PATHS: Column<PathRow> = Column::new("replay.path");
 /// Rows of `collections`.
 pub const COLLECTIONS: Column<CollectionRow> = Column::new("replay.collection");
 /// Rows of `object_tracks`.
@@ -55,6 +61,12 @@ pub const RECORDING_TEXTS: StringColumns = StringColumns {
     bytes: Column::new("replay.recording_text.bytes"),
     start: Column::new("replay.recording_text.start"),
 };
+/// Rows of `object_generations`.
+pub const OBJECT_GENERATIONS: Column<GenerationRow> = Column::new("replay.generation");
+/// Rows of `generation_bounds`.
+pub const BOUNDS: Column<BoundRow> = Column::new("replay.bound");
+/// Rows of `collection_roots`.
+pub const ROOTS: Column<RootRow> = Column::new("replay.root");
 /// Names of types, by number of the type.
 pub const TYPE_NAMES: StringColumns =
     StringColumns { bytes: Column::new("replay.type_name.bytes"), start: Column::new("replay.type_name.start") };

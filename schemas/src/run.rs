@@ -45,6 +45,9 @@ pub struct Replay {
     pub types: Vec<NamedAmount>,
     /// The functions that allocate most, with what they call.
     pub functions: Vec<NamedAmount>,
+    /// The paths of calls whose objects died most in generation 2, allocated at their inner end.
+    #[serde(default)]
+    pub old_paths: Vec<NamedAmount>,
 }
 
 /// Something and the allocations that it represents.

@@ -97,6 +97,8 @@ names! {
         ObjectLifetimes = "object_lifetimes",
         /// The same by allocating function.
         LifetimeSites = "lifetime_sites",
+        /// The same by path of calls.
+        LifetimePaths = "lifetime_paths",
         /// The collections.
         Collections = "collections",
         /// The findings.
@@ -115,14 +117,27 @@ names! {
         MovedRanges = "moved_ranges",
         /// The objects of each walk of the heap.
         WalkObjects = "walk_objects",
+        /// The generations of each object.
+        ObjectGenerations = "object_generations",
+        /// The ranges of each generation.
+        GenerationBounds = "generation_bounds",
+        /// What holds objects at each collection.
+        CollectionRoots = "collection_roots",
     }
 }
 
 impl TraceTable {
-    /// The tables of single objects; they are as long as the trace.
-    pub const TRACKS: [Self; 3] = [Self::ObjectTracks, Self::MovedRanges, Self::WalkObjects];
+    /// The tables of single objects and ranges; they are as long as the trace.
+    pub const TRACKS: [Self; 6] = [
+        Self::ObjectTracks,
+        Self::MovedRanges,
+        Self::WalkObjects,
+        Self::ObjectGenerations,
+        Self::GenerationBounds,
+        Self::CollectionRoots,
+    ];
 
-    /// All but those of single objects.
+    /// All but those.
     #[must_use]
     pub fn most() -> BTreeSet<Self> {
         Self::ALL.into_iter().filter(|table| !Self::TRACKS.contains(table)).collect()

@@ -29,6 +29,7 @@ mod exact;
 mod findings;
 mod golden;
 mod heap_profiles;
+mod logs;
 mod profiles;
 mod recordings;
 mod replays;

@@ -92,14 +92,15 @@ pub struct Chosen {
         help = "Tables to write, separated by commas [default: most]",
         long_help = format!(
             "Tables to write, separated by commas, of those for which the trace tells enough: {} [default: all but the \
-             last three]",
+             last six]",
             TraceTable::NAMES,
         )
     )]
     tables: Vec<TraceTable>,
     /// Write the life of each object too; `track` needs it
     ///
-    /// These are the tables object_tracks, moved_ranges, and walk_objects, which joins walks of the heap by object.
+    /// These are the tables object_tracks, moved_ranges, walk_objects, which joins walks of the heap by object,
+    /// object_generations, generation_bounds and collection_roots.
     #[arg(long)]
     tracks: bool,
 }

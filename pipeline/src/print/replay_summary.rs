@@ -62,6 +62,7 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
         if facts.interval > 1 { ", estimated from the stacks taken (--sample-interval 1 takes all)" } else { "" };
     let title = format!("Functions by bytes allocated in them and in what they call{sampled}");
     list(out, look, &title, &replay.functions)?;
+    list(out, look, "Paths of calls by bytes that died in generation 2, innermost function first", &replay.old_paths)?;
     held(out, look, &facts.held)
 }
 

@@ -10,6 +10,7 @@
 //! | [`arrays`], [`chunks`], [`numbers`] | JSON arrays of numbers, in rows, on several threads |
 //! | [`kind`] | what a file is that was given to the wrong command, or that none reads |
 //! | [`nettrace`] | the container of `.nettrace` files |
+//! | [`profiler_log`] | the lines of profiler logs |
 //!
 //! The callers interpret the bytes. Every error names the input, the offset in its decompressed content, what was
 //! expected there and what was found.
@@ -23,5 +24,6 @@ pub mod json;
 pub mod kind;
 pub mod nettrace;
 pub mod numbers;
+pub mod profiler_log;
 pub mod source;
 mod stored;

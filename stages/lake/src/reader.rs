@@ -108,6 +108,14 @@ impl Reader {
         Ok(Self { builder, ..self })
     }
 
+    /// Restricts the reader to the rows from `first` on, `most` of them. Row groups before are not read.
+    #[must_use]
+    pub fn from_row(self, first: u64, most: u64) -> Self {
+        let [first, most] = [first, most].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        let builder = self.builder.with_offset(first).with_limit(most);
+        Self { builder, ..self }
+    }
+
     /// Starts to read these columns.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ pub mod chains;
 mod class_issues;
 pub mod classes;
 pub mod collapsed;
+pub mod collection_roots;
 pub mod collections;
 pub mod duplicate_additional;
 pub mod duplicate_members;
@@ -29,13 +30,16 @@ pub mod duplicate_sets;
 pub mod edges;
 pub mod findings;
 pub mod function_signatures;
+pub mod generation_bounds;
 pub mod kinds;
+pub mod lifetime_paths;
 pub mod lifetime_sites;
 pub mod live_allocations;
 mod located;
 pub mod moved_ranges;
 pub mod nodes;
 pub mod object_counts;
+pub mod object_generations;
 pub mod object_lifetimes;
 pub mod object_tracks;
 pub mod old_object_chains;
@@ -98,6 +102,7 @@ pub const TABLES: &[Table] = &[
     table!(allocation_callees),
     table!(object_lifetimes),
     table!(lifetime_sites),
+    table!(lifetime_paths),
     table!(collections),
     table!(old_objects),
     table!(old_object_chains),
@@ -106,6 +111,9 @@ pub const TABLES: &[Table] = &[
     table!(object_tracks),
     table!(moved_ranges),
     table!(walk_objects),
+    table!(object_generations),
+    table!(generation_bounds),
+    table!(collection_roots),
     export!(pprof),
     export!(collapsed),
     table!(nodes),

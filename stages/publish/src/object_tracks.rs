@@ -20,6 +20,7 @@ use heaplake_schemas::replay::TRACKS;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "object_tracks",
+    version: 2,
     when: |setting| setting.traces(TraceTable::ObjectTracks),
     reads: &[column(TRACKS)],
     run,
@@ -40,6 +41,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         rows.sizes(|row| row.moves.into())?,
         rows.optional_ids(|row| row.died_at_gc)?,
         rows.texts(Texts::Names(&generations), |row| row.generation)?,
+        rows.texts(Texts::Names(&generations), |row| row.living)?,
     ];
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

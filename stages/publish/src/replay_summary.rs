@@ -1,22 +1,25 @@
 //! Stage `replay summary`: a replayed trace in brief, as `heaplake show` prints it.
 //!
-//! * Computes: the types that were allocated most and the functions that allocate most, with their names. Times and
-//!   memory, which only the engine knows, are left at 0.
-//! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most.
-//! * Passes over disk: the first rows of types and functions.
-//! * Worst case: constant.
+//! * Computes: the types that were allocated most, the functions that allocate most, and the paths of calls whose
+//!   objects grew old and died, with their names. Times and memory, which only the engine knows, are left at 0.
+//! * Resident memory: the rows that are shown, and the findings, of which there are a few hundred at most; 4 bytes per
+//!   level of the call tree.
+//! * Passes over disk: the first rows of types and functions; paths twice.
+//! * Worst case: linear in paths.
 //! * Fails when: the disk is full.
 //! * Determinism: order of the rows.
 //! * Reference: the contracts of [`heaplake_schemas::run::Replay`] and [`heaplake_schemas::run::Summary`].
 
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::{ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_kit::{BudgetVec, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::read;
 use heaplake_schemas::allocation_functions::FunctionRow;
+use heaplake_schemas::lifetime_paths::PathRow;
 use heaplake_schemas::options::TraceTable;
-use heaplake_schemas::replay::{ABSENT, FACTS, FUNCTIONS, Facts, STRINGS, TYPE_NAMES, TYPES};
+use heaplake_schemas::replay::{ABSENT, FACTS, FUNCTIONS, Facts, PATHS, STRINGS, TYPE_NAMES, TYPES};
 use heaplake_schemas::run::{NamedAmount, Replay, Summary};
 use heaplake_schemas::scratch::documents;
+use std::cmp::Reverse;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -30,16 +33,22 @@ pub const STAGE: Stage = Stage {
         texts(TYPE_NAMES),
         column(FUNCTIONS),
         texts(STRINGS),
+        column(PATHS).if_any(),
     ],
     writes: &[document(documents::SUMMARY), document(documents::REPLAY)],
     fixed: 4 << 20,
-    passes: "first rows of types and functions",
+    version: 2,
+    passes: "first rows of types and functions, paths twice",
     run,
     ..Stage::NEW
 };
 
-/// Types and functions that it shows.
+/// Types, functions and paths that it shows.
 const SHOWN: u64 = 10;
+/// Functions of a path that it shows.
+const INNERMOST: usize = 8;
+/// Index of the oldest generation.
+const OLDEST: u32 = 2;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
@@ -53,7 +62,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         ..Summary::default()
     };
     scratch.write_document(documents::SUMMARY, &summary)?;
-    let replay = Replay { types: most_allocated(scratch)?, functions: most_allocating(scratch)?, facts };
+    let (types, functions, old_paths) = (most_allocated(scratch)?, most_allocating(scratch)?, oldest(job)?);
+    let replay = Replay { types, functions, old_paths, facts };
     scratch.write_document(documents::REPLAY, &replay)?;
     context.progress.end();
     Ok(Stats { rows: 1, spilled_bytes: 0 })
@@ -92,4 +102,51 @@ fn place(row: &FunctionRow, texts: &StringTable) -> Option<String> {
     let path = texts.text(file as usize);
     let file = path.rsplit(['/', '\\']).next().filter(|file| !file.is_empty())?;
     Some(format!("{file}:{line}"))
+}
+
+/// The paths with most bytes that died in the oldest generation, those first that come first among equals.
+fn oldest(job: &Job<'_>) -> Result<Vec<NamedAmount>, StageError> {
+    let Job { scratch, context, .. } = *job;
+    if !scratch.has(PATHS) {
+        return Ok(Vec::new());
+    }
+    let is_old = |row: &PathRow| row.generation == OLDEST && row.exclusive_count > 0;
+    let mut shown: Vec<(Reverse<u64>, u32)> = Vec::new();
+    let mut reader = ColumnReader::open(scratch, PATHS)?;
+    while reader.remaining() > 0 {
+        let row = reader.next()?;
+        if is_old(&row) {
+            let key = (Reverse(row.exclusive_bytes), row.node);
+            shown.insert(shown.partition_point(|other| *other < key), key);
+            shown.truncate(SHOWN as usize);
+        }
+    }
+    let names = StringTable::open(scratch, STRINGS)?;
+    let mut path: BudgetVec<u32> = context.budget.growing("a path of calls");
+    let mut found = Vec::new();
+    let mut reader = ColumnReader::open(scratch, PATHS)?;
+    while reader.remaining() > 0 && found.len() < shown.len() {
+        let row = reader.next()?;
+        while path.len() > row.depth as usize {
+            path.pop();
+        }
+        path.push(row.function)?;
+        let place = shown.iter().position(|&(_, node)| node == row.node).filter(|_| is_old(&row));
+        if let Some(place) = place {
+            let (count, bytes) = (Some(row.exclusive_count), Some(row.exclusive_bytes));
+            found.push((place, NamedAmount { name: text(&path, &names), count, bytes }));
+        }
+    }
+    found.sort_by_key(|(place, _)| *place);
+    Ok(found.into_iter().map(|(_, amount)| amount).collect())
+}
+
+/// A path for people, the innermost function first. Of a long one, functions beyond the first ones are left out.
+fn text(path: &[u32], names: &StringTable) -> String {
+    let inner = path.iter().rev().take(INNERMOST);
+    let mut text = inner.map(|&name| names.text(name as usize).into_owned()).collect::<Vec<_>>().join(" < ");
+    if path.len() > INNERMOST {
+        text.push_str(" < …");
+    }
+    text
 }

@@ -9,6 +9,7 @@
 mod asked;
 mod error;
 pub mod list;
+mod moves;
 mod names;
 pub mod object;
 pub mod rows;

@@ -5,11 +5,13 @@
 //! the object is the one that was born at the right place before the moment and not dead by then.
 
 use crate::error::QueryError;
+use crate::moves;
 use heaplake_kit::StageError;
 use heaplake_lake::commit;
 use heaplake_lake::reader::{Reader, value};
 use heaplake_schemas::{allocation_types, collections, moved_ranges, object_tracks};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -131,34 +133,14 @@ fn ended(run: &Path, numbers: &[u32], time: Time) -> Result<usize, QueryError> {
 
 /// The address of the object after each number of garbage collections, from 0 to all of them.
 fn places(run: &Path, numbers: &[u32], ended: usize, address: u64) -> Result<Vec<u64>, StageError> {
-    let mut moves: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); numbers.len()];
-    let mut batches = Reader::open(&run.join(moved_ranges::FILE))?.columns(&["gc", "bytes", "from", "to"])?;
-    let mut at = 0;
-    while let Some(batch) = batches.batch()? {
-        let (gcs, bytes) = (batch.u32s("gc")?, batch.sizes("bytes")?);
-        let (from, to) = (batch.u64s("from")?, batch.u64s("to")?);
-        for row in 0..batch.len() {
-            // Rows are in the order of the collections.
-            while at + 1 < numbers.len() && Some(numbers[at]) != value(gcs, row) {
-                at += 1;
-            }
-            let range = (value(from, row), value(to, row), value(&bytes, row));
-            if let (Some(list), (Some(from), Some(to), Some(bytes))) = (moves.get_mut(at), range) {
-                list.push((from, to, bytes));
-            }
-        }
-    }
-    let follow = |address: u64, from: u64, to: u64, bytes: u64| {
-        address.checked_sub(from).filter(|&inside| inside < bytes).map(|inside| to.wrapping_add(inside))
-    };
+    let file = run.join(moved_ranges::FILE);
+    let mut moves = moves::open(&file, numbers)?;
     let mut places = vec![address; numbers.len() + 1];
     for gc in ended..numbers.len() {
-        let moved = moves[gc].iter().find_map(|&(from, to, bytes)| follow(places[gc], from, to, bytes));
-        places[gc + 1] = moved.unwrap_or(places[gc]);
+        places[gc + 1] = moves.after(gc, places[gc])?;
     }
     for gc in (0..ended).rev() {
-        let moved = moves[gc].iter().find_map(|&(from, to, bytes)| follow(places[gc + 1], to, from, bytes));
-        places[gc] = moved.unwrap_or(places[gc + 1]);
+        places[gc] = moves.before(gc, places[gc + 1])?;
     }
     Ok(places)
 }
@@ -178,8 +160,11 @@ const COLUMNS: [&str; 9] = [
 
 /// The object that was born in its place and lived at the moment.
 fn object(run: &Path, numbers: &[u32], ended: usize, places: &[u64]) -> Result<Option<Found>, StageError> {
-    let index =
-        |gc: u32| if gc == 0 { Some(0) } else { numbers.iter().position(|&number| number == gc).map(|at| at + 1) };
+    let mut ends: BTreeMap<u32, usize> = BTreeMap::new();
+    for (&number, ended) in numbers.iter().zip(1..) {
+        ends.entry(number).or_insert(ended);
+    }
+    let index = |gc: u32| if gc == 0 { Some(0) } else { ends.get(&gc).copied() };
     let mut batches = Reader::open(&run.join(object_tracks::FILE))?.columns(&COLUMNS)?;
     let mut found = None;
     while let Some(batch) = batches.batch()? {

@@ -18,6 +18,7 @@ use crate::collection::{Closed, Open};
 use crate::events::{CollectionStart, Range, Root};
 use crate::lifetimes::{Lifetimes, Moment};
 use crate::places::Places;
+use crate::promotions::Point;
 use crate::replay::Replay;
 use crate::track::{Collected, Object, Pass, Survival, Swept};
 use crate::tracks::Tracks;
@@ -93,9 +94,9 @@ impl Replay {
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn range(&mut self, range: Range) -> Result<(), StageError> {
         self.report_ends(self.last_time)?;
-        let beside = self.objects.swept.is_some();
+        let keep = self.objects.swept.is_some() || self.tracks.is_some();
         let Some(open) = self.current() else { return Ok(()) };
-        let first = open.range(range, beside)?;
+        let first = open.range(range, keep)?;
         match &mut self.objects.swept {
             Some(swept) if first => swept.places.report(range),
             _ => Ok(()),
@@ -117,10 +118,12 @@ impl Replay {
     }
 
     /// Something keeps an object alive.
-    pub fn root(&mut self, root: Root) {
-        if let Some(open) = self.current() {
-            open.root(root);
-        }
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn root(&mut self, root: Root) -> Result<(), StageError> {
+        let keep = self.tracks.is_some();
+        self.current().map_or(Ok(()), |open| open.root(root, keep))
     }
 
     /// An object of a walk of the heap.
@@ -162,10 +165,22 @@ impl Replay {
                 self.compare(&mut row, walked)?;
             }
         }
+        self.report(&mut open, row.gc)?;
         if let Some(pause) = self.clock.seconds(open.start.time, time) {
             row.pause_seconds = pause;
         }
         self.push(row)
+    }
+
+    /// What is told of a collection besides its row, where that is wanted: ranges, roots, and which object is in which
+    /// generation now.
+    fn report(&mut self, open: &mut Open, gc: u32) -> Result<(), StageError> {
+        let Some(tracks) = &mut self.tracks else { return Ok(()) };
+        self.objects.settle()?;
+        let (begin, end) = open.all_bounds()?;
+        tracks.reports.bounds(gc, begin, end)?;
+        tracks.reports.roots(gc, open.held()?, &self.objects)?;
+        tracks.promotions.look(open.left(), &self.objects, Point::after(self.ended))
     }
 
     fn push(&mut self, row: CollectionRow) -> Result<(), StageError> {
@@ -190,12 +205,14 @@ impl Replay {
         self.reporting -= u32::from(self.open[at].start.concurrent && self.open[at].reported.is_some());
         let closed = self.open[at].close()?;
         self.anomalies.overlapping_ranges += closed.overlaps;
+        self.anomalies.moved_and_surviving += self.open[at].conflicts();
         self.ended += 1;
         let mut row = self.open[at].row();
         if let Some(started) = self.clock.absolute_us(self.open[at].start.time) {
             row.started_at_us = started;
         }
         if self.recording.sample_mode == SampleMode::CreationAndCollection {
+            self.look_before(at)?;
             self.collect(at, &closed, &mut row, time)?;
             if let Some(tracks) = &mut self.tracks {
                 tracks.collected(row.gc, &closed.survivals)?;
@@ -203,6 +220,14 @@ impl Replay {
         }
         self.open[at].effect = Some((row, self.ended));
         Ok(())
+    }
+
+    /// In which generations objects are as a collection finds them. What one beside the program found is long past.
+    fn look_before(&mut self, at: usize) -> Result<(), StageError> {
+        let Some(tracks) = self.tracks.as_mut().filter(|_| !self.open[at].start.concurrent) else { return Ok(()) };
+        self.objects.settle()?;
+        // The collection counts already.
+        tracks.promotions.look(self.open[at].found(), &self.objects, Point::before(self.ended))
     }
 
     /// Whether a collection runs beside the program.

@@ -3,7 +3,7 @@
 //! The memory for condemned ranges, survivors and objects of a walk is counted from its first event until it has been
 //! replayed.
 
-use crate::events::{CollectionStart, Range, Reason, Root};
+use crate::events::{CollectionStart, Range, Reason, Root, RootKind};
 use crate::track::{Condemned, Survival};
 use heaplake_kit::charge::Charge;
 use heaplake_kit::{Budget, StageError};
@@ -16,6 +16,17 @@ const ENTRY: u64 = 32;
 
 /// Generations that every heap has, as bits.
 const YOUNG_AND_OLD: u32 = 0b111;
+
+/// A range of a generation, and how many ranges of survivors begin in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// The range.
+    pub range: Range,
+    /// Survivors that were reported as moved.
+    pub moved: u64,
+    /// Survivors that were reported as left where they were.
+    pub surviving: u64,
+}
 
 /// A garbage collection that has begun.
 pub struct Open {
@@ -31,7 +42,9 @@ pub struct Open {
     pub effect: Option<(CollectionRow, u32)>,
     /// Addresses of a walk of the heap.
     pub walked: Option<Vec<u64>>,
-    ranges: Vec<Range>,
+    ranges: Vec<Bound>,
+    /// How many ranges have addresses, once they are all there; these come first, in order.
+    filled: Option<usize>,
     starts: FxHashSet<u64>,
     /// Whether the generations are reported again, as they are afterwards.
     after: bool,
@@ -41,6 +54,8 @@ pub struct Open {
     moved_ranges: u64,
     surviving_ranges: u64,
     roots: Option<[u64; 4]>,
+    /// The roots themselves, where they are kept.
+    held: Vec<Root>,
     charge: Charge,
 }
 
@@ -68,6 +83,7 @@ impl Open {
             effect: None,
             walked: None,
             ranges: Vec::new(),
+            filled: None,
             starts: FxHashSet::default(),
             after: false,
             later: Vec::new(),
@@ -75,6 +91,7 @@ impl Open {
             moved_ranges: 0,
             surviving_ranges: 0,
             roots: None,
+            held: Vec::new(),
             charge: Charge::new(budget, "the ranges of a collection")?,
         })
     }
@@ -91,10 +108,12 @@ impl Open {
             self.after |= !first;
             self.charge.add(if first { ENTRY } else { 0 })?;
         }
-        let to = if self.after { &mut self.later } else { &mut self.ranges };
-        if !self.after || keep {
-            self.charge.make_room(to, 1)?;
-            to.push(range);
+        if !self.after {
+            self.charge.make_room(&mut self.ranges, 1)?;
+            self.ranges.push(Bound { range, moved: 0, surviving: 0 });
+        } else if keep {
+            self.charge.make_room(&mut self.later, 1)?;
+            self.later.push(range);
         }
         Ok(!self.after)
     }
@@ -105,11 +124,23 @@ impl Open {
         &self.later
     }
 
+    /// The generations as the collection leaves them, where that was kept; the later range counts. Where nothing
+    /// survived, those that were empty may be of the report at the end already.
+    pub fn left(&self) -> impl Iterator<Item = Range> {
+        let empty = |bound: &&Bound| {
+            let nothing = self.moved_ranges + self.surviving_ranges == 0;
+            nothing && !self.later.is_empty() && bound.range.used == 0
+        };
+        let before = self.ranges.iter().filter(empty).map(|bound| bound.range);
+        before.chain(self.later.iter().copied())
+    }
+
     /// Whether the young generations lie behind each other in one segment, as before there were regions. A collection
     /// beside the program leaves them alone there.
     #[must_use]
     pub fn in_segments(&self) -> bool {
-        let of = |generation: u8| self.ranges.iter().filter(move |range| range.generation == generation);
+        let ranges = || self.ranges.iter().map(|bound| bound.range);
+        let of = |generation: u8| ranges().filter(move |range| range.generation == generation);
         let youngest: FxHashSet<u64> = of(0).map(|range| range.start).collect();
         of(1).any(|range| range.used > 0 && youngest.contains(&range.start.saturating_add(range.used)))
     }
@@ -122,20 +153,82 @@ impl Open {
         self.after = true;
         self.reported.get_or_insert(allocations);
         *(if moved { &mut self.moved_ranges } else { &mut self.surviving_ranges }) += 1;
+        if let Some(bound) = self.bound(survival.from)? {
+            *(if moved { &mut bound.moved } else { &mut bound.surviving }) += 1;
+        }
         self.charge.make_room(&mut self.survivals, 1)?;
         self.survivals.push(survival);
         Ok(())
     }
 
-    /// A root.
-    pub fn root(&mut self, root: Root) {
-        let at = match root {
-            Root::Stack => 0,
-            Root::Finalizer => 1,
-            Root::Handle => 2,
-            Root::Other => 3,
+    /// The range that an address is in. Of two ranges that overlap, the one that begins later counts.
+    fn bound(&mut self, address: u64) -> Result<Option<&mut Bound>, StageError> {
+        let filled = match self.filled {
+            Some(filled) => filled,
+            None => {
+                self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.used == 0, bound.range.start))?;
+                *self.filled.insert(self.ranges.partition_point(|bound| bound.range.used > 0))
+            }
+        };
+        let behind = self.ranges[..filled].partition_point(|bound| bound.range.start <= address);
+        let bound = self.ranges[..behind].last_mut();
+        Ok(bound.filter(|bound| address - bound.range.start < bound.range.used))
+    }
+
+    /// Generations that were both compacted and swept, as none may be.
+    #[must_use]
+    pub fn conflicts(&self) -> u64 {
+        let generations = |of: fn(&Bound) -> u64| {
+            let bounds = self.ranges.iter().filter(|bound| of(bound) > 0);
+            bounds.fold(0_u32, |mask, bound| mask | 1 << bound.range.generation.min(31))
+        };
+        (generations(|bound| bound.moved) & generations(|bound| bound.surviving)).count_ones().into()
+    }
+
+    /// The generations as the collection finds them. The later range counts where two overlap: empty ones, which come
+    /// first, may be of the report at the end already where nothing survived.
+    pub fn found(&self) -> impl Iterator<Item = Range> {
+        let ranges = || self.ranges.iter().map(|bound| bound.range);
+        ranges().filter(|range| range.used == 0).chain(ranges().filter(|range| range.used > 0))
+    }
+
+    /// The ranges at the beginning and those at the end, where these were kept, both in order of their addresses.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn all_bounds(&mut self) -> Result<(&[Bound], &[Range]), StageError> {
+        self.filled = None;
+        self.charge.sort_by_key(&mut self.ranges, |bound| (bound.range.start, bound.range.generation))?;
+        self.charge.sort_by_key(&mut self.later, |range| (range.start, range.generation))?;
+        Ok((&self.ranges, &self.later))
+    }
+
+    /// A root, which is kept on demand.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn root(&mut self, root: Root, keep: bool) -> Result<(), StageError> {
+        let at = match root.kind {
+            RootKind::Stack => 0,
+            RootKind::Finalizer => 1,
+            RootKind::Handle => 2,
+            RootKind::Other => 3,
         };
         self.roots.get_or_insert_default()[at] += 1;
+        if keep {
+            self.charge.make_room(&mut self.held, 1)?;
+            self.held.push(root);
+        }
+        Ok(())
+    }
+
+    /// The roots, where they were kept, in order.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn held(&mut self) -> Result<&[Root], StageError> {
+        self.charge.sort_by_key(&mut self.held, |root| *root)?;
+        Ok(&self.held)
     }
 
     /// An object of a walk of the heap.
@@ -164,13 +257,14 @@ impl Open {
     fn condemned(&mut self, overlaps: &mut u64) -> Result<Vec<Condemned>, StageError> {
         // Older runtimes have no pinned heap, and what is not there is not condemned.
         if !self.ranges.is_empty() {
-            let there = self.ranges.iter().fold(YOUNG_AND_OLD, |mask, range| mask | 1 << range.generation.min(31));
+            let there =
+                self.ranges.iter().fold(YOUNG_AND_OLD, |mask, bound| mask | 1 << bound.range.generation.min(31));
             self.start.condemned &= there;
         }
         let mask = self.start.condemned;
         let mut condemned = Vec::new();
         self.charge.make_room(&mut condemned, self.ranges.len())?;
-        let ranges = self.ranges.iter().map(|range| Condemned {
+        let ranges = self.ranges.iter().map(|Bound { range, .. }| Condemned {
             start: range.start,
             end: range.start.saturating_add(range.used),
             generation: range.generation,

@@ -10,6 +10,8 @@ pub struct Range {
     pub start: u64,
     /// Bytes that are in use.
     pub used: u64,
+    /// Bytes that the generation has there.
+    pub reserved: u64,
 }
 
 /// An object is allocated.
@@ -54,8 +56,8 @@ pub enum Reason {
 }
 
 /// What keeps objects alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RootKind {
     /// A stack.
     Stack,
     /// The queue of objects to be finalized.
@@ -64,6 +66,19 @@ pub enum Root {
     Handle,
     /// Something else.
     Other,
+}
+
+/// A root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Root {
+    /// What it refers to, as it lies after the collection; 0 for nothing.
+    pub object: u64,
+    /// What it is.
+    pub kind: RootKind,
+    /// As the runtime's profiling interface says.
+    pub flags: u32,
+    /// What the runtime says of it besides.
+    pub id: u64,
 }
 
 /// How the times of a trace are to be read.

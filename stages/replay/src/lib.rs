@@ -3,10 +3,10 @@
 //! A reader of one [`format`](mod@format) ([`log`], [`nettrace`], [`heapprofile`], [`tracetree`], [`jfr`]) hands [`events`] to
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
-//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`]) and counts
-//! their [`lifetimes`]. At the end [`shares`] divides what was
-//! allocated of each type among its stacks, [`tree`] makes a call tree of the sampled stacks ([`calls`]), and [`output`] writes
-//! rows: those of [`functions`], [`callers`] and [`sites`], [`ordered`] in memory or on disk.
+//! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and counts
+//! their [`lifetimes`]. At the end [`shares`] divides what was allocated of each type among its stacks, [`tree`] makes a
+//! call tree of the sampled stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`],
+//! [`sites`] and [`paths`], [`ordered`] in memory or on disk.
 //! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
 
 pub mod binomial;
@@ -25,10 +25,13 @@ pub mod log;
 pub mod nettrace;
 pub mod ordered;
 pub mod output;
+pub mod paths;
 pub mod places;
 pub mod posterior;
+pub mod promotions;
 pub mod replay;
 pub mod replay_trace;
+pub mod reports;
 pub mod sample;
 pub mod sampling;
 pub mod shares;

@@ -24,28 +24,15 @@
 //! a log that is complete begins with `# end`; one that ends before it is replayed as far as it goes, which is
 //! counted as an anomaly, but a last line without its end is refused: what is left of it may look like another one.
 
-use crate::events::{Allocation, CollectionStart, Range, Reason, Root};
+use crate::events::{Allocation, CollectionStart, Range, Reason, Root, RootKind};
 use crate::replay::Replay;
 use crate::stacks::{EMPTY, Frames, Stacks};
 use crate::symbols::Function;
 use crate::track::Survival;
 use heaplake_input::bytes::Bytes;
+pub use heaplake_input::profiler_log::MAGIC;
+use heaplake_input::profiler_log::{self, Bad, Failure, Fields};
 use heaplake_kit::{Budget, BudgetVec, StageError};
-
-/// How a log begins.
-pub const MAGIC: &[u8] = b"# clrprof ";
-
-/// The only version.
-const VERSION: &[u8] = b"1";
-
-/// How a complete log ends.
-const END: &[u8] = b"# end";
-
-/// What is found where a line has no end.
-const CUT: &str = "the end of the log within it";
-
-/// Bytes of a line, at most.
-const LONGEST: usize = 16 << 20;
 
 /// Stacks by the numbers that the log gives them.
 struct Known {
@@ -70,80 +57,22 @@ impl Frames for Known {
     }
 }
 
-/// Why a line is not right: what was expected.
-type Bad = &'static str;
-
-/// What may go wrong with a line.
-enum Failure {
-    Line(Bad),
-    Stage(StageError),
-}
-
-impl From<StageError> for Failure {
-    fn from(error: StageError) -> Self {
-        Self::Stage(error)
-    }
-}
-
-impl From<Bad> for Failure {
-    fn from(bad: Bad) -> Self {
-        Self::Line(bad)
-    }
-}
-
 /// Reads a log from its first line to its end; gives its version.
 ///
 /// # Errors
 /// [`StageError::Input`] for a line that is not of the format, and those of the replay.
 pub fn read(bytes: &mut Bytes<'_>, replay: &mut Replay, budget: &Budget) -> Result<Option<String>, StageError> {
-    let mut complete = false;
     let mut stacks = Known { nodes: budget.growing("the stacks of the log"), unknown: 0 };
-    let (version, ended) = match bytes.line(LONGEST)? {
-        Some((line, ended)) => {
-            let rest = line.strip_prefix(MAGIC).unwrap_or_default();
-            (rest.split(|&byte| byte == b' ').next().unwrap_or_default().to_vec(), ended)
-        }
-        None => (Vec::new(), false),
-    };
-    if version != VERSION {
-        let found = String::from_utf8_lossy(&version).into_owned();
-        return Err(bytes.error(0, "a profiler log of version 1", format!("version {found:?}")));
-    }
-    if !ended {
-        return Err(bytes.error(0, "a line", CUT));
-    }
-    loop {
-        bytes.check()?;
-        let start = bytes.offset();
-        let Some((line, ended)) = bytes.line(LONGEST)? else { break };
-        if !ended && !line.starts_with(END) {
-            return Err(bytes.error(start, "a line", CUT));
-        }
-        complete = line.starts_with(END);
-        match event(line, replay, &mut stacks) {
-            Ok(()) => {}
-            Err(Failure::Stage(error)) => return Err(error),
-            Err(Failure::Line(expected)) => {
-                let found = shown(line);
-                return Err(bytes.error(start, expected, found));
-            }
-        }
-    }
+    let complete = profiler_log::read(bytes, |letter, fields, _| event(letter, fields, replay, &mut stacks))?;
     replay.anomalies.without_end += u64::from(!complete);
     replay.anomalies.unknown_stacks += stacks.unknown;
-    Ok(Some(String::from_utf8_lossy(VERSION).into_owned()))
+    Ok(Some(profiler_log::VERSION.to_owned()))
 }
 
-fn shown(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-    format!("{text:?}")
-}
-
-fn event(line: &[u8], replay: &mut Replay, stacks: &mut Known) -> Result<(), Failure> {
-    let Some((&letter, rest)) = line.split_first() else { return Err("an event".into()) };
-    let mut fields = Fields(rest);
+#[inline]
+fn event(letter: u8, fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) -> Result<(), Failure> {
     match letter {
-        b'A' => allocation(&mut fields, replay, stacks),
+        b'A' => allocation(fields, replay, stacks),
         b'T' => {
             let id = fields.decimal("T type name")?;
             Ok(replay.types.name(id, fields.rest("T type name")?)?)
@@ -153,10 +82,10 @@ fn event(line: &[u8], replay: &mut Replay, stacks: &mut Known) -> Result<(), Fai
             let name = String::from_utf8_lossy(fields.rest("F function name")?).into_owned();
             Ok(replay.symbols.define(id, Function { handle: id, name, ..Function::default() })?)
         }
-        b'S' => stack(&mut fields, replay, stacks),
-        b'G' => start(&mut fields, replay),
-        b'B' | b'M' | b'V' => range(letter, &mut fields, replay),
-        b'R' => root(&mut fields, replay),
+        b'S' => stack(fields, replay, stacks),
+        b'G' => start(fields, replay),
+        b'B' | b'M' | b'V' => range(letter, fields, replay),
+        b'R' => root(fields, replay),
         b'O' => Ok(replay.walked(fields.hex("O address type reference...")?)?),
         b'E' => {
             let number = fields.small("E number")?;
@@ -190,7 +119,7 @@ fn start(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
     let number = fields.small(LINE)?;
     let condemned = fields.flags(LINE)?;
     let reason = Reason::Profiler(fields.small(LINE)?);
-    let concurrent = !fields.0.is_empty() && fields.small(LINE)? == 1;
+    let concurrent = !fields.is_done() && fields.small(LINE)? == 1;
     fields.end(LINE)?;
     Ok(replay.start(CollectionStart { number, condemned, reason, concurrent, time: 0 })?)
 }
@@ -202,9 +131,9 @@ fn range(letter: u8, fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(),
             const LINE: Bad = "B generation start used reserved";
             let generation = fields.generation(LINE)?;
             let (start, used) = (fields.hex(LINE)?, fields.hex(LINE)?);
-            fields.hex(LINE)?;
+            let reserved = fields.hex(LINE)?;
             fields.end(LINE)?;
-            replay.range(Range { generation, start, used })?;
+            replay.range(Range { generation, start, used, reserved })?;
         }
         b'M' => {
             const LINE: Bad = "M old new length";
@@ -224,14 +153,17 @@ fn range(letter: u8, fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(),
 
 fn root(fields: &mut Fields<'_>, replay: &mut Replay) -> Result<(), Failure> {
     const LINE: Bad = "R address kind flags id";
-    fields.hex(LINE)?;
-    replay.root(match fields.small(LINE)? {
-        1 => Root::Stack,
-        2 => Root::Finalizer,
-        3 => Root::Handle,
-        _ => Root::Other,
-    });
-    Ok(())
+    let object = fields.hex(LINE)?;
+    let kind = match fields.small(LINE)? {
+        1 => RootKind::Stack,
+        2 => RootKind::Finalizer,
+        3 => RootKind::Handle,
+        _ => RootKind::Other,
+    };
+    // An agent may know no more than that.
+    let flags = if fields.is_done() { 0 } else { fields.small(LINE)? };
+    let id = if fields.is_done() { 0 } else { fields.hex(LINE)? };
+    Ok(replay.root(Root { object, kind, flags, id })?)
 }
 
 fn stack(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) -> Result<(), Failure> {
@@ -251,94 +183,4 @@ fn stack(fields: &mut Fields<'_>, replay: &mut Replay, stacks: &mut Known) -> Re
     }
     stacks.nodes[number] = node + 1;
     Ok(())
-}
-
-/// The fields of a line behind its letter, each with a space before it.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    #[inline]
-    fn next(&mut self, line: Bad) -> Result<&'a [u8], Bad> {
-        let rest = self.0.strip_prefix(b" ").ok_or(line)?;
-        let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
-        let (field, rest) = rest.split_at(end);
-        self.0 = rest;
-        Ok(field)
-    }
-
-    #[inline]
-    fn hex(&mut self, line: Bad) -> Result<u64, Bad> {
-        let field = self.next(line)?;
-        if field.is_empty() || field.len() > 16 {
-            return Err(line);
-        }
-        field.iter().try_fold(0, |number, &byte| {
-            let digit = match byte {
-                b'0'..=b'9' => byte - b'0',
-                b'a'..=b'f' => byte - b'a' + 10,
-                b'A'..=b'F' => byte - b'A' + 10,
-                _ => return Err(line),
-            };
-            Ok(number << 4 | u64::from(digit))
-        })
-    }
-
-    #[inline]
-    fn decimal(&mut self, line: Bad) -> Result<u64, Bad> {
-        number(self.next(line)?, line)
-    }
-
-    fn small(&mut self, line: Bad) -> Result<u32, Bad> {
-        u32::try_from(self.decimal(line)?).map_err(|_| line)
-    }
-
-    fn generation(&mut self, line: Bad) -> Result<u8, Bad> {
-        u8::try_from(self.decimal(line)?).ok().filter(|&generation| generation < 5).ok_or(line)
-    }
-
-    /// A digit for each generation, from 0 on.
-    fn flags(&mut self, line: Bad) -> Result<u32, Bad> {
-        let field = self.next(line)?;
-        if field.is_empty() || field.len() > 5 {
-            return Err(line);
-        }
-        field.iter().zip(0..).try_fold(0, |mask, (&byte, generation)| match byte {
-            b'0' => Ok(mask),
-            b'1' => Ok(mask | 1 << generation),
-            _ => Err(line),
-        })
-    }
-
-    /// The last field as a number, taken off; nothing where none is left.
-    fn last(&mut self, line: Bad) -> Result<Option<u64>, Bad> {
-        let Some(space) = memchr::memrchr(b' ', self.0) else {
-            return if self.0.is_empty() { Ok(None) } else { Err(line) };
-        };
-        let field = &self.0[space + 1..];
-        self.0 = &self.0[..space];
-        number(field, line).map(Some)
-    }
-
-    /// Everything that is left.
-    fn rest(&mut self, line: Bad) -> Result<&'a [u8], Bad> {
-        self.0.strip_prefix(b" ").ok_or(line)
-    }
-
-    fn end(&self, line: Bad) -> Result<(), Bad> {
-        if self.0.is_empty() { Ok(()) } else { Err(line) }
-    }
-}
-
-#[inline]
-fn number(field: &[u8], line: Bad) -> Result<u64, Bad> {
-    if field.is_empty() || field.len() > 20 {
-        return Err(line);
-    }
-    field.iter().try_fold(0_u64, |number, &byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return Err(line);
-        }
-        number.checked_mul(10).and_then(|number| number.checked_add(u64::from(digit))).ok_or(line)
-    })
 }

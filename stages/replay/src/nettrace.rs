@@ -2,7 +2,7 @@
 //!
 //! Versions 4 and 5 of the container are read; version 6 is refused by name.
 
-use crate::events::{Allocation, Clock, CollectionStart, Range, Reason, Root};
+use crate::events::{Allocation, Clock, CollectionStart, Range, Reason, Root, RootKind};
 use crate::replay::Replay;
 use crate::stacks::{self, EMPTY, Frames};
 use crate::symbols::Function;
@@ -162,7 +162,7 @@ fn apply(
             replay.symbols.name_module(module.id, &module.path, module.pdb.and_then(Build::new))?;
         }
         Kind::Types => return bulk(&mut fields, false, |fields| types(fields, replay)),
-        Kind::Roots => return bulk(&mut fields, true, |fields| Ok(root(fields, around.wide, replay))),
+        Kind::Roots => return bulk(&mut fields, true, |fields| root(fields, around.wide, replay)),
         Kind::Nodes => return bulk(&mut fields, true, |fields| node(fields, around.wide, replay)),
         Kind::Surviving => return bulk(&mut fields, true, |fields| surviving(fields, around.wide, replay)),
         Kind::Moved => return bulk(&mut fields, true, |fields| moved(fields, around.wide, replay)),
@@ -212,7 +212,8 @@ fn start(fields: &mut Cursor<'_>, version: u32, time: u64) -> Option<CollectionS
 fn range(fields: &mut Cursor<'_>, wide: bool) -> Option<Range> {
     let generation = fields.u8()?;
     let start = fields.pointer(wide)?;
-    Some(Range { generation, start, used: fields.u64()? })
+    let used = fields.u64()?;
+    Some(Range { generation, start, used, reserved: fields.u64().unwrap_or(used) })
 }
 
 fn method(fields: &mut Cursor<'_>) -> Option<(u64, u64, Function)> {
@@ -258,15 +259,15 @@ fn types(fields: &mut Cursor<'_>, replay: &mut Replay) -> Result<bool, StageErro
     Ok(true)
 }
 
-fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> bool {
-    let Some(root) = payload::Root::read(fields, wide) else { return false };
-    replay.root(match root.kind {
-        0 => Root::Stack,
-        1 => Root::Finalizer,
-        2 => Root::Handle,
-        _ => Root::Other,
-    });
-    true
+fn root(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {
+    let Some(root) = payload::Root::read(fields, wide) else { return Ok(false) };
+    let kind = match root.kind {
+        0 => RootKind::Stack,
+        1 => RootKind::Finalizer,
+        2 => RootKind::Handle,
+        _ => RootKind::Other,
+    };
+    replay.root(Root { object: root.object, kind, flags: root.flags, id: root.place }).map(|()| true)
 }
 
 fn node(fields: &mut Cursor<'_>, wide: bool, replay: &mut Replay) -> Result<bool, StageError> {

@@ -5,6 +5,7 @@ use crate::callers::{self, Stacks};
 use crate::calls::{Amount, Cell, NONE};
 use crate::functions::{self, Functions};
 use crate::ordered::Space;
+use crate::paths;
 use crate::posterior::{Estimate, Pool, Population};
 use crate::replay::{Replay, TypeCounts};
 use crate::sample::Sample;
@@ -83,6 +84,8 @@ pub fn write(
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
         sites::write(replay, (&mut tree, &mut nodes), &names, |cell| ratio_of(replay, cell), space)?;
+        let calls = paths::Calls { tree: &mut tree, nodes: &mut nodes, positions: &mut positions };
+        totals.spilled_bytes += paths::write(replay, calls, &names, |cell| ratio_of(replay, cell), space)?;
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {

@@ -106,7 +106,8 @@ mod tests {
             let mut truth = [None; 64];
             for _ in 0..below(12) {
                 let start = below(60);
-                let range = Range { generation: below(5) as u8, start, used: below(64 - start) };
+                let (generation, used) = (below(5) as u8, below(64 - start));
+                let range = Range { generation, start, used, reserved: used };
                 places.report(range).unwrap();
                 truth[start as usize..(start + range.used) as usize].fill(Some(range.generation));
             }

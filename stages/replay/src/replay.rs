@@ -4,6 +4,7 @@ use crate::calls::{self, Cells};
 use crate::collection::Open;
 use crate::events::{Allocation, Clock};
 use crate::lifetimes::{Lifetimes, Moment};
+use crate::promotions::Point;
 use crate::sample::Sample;
 use crate::sampling::{Counter, Sampler};
 use crate::stacks::{EMPTY, Frames, Node, Stacks};
@@ -46,6 +47,8 @@ pub struct Anomalies {
     pub overlapping_ranges: u64,
     /// Objects that another one was moved onto.
     pub overrun_objects: u64,
+    /// Generations of which one collection reports both what moved and what stayed, as none may be.
+    pub moved_and_surviving: u64,
     /// Ends of collections that had not begun.
     pub ends_without_start: u64,
     /// Collections that never ended.
@@ -309,7 +312,10 @@ impl Replay {
                 tracks.lives(object)?;
             }
         }
-        Ok(())
+        match &mut self.tracks {
+            Some(tracks) => tracks.promotions.last(&self.objects, Point::now(self.ended)),
+            None => Ok(()),
+        }
     }
 
     /// Gives up what only the reading of the trace needs, and what was kept for the end; gives the stacks.

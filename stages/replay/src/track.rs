@@ -250,16 +250,29 @@ impl Objects {
         Ok(done)
     }
 
+    /// Objects from one address to another, which is greater; [`Self::settle`] first.
+    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = &Object> {
+        let pages = self.pages.range(start >> PAGE..=(end - 1) >> PAGE);
+        pages.flat_map(move |(_, page)| {
+            let first = page.partition_point(|object| object.address < start);
+            page[first..].iter().take_while(move |object| object.address < end)
+        })
+    }
+
+    /// The object that an address is in; [`Self::settle`] first.
+    #[must_use]
+    pub fn at(&self, address: u64) -> Option<&Object> {
+        let pages = self.pages.range(..=address >> PAGE).rev();
+        let mut before = pages.map(|(_, page)| &page[..page.partition_point(|object| object.address <= address)]);
+        let object = before.find_map(<[Object]>::last)?;
+        (address == object.address || address - object.address < object.bytes).then_some(object)
+    }
+
     /// Objects in ranges whose number is less than `older`; [`Self::settle`] first.
     #[must_use]
     pub fn older(&self, ranges: &[Condemned], older: u64) -> u64 {
         let of = |range: &Condemned| -> u64 {
-            let pages = self.pages.range(range.start >> PAGE..=(range.end - 1) >> PAGE);
-            let objects = pages.flat_map(|(_, page)| {
-                let first = page.partition_point(|object| object.address < range.start);
-                page[first..].iter().take_while(|object| object.address < range.end)
-            });
-            objects.filter(|object| object.serial < older).count() as u64
+            self.within(range.start, range.end).filter(|object| object.serial < older).count() as u64
         };
         ranges.iter().filter(|range| range.start < range.end).map(of).sum()
     }

@@ -2,9 +2,13 @@
 //!
 //! Births are written as they come, deaths as they come, in two columns. At the end each birth is joined with its
 //! death, whose number is that of the birth: an array of deaths is filled in order of time and read in order of
-//! birth. It pages where it does not fit.
+//! birth. It pages where it does not fit. In which generations objects were joins them there ([`promotions`]).
+//!
+//! [`promotions`]: crate::promotions
 
 use crate::ordered::Space;
+use crate::promotions::{Life, Promotions};
+use crate::reports::Reports;
 use crate::track::{Object, Survival};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::filled;
@@ -62,13 +66,17 @@ pub struct Tracks {
     walks: ColumnWriter<WalkRow>,
     /// Numbers of collections, in the order in which they ended.
     gcs: BudgetVec<u32>,
+    /// In which generation each object is.
+    pub promotions: Promotions,
+    /// What collections report besides.
+    pub reports: Reports,
 }
 
 impl Tracks {
     /// Nothing yet.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// [`StageError::Io`], [`StageError::Budget`].
     pub fn new(scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             births: ColumnWriter::create(scratch, BIRTHS)?,
@@ -76,6 +84,8 @@ impl Tracks {
             moves: ColumnWriter::create(scratch, MOVES)?,
             walks: ColumnWriter::create(scratch, WALK_OBJECTS)?,
             gcs: budget.growing("the numbers of collections"),
+            promotions: Promotions::new(scratch, budget)?,
+            reports: Reports::new(scratch)?,
         })
     }
 
@@ -128,13 +138,14 @@ impl Tracks {
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn collected(&mut self, gc: u32, survivals: &[Survival]) -> Result<(), StageError> {
         self.gcs.push(gc)?;
+        self.promotions.moved(survivals)?;
         let moved = survivals.iter().filter(|range| range.from != range.to);
         moved
             .map(|range| MoveRow { gc, padding: 0, from: range.from, to: range.to, bytes: range.length })
             .try_for_each(|row| self.moves.push(row))
     }
 
-    /// Forgets everything: the trace does not tell what became of objects.
+    /// Forgets objects: the trace does not tell what became of them.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -142,7 +153,9 @@ impl Tracks {
         scratch.withdraw(BIRTHS)?;
         scratch.withdraw(DEATHS)?;
         scratch.withdraw(MOVES)?;
-        scratch.withdraw(WALK_OBJECTS)
+        scratch.withdraw(WALK_OBJECTS)?;
+        Promotions::discard(scratch)?;
+        self.reports.finish()
     }
 
     /// Joins births and deaths; gives the bytes that were spilled for it. `stack` tells the node of the call tree for a
@@ -158,6 +171,7 @@ impl Tracks {
         let (scratch, budget) = (space.scratch, space.budget());
         self.moves.finish()?;
         self.walks.finish()?;
+        self.reports.finish()?;
         self.deaths.finish()?;
         let count = self.births.finish()?;
         let mut plan = ArrayPlan::new(budget, scratch, "object_tracks");
@@ -170,11 +184,14 @@ impl Tracks {
         }
         let numbers: &[u32] = &self.gcs;
         let gc = |gcs: u32| if gcs == 0 { 0 } else { numbers.get(gcs as usize - 1).copied().unwrap_or(NONE) };
+        let mut histories = self.promotions.finish(space)?;
         let mut births = ColumnReader::open(scratch, BIRTHS)?;
         let mut rows = ColumnWriter::create(scratch, TRACKS)?;
         for object in 0..count as u32 {
             space.check(object as usize)?;
             let (birth, end) = (births.next()?, ends.get(object as usize)?);
+            let died = (end.gcs != NONE).then_some((end.gcs, end.generation));
+            let living = histories.object(Life { object, born: birth.gcs, died, known: end.address != ABSENT }, gc)?;
             rows.push(TrackRow {
                 bytes: birth.bytes,
                 first_address: birth.address,
@@ -186,12 +203,12 @@ impl Tracks {
                 moves: end.moves,
                 died_at_gc: if end.gcs == NONE { NONE } else { gc(end.gcs) },
                 generation: end.generation,
-                padding: 0,
+                living,
             })?;
         }
         rows.finish()?;
         scratch.discard(BIRTHS);
         scratch.discard(DEATHS);
-        Ok(plan.spilled_bytes())
+        Ok(plan.spilled_bytes() + histories.finish()?)
     }
 }

@@ -63,7 +63,7 @@
   };
 
   const allocations = () => {
-    const { types, functions, callees, callers, collections, generations } = data.allocations;
+    const { types, functions, callees, callers, collections, generations, paths } = data.allocations;
     const total = (row) => row.bytes ?? 0;
     // Of a snapshot, the function that the runtime puts above all others has everything.
     const whole = data.trace ? (types ? types.rows.reduce((sum, row) => sum + total(row), 0) : 0) : functions ? functions.rows.reduce((most, row) => Math.max(most, row.bytes), 0) : 0;
@@ -130,5 +130,20 @@
       const made = grid("functions", columns, functions.rows, { by: 1, down: true, of: functions.of, placeholder: "Search functions", id: (row) => "function-" + row.id, words: (row) => text(row.name) + " " + text(row.module) });
       section("functions", "Functions", soft("What is allocated in a function and in what it calls, and in itself. A recursive function counts once per stack."), made.view);
       links.function = (id) => { const row = functions.rows.find((one) => one.id === id); if (row) made.reveal(row); };
+    }
+    if (paths && paths.rows.length > 0) {
+      const most = paths.rows[0].bytes;
+      const columns = [
+        { title: "Path of calls", text: true, value: (row) => text(row.name).toLowerCase(), cell: (row) => name(text(row.name)) },
+        { title: "Bytes", value: (row) => row.bytes, cell: (row) => [size(row.bytes), bar(row.bytes, most)] },
+        { title: "Objects", value: (row) => row.count, cell: (row) => count(row.count) },
+      ];
+      generations.forEach((generation, at) => {
+        if (!paths.rows.some((row) => row.ends[at][1] > 0)) return;
+        const title = generation === "alive" ? "Alive" : "Died in " + (generation.length === 1 ? "gen " + generation : generation);
+        columns.push({ title, value: (row) => row.ends[at][0], cell: (row) => (row.ends[at][1] === 0 ? "" : el("span", { title: plural(row.ends[at][1], "object", "objects") }, size(row.ends[at][0]))) });
+      });
+      const made = grid("paths", columns, paths.rows, { by: 1, down: true, of: paths.of, placeholder: "Search paths", id: () => null, words: (row) => text(row.name) });
+      section("paths", "Lifetimes by path", soft("Where objects died that the innermost function of a path allocated, by the whole path, the innermost function first."), made.view);
     }
   };

@@ -1,6 +1,7 @@
 //! What a replay says of allocations: types with their lifetimes, functions, call trees, collections.
 
 use crate::calls;
+use crate::lifetimes;
 use crate::tables::{Shown, shown};
 use crate::texts::Texts;
 use heaplake_kit::StageError;
@@ -27,6 +28,7 @@ pub struct Allocations {
     callees: Option<Shown<calls::Call>>,
     callers: Option<Shown<calls::Call>>,
     collections: Option<Shown<Bar>>,
+    paths: Option<Shown<lifetimes::Ended>>,
 }
 
 /// Reads it; nothing where a run has no table of any of it.
@@ -41,6 +43,7 @@ pub fn read(folder: &Path, texts: &mut Texts) -> Result<Option<Allocations>, Sta
         callees: calls::callees(folder, texts)?,
         callers: calls::callers(folder, texts)?,
         collections: bars(folder)?,
+        paths: lifetimes::paths(folder, texts)?,
     };
     let Allocations { types, functions, callees, callers, collections, .. } = &all;
     let none =

@@ -4,8 +4,9 @@
 //! be made at any time and anywhere. If the run lacks data (a table that was not chosen, duplicates that were not
 //! looked for), the page says so.
 //!
-//! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`tables`] and
-//! [`allocations`] read the first rows of the other tables, [`alive`] the time line of allocations, and the document puts all of it together. [`texts`] makes
+//! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`lifetimes`] what died on
+//! which path; [`tables`] and [`allocations`] read the first rows of the other tables, [`alive`] the time line of
+//! allocations, and the document puts all of it together. [`texts`] makes
 //! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`] and
 //! [`trend`] do the same with the tables of comparisons and trends.
 
@@ -15,6 +16,7 @@ pub mod calls;
 pub mod comparison;
 mod document;
 mod findings;
+pub mod lifetimes;
 pub mod page;
 mod report;
 mod sides;

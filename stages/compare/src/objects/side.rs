@@ -74,7 +74,7 @@ impl Side {
     pub fn format(&self) -> Format {
         match self.run.summary.format.as_str() {
             "v8-heapsnapshot" => Format::V8,
-            "dotnet-nettrace" => Format::Walk,
+            "dotnet-nettrace" | "profiler-log-walk" => Format::Walk,
             _ => Format::Addresses,
         }
     }

@@ -2,9 +2,11 @@
 
 use super::document::FIRST;
 use super::events::{Kind, Series, Walker};
+use super::log;
 use crate::format::Estimate;
 use heaplake_input::bytes::Bytes;
 use heaplake_input::nettrace::{self, Around, Cursor, Events, Stacks, Trace, payload};
+use heaplake_input::profiler_log;
 use heaplake_input::source::Source;
 use heaplake_kit::{Context, StageError};
 
@@ -13,8 +15,12 @@ use heaplake_kit::{Context, StageError};
 /// # Errors
 /// [`StageError::Input`] where the trace is damaged; [`StageError::Io`], [`StageError::Budget`].
 pub fn estimate(source: Source, context: &Context<'_>) -> Result<Estimate, StageError> {
+    let mut bytes = Bytes::new(source, context);
+    if bytes.peek()? == profiler_log::MAGIC.first().copied() {
+        return log::estimate(&mut bytes);
+    }
     let mut census = Census::default();
-    nettrace::read(&mut Bytes::new(source, context), &mut census, &context.budget)?;
+    nettrace::read(&mut bytes, &mut census, &context.budget)?;
     census.end();
     let (objects, edges) = census.most;
     Ok(Estimate { nodes: objects + u64::from(FIRST), edges, exact: true })

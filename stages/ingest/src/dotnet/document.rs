@@ -16,6 +16,9 @@ pub const ROOT_ID: u64 = NO_ID;
 /// Name of the format of walks in traces, in facts.
 pub const TRACE: &str = "dotnet-nettrace";
 
+/// Name of the format of walks in profiler logs, in facts.
+pub const LOG: &str = "profiler-log-walk";
+
 /// Name of the format of dumps, in facts.
 pub const DUMP: &str = "dotnet-gcdump";
 

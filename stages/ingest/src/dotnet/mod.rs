@@ -1,5 +1,5 @@
-//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), or as a tool has put them down
-//! (`.gcdump`).
+//! Walks of .NET heaps: as the runtime reports them to a trace (`.nettrace`), as an agent writes them to a profiler log,
+//! or as a tool has put them down (`.gcdump`).
 //!
 //! The stages of this folder, in this order:
 //!
@@ -8,7 +8,7 @@
 //! | [`walk`] | the input | objects, references and roots of one walk by address; names and keys of classes |
 //! | [`join`] | these | classes, sizes and edges of all objects, essential edges, in-degrees, orphans, distance seeds |
 //!
-//! [`events`] reads the events of a trace, [`gcdump`] a dump; [`recorder`] writes a walk, [`types`] names its types.
+//! [`events`] reads the events of a trace, [`log`] a profiler log, for which [`sizes`] follows objects, [`gcdump`] a dump; [`recorder`] writes a walk, [`types`] names its types.
 //!
 //! A walk follows a full garbage collection, so all objects in it are alive. It has no fields and no values: references
 //! have no names, and nothing can be said of duplicates.
@@ -18,14 +18,17 @@ pub mod document;
 pub mod events;
 pub mod gcdump;
 pub mod join;
+pub mod log;
 mod outside;
 pub mod recorder;
 pub mod roles;
+pub mod sizes;
 pub mod types;
 pub mod walk;
 
 use crate::format::{Estimate, Format, default_name};
 use heaplake_input::nettrace;
+use heaplake_input::profiler_log;
 use heaplake_input::source::Opened;
 use heaplake_kit::{Context, Stage, StageError};
 use heaplake_schemas::options::AnalysisOptions;
@@ -40,7 +43,7 @@ impl Format for Dotnet {
     }
 
     fn recognises(&self, beginning: &[u8]) -> bool {
-        beginning.starts_with(nettrace::MAGIC) || beginning.starts_with(gcdump::MAGIC)
+        [nettrace::MAGIC, gcdump::MAGIC, profiler_log::MAGIC].iter().any(|magic| beginning.starts_with(magic))
     }
 
     /// Those of dumps alone: traces mostly hold events of allocations, which are replayed.
@@ -65,7 +68,7 @@ impl Format for Dotnet {
         let name = default_name(stem, facts);
         match options.walk {
             Some(walk) => format!("{name}-walk{walk}"),
-            None if facts.format == document::TRACE => format!("{name}-walk"),
+            None if [document::TRACE, document::LOG].contains(&facts.format.as_str()) => format!("{name}-walk"),
             None => name,
         }
     }

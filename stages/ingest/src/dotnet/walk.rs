@@ -4,7 +4,8 @@
 //!   number of node; names, keys and kinds of the classes. Roots, dependent handles and chunks of memory are those of
 //!   traces; a dump has nodes for them.
 //! * Resident memory: 18 bytes per 32 KiB of heap; some 200 bytes and its name for each type, as much for each
-//!   module; the events between two sequence points of a trace; of a dump the descriptions of its nodes where the
+//!   module; the events between two sequence points of a trace; of a log 16 to 32 bytes for each object alive, and 24 for
+//!   each range that a collection reports; of a dump the descriptions of its nodes where the
 //!   budget allows, paged where not.
 //! * Passes over disk: one read of the input. Of several walks, each is written over the one before.
 //!   The descriptions of a dump are written once and read at random.
@@ -17,12 +18,14 @@
 use super::document::Walk;
 use super::events::Walker;
 use super::gcdump;
+use super::log;
 use super::recorder::{DEGREE, DEPENDENTS, ROOTS, SIZE, TARGET, TYPE};
 use super::types::KIND;
 use crate::format::opened;
 use crate::index::CHUNKS;
 use heaplake_input::bytes::{Bytes, HINT};
 use heaplake_input::nettrace;
+use heaplake_input::profiler_log;
 use heaplake_input::source::Opened;
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{InputError, Job, Stage, StageError, Stats};
@@ -66,10 +69,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 0);
     let name = source.name().to_owned();
     let mut bytes = Bytes::new(source, context);
-    let (walk, mut facts, spilled_bytes) = if bytes.peek()? == gcdump::MAGIC.first().copied() {
+    let (first, wanted) = (bytes.peek()?, job.analysis().walk);
+    let (walk, mut facts, spilled_bytes) = if first == gcdump::MAGIC.first().copied() {
         gcdump::read(&name, &mut bytes, job)?
+    } else if first == profiler_log::MAGIC.first().copied() {
+        let (walk, facts) = log::read(&mut bytes, wanted, scratch, context)?;
+        (walk, facts, 0)
     } else {
-        let mut walker = Walker::new(name, job.analysis().walk, scratch, context)?;
+        let mut walker = Walker::new(name, wanted, scratch, context)?;
         let outcome = nettrace::read(&mut bytes, &mut walker, &context.budget)?;
         let (walk, facts) = walker.finish(&outcome, bytes.offset(), job.setting.options.symbols())?;
         (walk, facts, 0)

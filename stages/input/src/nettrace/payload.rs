@@ -89,6 +89,8 @@ pub struct Root {
     pub kind: u8,
     /// See the constants.
     pub flags: u32,
+    /// Where the reference lies.
+    pub place: u64,
 }
 
 impl Root {
@@ -102,8 +104,7 @@ impl Root {
     /// The next entry.
     pub fn read(fields: &mut Cursor<'_>, wide: bool) -> Option<Self> {
         let (object, kind, flags) = (fields.pointer(wide)?, fields.u8()?, fields.u32()?);
-        fields.pointer(wide)?; // where the reference lies
-        Some(Self { object, kind, flags })
+        Some(Self { object, kind, flags, place: fields.pointer(wide)? })
     }
 }
 

@@ -274,7 +274,8 @@ impl Heap {
 
     fn collect_region(&mut self, region: usize, survival: u64, reports: &mut Vec<String>, done: &mut Done) {
         let generation = self.regions[region].generation;
-        let compacts = generation < 3 && self.chance.percent(50);
+        // A generation is compacted or swept as a whole.
+        let compacts = generation < 3 && self.numbers >> generation & 1 == 1;
         let mut runs: Vec<Vec<usize>> = Vec::new();
         let mut end = 0;
         for at in self.there(region) {

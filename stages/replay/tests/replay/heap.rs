@@ -18,6 +18,8 @@ pub struct Truth {
     /// Collection (counted from 1) and generation of its death.
     pub died: Option<(u32, u8)>,
     pub stack: u64,
+    /// Collections before, and the generation that it was in from there on; nothing for frozen ones.
+    pub generations: Vec<(u32, u8)>,
     region: usize,
 }
 
@@ -52,6 +54,8 @@ struct Work {
     survival: u64,
     /// Regions at its start.
     regions: usize,
+    /// Which generations it compacts; it sweeps the others.
+    compacts: [bool; 3],
     /// What it reports of ranges.
     reports: Vec<String>,
     /// Objects that are alive after it.
@@ -73,6 +77,8 @@ pub struct Heap {
     types: u64,
     /// Whether each object has a type of its own, so that rows by type tell objects apart.
     single: bool,
+    /// Regions that the last collection reported.
+    reported: usize,
 }
 
 const FROZEN: u8 = 9;
@@ -91,6 +97,7 @@ impl Heap {
             free: Vec::new(),
             types: 0,
             single,
+            reported: 0,
             chance,
         };
         for function in 1..=5 {
@@ -175,11 +182,13 @@ impl Heap {
             born,
             died: None,
             stack,
+            generations: if generation == FROZEN { Vec::new() } else { vec![(born, generation)] },
             region,
         });
     }
 
     fn write_ranges(&mut self) {
+        self.reported = self.regions.len();
         for region in self.regions.iter().rev().filter(|region| region.generation != FROZEN) {
             let Region { generation, start, used, size } = region;
             writeln!(self.log, "B {generation} {start:x} {used:x} {size:x}").unwrap();
@@ -194,7 +203,8 @@ impl Heap {
         writeln!(self.log, "G {number} {digits} 1").unwrap();
         self.write_ranges();
         let (survival, regions) = (self.chance.below(101), self.regions.len());
-        let mut work = Work { number, survival, regions, ..Work::default() };
+        let compacts = [0, 1, 2].map(|_| self.chance.percent(60));
+        let mut work = Work { number, survival, regions, compacts, ..Work::default() };
         let mut by_region = self.condemned(&condemned, &mut work);
         for region in 0..regions {
             if condemned.contains(&self.regions[region].generation) {
@@ -203,6 +213,13 @@ impl Heap {
         }
         self.write_reports(work.reports);
         self.alive = work.still;
+        for &at in &self.alive {
+            let object = &mut self.objects[at];
+            let generation = self.regions[object.region].generation;
+            if object.generations.last().is_some_and(|&(_, before)| before != generation) {
+                object.generations.push((number, generation));
+            }
+        }
         self.free_regions(regions);
         self.region(0);
         self.write_ranges();
@@ -231,7 +248,7 @@ impl Heap {
 
     fn collect_region(&mut self, region: usize, members: Vec<usize>, work: &mut Work) {
         let generation = self.regions[region].generation;
-        let compacts = generation < 3 && self.chance.percent(60);
+        let compacts = work.compacts.get(usize::from(generation)).is_some_and(|&compacts| compacts);
         let runs = self.survivors(members, generation, work);
         work.done.survived += runs.iter().map(|run| run.len() as u64).sum::<u64>();
         let pinned = !compacts || runs.iter().any(|_| self.chance.percent(5));
@@ -339,6 +356,11 @@ impl Heap {
         let address = region.start + region.used;
         region.used += bytes;
         (at, address)
+    }
+
+    /// Whether a collection has told of the memory in which an object is.
+    pub fn is_told(&self, object: &Truth) -> bool {
+        object.region < self.reported
     }
 
     pub fn alive(&self) -> &[usize] {

@@ -6,6 +6,7 @@ mod background;
 mod beside;
 mod calls;
 mod generated;
+mod generations;
 mod heap;
 mod heapprofile;
 mod hostile;

@@ -1,0 +1,182 @@
+//! The sizes of objects in a profiler log, whose walks do not tell them.
+//!
+//! An allocation tells the size, and its address is followed through collections. So the objects that are alive are
+//! held: 16 bytes each, up to twice that where lists have just grown, in pages of 64 KiB of address space. A collection
+//! touches the pages of what it condemned.
+
+use heaplake_kit::charge::Charge;
+use heaplake_kit::{Budget, StageError};
+use std::collections::BTreeMap;
+
+/// Bits of an address inside a page.
+const PAGE: u32 = 16;
+
+/// Bytes of a page besides its objects.
+const ENTRY: u64 = 64;
+
+/// An object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sized {
+    address: u64,
+    bytes: u64,
+}
+
+/// Addresses that survive: the first one, the one behind the last, and where the first one lies afterwards.
+pub type Survivor = (u64, u64, u64);
+
+/// The sizes of objects by address.
+pub struct Sizes {
+    pages: BTreeMap<u64, Vec<Sized>>,
+    charge: Charge,
+}
+
+impl Sizes {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+        Ok(Self { pages: BTreeMap::new(), charge: Charge::new(budget, "the objects that are alive in the log")? })
+    }
+
+    /// An object is at an address now, whatever was there before.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn put(&mut self, address: u64, bytes: u64) -> Result<(), StageError> {
+        let Self { pages, charge } = self;
+        if !pages.contains_key(&(address >> PAGE)) {
+            charge.add(ENTRY)?;
+        }
+        let page = pages.entry(address >> PAGE).or_default();
+        let at = match page.last() {
+            Some(last) if last.address >= address => page.partition_point(|object| object.address < address),
+            _ => page.len(),
+        };
+        match page.get_mut(at) {
+            Some(object) if object.address == address => object.bytes = bytes,
+            _ => {
+                charge.make_room(page, 1)?;
+                page.insert(at, Sized { address, bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of the object at an address.
+    #[must_use]
+    pub fn get(&self, address: u64) -> Option<u64> {
+        let page = self.pages.get(&(address >> PAGE))?;
+        page.binary_search_by_key(&address, |object| object.address).ok().map(|at| page[at].bytes)
+    }
+
+    /// A collection: what lies in condemned ranges and does not survive is forgotten. Both lists are in order; of
+    /// ranges that overlap, the earlier one counts.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn collect(&mut self, condemned: &[(u64, u64)], survivors: &[Survivor]) -> Result<(), StageError> {
+        let (mut moved, mut behind, mut left) = (Vec::new(), 0, survivors);
+        for &(start, end) in condemned {
+            let start = start.max(behind);
+            if start >= end {
+                continue;
+            }
+            behind = end;
+            let mut next = start >> PAGE;
+            while next <= (end - 1) >> PAGE
+                && let Some((&key, page)) = self.pages.range_mut(next..=(end - 1) >> PAGE).next()
+            {
+                next = key + 1;
+                self.charge.make_room(&mut moved, page.len())?;
+                page.retain(|&object| {
+                    let address = object.address;
+                    if !(start..end).contains(&address) {
+                        return true;
+                    }
+                    while let [(_, end, _), rest @ ..] = left
+                        && *end <= address
+                    {
+                        left = rest;
+                    }
+                    match left.first() {
+                        Some(&(from, _, to)) if from <= address => {
+                            let there = Sized { address: to.wrapping_add(address - from), ..object };
+                            moved.extend((from != to).then_some(there));
+                            from == to
+                        }
+                        _ => false,
+                    }
+                });
+                if page.is_empty()
+                    && let Some(page) = self.pages.remove(&key)
+                {
+                    self.charge.sub(ENTRY + (page.capacity() * size_of::<Sized>()) as u64);
+                }
+            }
+        }
+        moved.iter().try_for_each(|object| self.put(object.address, object.bytes))?;
+        self.charge.sub((moved.capacity() * size_of::<Sized>()) as u64);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a map of all addresses.
+    #[test]
+    fn sizes_follow_their_objects() {
+        let mut chance = 1_u64;
+        let mut below = |end: u64| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (chance >> 33) % end
+        };
+        for _ in 0..500 {
+            let mut sizes = Sizes::new(&Budget::new(16 << 20)).unwrap();
+            let mut truth: BTreeMap<u64, u64> = BTreeMap::new();
+            let unit = [1, 1 << 10, 1 << 14][below(3) as usize];
+            for _ in 0..below(6) {
+                for _ in 0..below(40) {
+                    let (address, bytes) = (unit * below(200), below(100));
+                    sizes.put(address, bytes).unwrap();
+                    truth.insert(address, bytes);
+                }
+                // Pieces of the address space are condemned; of each, a part survives, some of it moved far away.
+                let (mut condemned, mut survivors) = (Vec::new(), Vec::new());
+                for piece in 0..10 {
+                    let (start, end) = (unit * 20 * piece, unit * 20 * (piece + 1));
+                    if below(2) == 0 {
+                        continue;
+                    }
+                    condemned.push((start, end));
+                    let (from, length) = (start + unit * below(10), unit * below(10));
+                    let to = if below(2) == 0 { from } else { from + unit * 1000 };
+                    if length > 0 {
+                        survivors.push((from, from + length, to));
+                    }
+                }
+                sizes.collect(&condemned, &survivors).unwrap();
+                let within = |address: u64, ranges: &[(u64, u64)]| {
+                    ranges.iter().any(|&(start, end)| (start..end).contains(&address))
+                };
+                let mut after = BTreeMap::new();
+                for (&address, &bytes) in truth.iter().filter(|(address, _)| !within(**address, &condemned)) {
+                    after.insert(address, bytes);
+                }
+                for (&address, &bytes) in truth.iter().filter(|(address, _)| within(**address, &condemned)) {
+                    let survivor = survivors.iter().find(|(from, end, _)| (*from..*end).contains(&address));
+                    if let Some(&(from, _, to)) = survivor {
+                        after.insert(to + address - from, bytes);
+                    }
+                }
+                truth = after;
+                let all = (0..1200).map(|number| unit * number);
+                for address in all {
+                    assert_eq!(sizes.get(address), truth.get(&address).copied());
+                }
+            }
+        }
+    }
+}

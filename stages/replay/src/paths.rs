@@ -1,0 +1,121 @@
+//! Where objects died by the whole path of calls that allocated them.
+
+use crate::calls::{Amount, Cell};
+use crate::ordered::{Space, Unordered};
+use crate::replay::Replay;
+use crate::stacks::EMPTY;
+use crate::tree::Tree;
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, ColumnReader, ColumnWriter, ReadAt, StageError, WriteAt};
+use heaplake_schemas::allocation_callees::CalleeRow;
+use heaplake_schemas::lifetime_paths::PathRow;
+use heaplake_schemas::object_lifetimes::GENERATIONS;
+use heaplake_schemas::replay::{CALLEES, PATHS};
+use heaplake_schemas::scratch::Column;
+
+/// Name of these arrays in the memory budget.
+const WHO: &str = "the paths whose objects died";
+
+const ORDER: [Column<PathRow>; 2] = [Column::new("replay.paths.a"), Column::new("replay.paths.b")];
+
+/// The tree of calls: its nodes, the node of each stack, and the place of each node among the rows of callees, which
+/// are written.
+pub struct Calls<'a> {
+    /// The tree.
+    pub tree: &'a mut Tree,
+    /// By stack.
+    pub nodes: &'a mut Array<u32>,
+    /// By node.
+    pub positions: &'a mut Array<u32>,
+}
+
+/// Writes the rows; gives the bytes that were spilled for them. `names` has the position of each function's name,
+/// `ratio` tells by what a cell is scaled.
+///
+/// # Errors
+/// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
+pub fn write(
+    replay: &Replay,
+    calls: Calls<'_>,
+    names: &[u32],
+    ratio: impl Fn(&Cell) -> (u64, u64),
+    space: Space<'_>,
+) -> Result<u64, StageError> {
+    let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
+    let mut spilled = 0;
+    for generation in 0..GENERATIONS.len() {
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let count = calls.tree.count;
+        let (mut own, mut all) = plan.make((filled(count, Amount::default()), filled(count, Amount::default())))?;
+        if !died(replay, (generation, &ratio), calls.nodes, (&mut own, &mut all), space)? {
+            continue;
+        }
+        calls.tree.sum(&mut all, space)?;
+        for node in 1..count {
+            space.check(node)?;
+            let (own, all) = (own.get(node)?, all.get(node)?);
+            if all.samples > 0 {
+                rows.push(row(calls.positions.get(node)?, generation, &own, &all))?;
+            }
+        }
+        spilled += plan.spilled_bytes();
+    }
+    let mut rows = rows.finish()?;
+    let mut callees = ColumnReader::open(space.scratch, CALLEES)?;
+    let mut writer = ColumnWriter::create(space.scratch, PATHS)?;
+    let mut callee: Option<CalleeRow> = None;
+    while let Some(row) = rows.pop()? {
+        // Each row has its callee, and both are in order.
+        let of = loop {
+            match callee {
+                Some(callee) if callee.node == row.node => break callee,
+                _ => callee = Some(callees.next()?),
+            }
+        };
+        let (parent, depth, function_id) = (of.parent, of.depth, of.function_id);
+        writer.push(PathRow { parent, depth, function_id, function: names[function_id as usize], ..row })?;
+    }
+    writer.finish()?;
+    Ok(spilled + rows.spilled())
+}
+
+/// Adds to the nodes of their stacks what died in a generation; whether anything did.
+fn died(
+    replay: &Replay,
+    (generation, ratio): (usize, &impl Fn(&Cell) -> (u64, u64)),
+    nodes: &mut Array<u32>,
+    (own, all): (&mut Array<Amount>, &mut Array<Amount>),
+    space: Space<'_>,
+) -> Result<bool, StageError> {
+    let mut any = false;
+    for (number, cell) in replay.cells.all().iter().enumerate() {
+        space.check(number)?;
+        let (count, bytes) = replay.cells.deaths(number)[generation];
+        let node = nodes.get(cell.stack as usize)?;
+        if count > 0 && node != EMPTY {
+            let amount = Amount::of(count, count, bytes, ratio(cell));
+            own.change(node as usize, |sum| sum.add(&amount))?;
+            all.change(node as usize, |sum| sum.add(&amount))?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
+/// A row, without what the tree of calls says of its node.
+fn row(node: u32, generation: usize, own: &Amount, all: &Amount) -> PathRow {
+    PathRow {
+        node,
+        generation: generation as u32,
+        parent: 0,
+        depth: 0,
+        function_id: 0,
+        function: 0,
+        inclusive_count: all.count,
+        inclusive_bytes: all.bytes,
+        exclusive_count: own.count,
+        exclusive_bytes: own.bytes,
+        inclusive_samples: all.samples,
+        exclusive_samples: own.samples,
+    }
+}
