@@ -12,7 +12,6 @@ use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
-use crate::possible_classes::PossibleRow;
 use crate::retainer_trees::TreeRow;
 use crate::roles::Roles;
 use serde::{Deserialize, Serialize};

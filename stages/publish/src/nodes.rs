@@ -19,7 +19,7 @@ use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Sta
 use heaplake_lake::source::{Source, array, nullable, read};
 use heaplake_lake::table::WRITER_BYTES;
 use heaplake_lake::text::{NONE, Texts};
-use heaplake_schemas::ids::{ClassId, NO_ID, StringId};
+use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::nodes::{FILE, schema};
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::run::Totals;

@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "replay summary",
-    version: 2,
+    version: 3,
     when: |setting| setting.replay(|_| true),
     reads: &[
         document(FACTS),
@@ -37,7 +37,6 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[document(documents::SUMMARY), document(documents::REPLAY)],
     fixed: 4 << 20,
-    version: 2,
     passes: "first rows of types and functions, paths twice",
     run,
     ..Stage::NEW
@@ -134,7 +133,7 @@ fn oldest(job: &Job<'_>) -> Result<Vec<NamedAmount>, StageError> {
         let place = shown.iter().position(|&(_, node)| node == row.node).filter(|_| is_old(&row));
         if let Some(place) = place {
             let (count, bytes) = (Some(row.exclusive_count), Some(row.exclusive_bytes));
-            found.push((place, NamedAmount { name: text(&path, &names), count, bytes }));
+            found.push((place, NamedAmount { name: text(&path, &names), count, bytes, place: None }));
         }
     }
     found.sort_by_key(|(place, _)| *place);
