@@ -218,11 +218,11 @@ impl Groups<'_> {
         classes.sort_unstable();
         classes.truncate(CLASSES);
         let groups = best.into_iter().map(|Reverse((_, Reverse(number)))| number).collect();
-        Ok(Largest { groups, classes: self.names(classes.into_iter().map(|(_, class)| class).collect())? })
+        Ok(Largest { groups, classes: self.names(&classes.into_iter().map(|(_, class)| class).collect())? })
     }
 
     /// Names of classes.
-    fn names(&self, wanted: FxHashSet<u32>) -> Result<FxHashMap<u32, String>, StageError> {
+    fn names(&self, wanted: &FxHashSet<u32>) -> Result<FxHashMap<u32, String>, StageError> {
         let mut names = FxHashMap::default();
         let mut batches = Reader::open(&self.folder.join(live_allocations::FILE))?.columns(&["class_id", "class"])?;
         while let Some(rows) = batches.batch()? {

@@ -191,8 +191,8 @@ fn collect(sorter: &mut Sorter<'_, Object>, job: &Job<'_>) -> Result<u64, StageE
 
 /// The samples, with nothing added up so far.
 fn samples(job: &Job<'_>) -> Result<BudgetVec<SampleRow>, StageError> {
-    let Job { scratch, context, .. } = *job;
     const WHO: &str = "live allocations: samples";
+    let Job { scratch, context, .. } = *job;
     if !scratch.has(columns::SAMPLE_TIME) {
         return Ok(context.budget.growing(WHO));
     }
