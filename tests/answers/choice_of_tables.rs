@@ -45,7 +45,6 @@ fn chosen_tables_are_those_of_a_run_with_all() {
             "owners",
             "kinds",
             "scripts",
-            "values",
         ] {
             check_choice(&input, list, &whole);
         }

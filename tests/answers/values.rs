@@ -161,7 +161,8 @@ fn java_has_all_fields_and_elements() {
         let fields = set.preview.as_deref().and_then(previewed).unwrap_or_default();
         assert!(fields.len() <= rows.len(), "{set:?} {rows:?}");
         for ((name, value), row) in fields.into_iter().zip(&rows) {
-            assert_eq!(row.name.as_deref(), Some(name), "{set:?} {rows:?}");
+            // Previews cut long names.
+            assert!(row.name.as_ref().unwrap().starts_with(name.trim_end_matches('…')), "{set:?} {rows:?}");
             if !["reference", "address"].contains(&row.kind.as_str()) {
                 let shown = row.value.as_deref().unwrap_or("null");
                 assert_eq!(shown, value, "{name} of {set:?}");

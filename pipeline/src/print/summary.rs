@@ -215,8 +215,9 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
         let (bytes, members) = (size(class.bytes), count(class.members));
         writeln!(out, "  {bytes:>12} {members:>12}  {}", look.fit(&class.class, NUMBERS, 80))?;
         if !class.next_step.is_empty() {
+            // On one line, to be pasted.
             let next = with_place(&class.next_step, named);
-            writeln!(out, "  {:>25}  -> {}", "", look.wrap(&middle(&next, 500), 32, 32))?;
+            writeln!(out, "  {:>25}  -> {}", "", middle(&next, 500))?;
         }
     }
     match found.possible_class_count.saturating_sub(shown as u64) {
