@@ -142,7 +142,10 @@ fn edges(
         retainers.dedup();
         for &holder in &retainers {
             let passed = from.passed.as_ref().is_some_and(|passed| passed.contains(holder));
-            if !passed && follows(heap, held, holder, from.level, limits)? {
+            if !passed
+                && follows(heap, held, holder, from.level, limits)?
+                && !says_again(heap, held, holder, &retainers)?
+            {
                 edges.push((holder, held));
             }
         }
@@ -154,6 +157,12 @@ fn edges(
     }
     edges.sort_unstable();
     Ok(edges)
+}
+
+/// Whether a retainer is a part of another one.
+fn says_again(heap: &mut impl Holders, held: u32, holder: u32, retainers: &[u32]) -> Result<bool, StageError> {
+    let owner = heap.owner(holder)?;
+    Ok(owner.is_some_and(|owner| owner != held && retainers.binary_search(&owner).is_ok()))
 }
 
 /// Whether a walk goes from a node of a level to this retainer.

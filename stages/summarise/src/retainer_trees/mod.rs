@@ -5,7 +5,7 @@
 //!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
-//! * Resident memory: 28 bytes per node (positions in the preorder and back, class, distance, starts of retainers and
+//! * Resident memory: 37 bytes per node (positions in the preorder and back, class, distance, kind, dominator, starts of retainers and
 //!   edges, places in the dominator tree) and 13 per edge, paged where the budget does not allow it; what a walk takes,
 //!   bounded by constants; a sorter of instances.
 //! * Passes over disk: two over node columns, two over dominators; instances sorted by class. Then retainers and edges
@@ -44,6 +44,8 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_RETAINED),
         column(columns::NODE_OUTERMOST),
         column(columns::NODE_DISTANCE),
+        column(columns::NODE_KIND),
+        column(columns::NODE_DOMINATOR),
         column(columns::NODE_PREORDER),
         column(columns::PREORDER_NODE),
         column(columns::PREORDER_DOMINATOR),
@@ -67,6 +69,8 @@ pub const STAGE: Stage = Stage {
         per_node::<NodeId>(),
         per_node::<ClassId>(),
         per_node::<i32>(),
+        per_node::<u8>(),
+        per_node::<NodeId>(),
         per_node::<[u32; 2]>(),
         per_node::<[u32; 2]>(),
         per_edge::<Preorder>(),
