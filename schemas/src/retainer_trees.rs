@@ -1,5 +1,6 @@
 //! Table `retainer_trees`.
 
+use crate::scratch::Column;
 use crate::table::{ColumnSchema, Runs, TableSchema, Type, optional, required};
 use arrow::datatypes::SchemaRef;
 
@@ -20,8 +21,8 @@ pub const TABLE: TableSchema = TableSchema {
         "Each level goes from holders to their holders, over every essential edge from a node that is nearer to the root; \
          in the first three levels also over those from nodes that are no nearer, unless what they hold dominates them. A \
          holder at distance 1 has no holder but the root. Holders are merged by class and edge label; labels that hold \
-         little are one branch with the label `(any)`, branches that hold less than 1 % of instances and bytes, and those \
-         after the twelfth, are the `rest`.",
+         little are one branch with the label `(any)`, branches that hold less than 5 % of instances and bytes, and those \
+         after the eighth, are the `rest`. Where the input states a reference once with an object and once more with its backing store, it counts as the object's.",
         "Instances are counted once in a branch, however many of its holders hold them, and in each branch that holds them: \
          branches side by side do not sum to what is held.",
         "At most 65,536 instances of a class are looked at, evenly chosen, and a bounded number of edges; `is_cut` says \
@@ -82,6 +83,9 @@ const COLUMNS: &[ColumnSchema] = &[
         "Whether a limit of work left something out: not all instances or holders were looked at, or the branch goes on",
     ),
 ];
+
+/// Its rows on their way to it.
+pub const ROWS: Column<TreeRow> = Column::new("retainer_tree.row");
 
 /// The columns, as Arrow knows them.
 #[must_use]

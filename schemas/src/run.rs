@@ -235,6 +235,24 @@ pub struct NamedClass {
     pub shallow_bytes: u64,
     /// Their retained size, nothing counted twice.
     pub retained_bytes: u64,
+    /// What holds its instances, of a big class that several things hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<NamedHolder>,
+}
+
+/// A branch of the tree of all holders of a class, in brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedHolder {
+    /// Row of `retainer_trees`.
+    pub branch: u32,
+    /// The path from the holders to the instances.
+    pub text: String,
+    /// Instances that it holds.
+    pub count: u64,
+    /// Those that nothing else holds.
+    pub exclusive_count: u64,
+    /// Instances that were looked at.
+    pub looked_at: u64,
 }
 
 /// An object that retains much, and the dominators above it.

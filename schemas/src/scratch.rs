@@ -12,7 +12,6 @@ use crate::duplicate_sets::SetRow;
 use crate::ids::{ClassId, NodeId, Preorder, SetId, StringId};
 pub use crate::limits;
 use crate::owners::{Origin, OwnerRow};
-use crate::retainer_trees::TreeRow;
 use crate::roles::Roles;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -243,8 +242,6 @@ columns! {
     CHAIN_ROW: ChainRow = "chain.row" per Few;
     /// Elements of their paths.
     CHAIN_ELEMENT: Element = "chain.element" per Few;
-    /// Branches of the trees of all holders of the instances of big classes.
-    RETAINER_TREE: TreeRow = "retainer_tree.row" per Few;
     /// Classes: display name.
     CLASS_NAME: StringId = "class.name" per Few;
 

@@ -49,6 +49,7 @@ mod owners_by_script;
 mod pairs;
 mod planted_answers;
 mod properties;
+mod retainer_trees;
 mod schemas;
 mod signatures;
 mod trend;

@@ -95,6 +95,29 @@ fn why_an_object_is_there() {
 }
 
 #[test]
+fn all_that_holds_an_object() {
+    let lake = Lake::new();
+    let run = run(&lake, &["--edges"]);
+    // The second session is in the cache, and the current one.
+    let why = json("why", &run, &["4", "-n", "5", "--all"]);
+    let paths: Vec<_> = why["paths"].as_array().unwrap().iter().map(steps).collect();
+    assert_eq!(paths[0], [("", "Shop"), (".current", "Session")]);
+    assert_eq!(paths[1], [("", "Shop"), (".cache", "Cache"), ("[1]", "Session")]);
+    assert_eq!(paths.len(), 2);
+    let holders = why["holders"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let holders: Vec<_> =
+        holders.map(|one| (one["level"].as_u64().unwrap(), text(&one["class"]), text(&one["edge"]))).collect();
+    let level = |level: u64| holders.iter().filter(move |one| one.0 == level).map(|one| format!("{}.{}", one.1, one.2));
+    assert_eq!(level(1).collect::<Vec<_>>(), ["Shop.current", "Cache.[]"]);
+    assert!(level(2).any(|holder| holder == "Shop.cache"), "{holders:?}");
+    // Only one thing holds the third one.
+    let text = ask("why", &run, &["5", "--all"]);
+    assert!(text.contains("Cache[], alone") && text.contains("  Shop.cache, alone"), "{text}");
+    assert_eq!(json("why", &run, &["5", "-n", "1"])["paths"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn the_largest_objects() {
     let lake = Lake::new();
     let run = run(&lake, &[]);

@@ -20,6 +20,12 @@ pub struct Arguments {
     /// The object: its number in the table of nodes, or @ and its id
     #[arg(value_name = "NODE|@ID")]
     pub subject: Subject,
+    /// Print the N shortest paths
+    #[arg(short = 'n', long = "paths", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub paths: Option<u16>,
+    /// Print all holders as a tree, merged by class and edge label
+    #[arg(long)]
+    pub all: bool,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -30,6 +36,7 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`](crate::complaint::Complaint) where there is none.
 pub fn run(arguments: &Arguments) -> Done {
-    let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject)?;
+    let wanted = why::Wanted { paths: arguments.paths.map(usize::from), all: arguments.all };
+    let answer = why::ask(&Asked::open(&arguments.run)?, arguments.subject, wanted)?;
     print::answer(&answer, arguments.json, answers::why)
 }

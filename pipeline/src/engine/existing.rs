@@ -115,9 +115,10 @@ fn difference(run: &Run, options: &Options) -> Option<String> {
     differs.or_else(names).or_else(|| (run.options.labels() != options.labels()).then(|| "its labels".to_owned()))
 }
 
-/// Tables that came after the first runs of this schema version, only few inputs have, and all runs write by default: a
-/// run that has none of them stands.
-const LATER: [TableName; 5] = [
+/// Tables that came after the first runs of this schema version, and that all runs write by default: a run that has none of
+/// them stands.
+const LATER: [TableName; 6] = [
+    TableName::RetainerTrees,
     TableName::AllocationTypes,
     TableName::AllocationFunctions,
     TableName::AllocationCallees,

@@ -2,6 +2,7 @@
 
 use super::terminal::{Look, shown_id};
 use heaplake_kit::text::{count, shorten, size, visible};
+use heaplake_query::holders::Holder;
 use heaplake_query::rows::NodeRow;
 use heaplake_query::top::Top;
 use heaplake_query::track::Found;
@@ -95,9 +96,38 @@ pub fn why(why: &Why, look: &Look) -> String {
     if let Some(shortest) = &why.shortest_path {
         text += &format!("Shortest path from a root\n\n{}\n", path(shortest, look));
     }
+    for (at, shown) in why.paths.iter().enumerate() {
+        text += &format!("Path {} of {}\n\n{}\n", at + 1, why.paths.len(), path(shown, look));
+    }
+    if let Some(holders) = &why.holders {
+        text += &format!("All holders, each level held by the next\n\n{}\n", tree(holders, look));
+    }
     text += &format!("Dominators: each alone keeps what is below it alive\n\n{}", path(&why.dominators, look));
     if let Some(note) = &why.note {
         text += &format!("\n{note}\n");
+    }
+    text
+}
+
+/// All holders, indented by level.
+fn tree(holders: &[Holder], look: &Look) -> String {
+    let mut text = format!("  {:>12} {:>12}  holder\n", "holders", "node");
+    for holder in holders {
+        let indent = look.indent(holder.level as usize - 1);
+        let name = match (&holder.class, holder.kind) {
+            (_, "root") => "(root)".to_owned(),
+            (Some(class), _) => shorten(class, 60),
+            (None, _) => "others".to_owned(),
+        };
+        let edge = match holder.edge.as_deref() {
+            None => String::new(),
+            Some(mark) if mark.starts_with(['[', '(']) => shorten(mark, 40),
+            Some(edge) => format!(".{}", shorten(edge, 40)),
+        };
+        let alone = if holder.alone { ", alone" } else { "" };
+        let cut = if holder.is_cut { ", and more" } else { "" };
+        let line = look.fit(&format!("{name}{edge}{alone}{cut}"), NUMBERS + indent.len(), LONGEST);
+        text += &format!("  {:>12} {:>12}  {indent}{line}\n", count(holder.holders), holder.node);
     }
     text
 }

@@ -34,6 +34,13 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         let (retained, shallow) = (size(class.retained_bytes), size(class.shallow_bytes));
         let name = look.fit(&class.class, NUMBERS, 80);
         writeln!(out, "  {retained:>12} {shallow:>12} {:>12}  {name}", count(class.count))?;
+        for (at, holder) in class.holders.iter().enumerate() {
+            let percent = 100.0 * holder.count as f64 / holder.looked_at.max(1) as f64;
+            let how = if at == 0 { "held by" } else { "also held by" };
+            let alone = if holder.exclusive_count == 0 { "none" } else { &count(holder.exclusive_count) };
+            let text = format!("{percent:.0} % {how} {}, {alone} by it alone", holder.text);
+            writeln!(out, "  {:>38}  {}", "", look.fit(&text, NUMBERS, 200))?;
+        }
     }
     if !summary.owners.is_empty() {
         writeln!(out, "\nLargest owners by retained size\n")?;

@@ -17,7 +17,7 @@ use heaplake_kit::retainer_tree::text::{REST, Trees};
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::retainer_trees::{FILE, KINDS, TreeRow, schema};
+use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, FILE, KINDS, TreeRow, schema};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub const STAGE: Stage = Stage {
     name: "retainer trees table",
     when: |setting| setting.has(TableName::RetainerTrees),
-    reads: &[column(columns::RETAINER_TREE), column(columns::CLASS_NAME), texts(STRINGS)],
+    reads: &[column(RETAINER_TREES), column(columns::CLASS_NAME), texts(STRINGS)],
     fixed: 40 << 20,
     passes: "branches once",
     run,

@@ -12,13 +12,17 @@
 use crate::class_issues::ClassIssues;
 use crate::sets::{Example, Words, status};
 use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::retainer_tree::text::Trees;
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::read;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
 use heaplake_schemas::replay::ABSENT;
-use heaplake_schemas::run::{DuplicateSet, DuplicateSummary, NamedClass, NamedOwner, PossibleClass, Summary, Totals};
+use heaplake_schemas::run::{
+    DuplicateSet, DuplicateSummary, NamedClass, NamedHolder, NamedOwner, PossibleClass, Summary, Totals,
+};
+use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{
     self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
 };
@@ -26,8 +30,8 @@ use heaplake_schemas::scratch::{
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "summary",
+    version: 3,
     when: |setting| setting.analysis(|_| true),
-    version: 2,
     reads: &[
         document(documents::FACTS),
         document(documents::TOTALS),
@@ -35,6 +39,7 @@ pub const STAGE: Stage = Stage {
         document(documents::FINDINGS).when(has_findings),
         column(columns::CLASS_ROW),
         column(columns::CLASS_NAME),
+        column(RETAINER_TREES).if_any(),
         column(OWNER_ROW).when(has_owners),
         texts(OWNER_NAMES).when(has_owners),
         column(columns::SET_ROW).if_any(),
@@ -106,6 +111,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn classes(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
     let strings = StringTable::open(scratch, STRINGS)?;
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
+    let trees = if scratch.has(RETAINER_TREES) { Some(Trees::open(scratch)?) } else { None };
     let mut reader = ColumnReader::open(scratch, columns::CLASS_ROW)?;
     let count = reader.remaining();
     let first = read(&mut reader, count.min(CLASSES) as usize)?;
@@ -115,8 +121,24 @@ fn classes(scratch: &Scratch) -> Result<(u64, Vec<NamedClass>), StageError> {
         count: row.count,
         shallow_bytes: row.shallow_bytes,
         retained_bytes: row.retained_bytes,
+        holders: trees.as_ref().map_or_else(Vec::new, |trees| holders(trees, row.class_id)),
     });
     Ok((count, shown.collect()))
+}
+
+/// What holds the instances of a class, where that is more than one thing.
+fn holders(trees: &Trees, class: u32) -> Vec<NamedHolder> {
+    let named = |at: usize| {
+        let row = &trees.rows()[at];
+        NamedHolder {
+            branch: at as u32,
+            text: trees.long_text(at),
+            count: row.count,
+            exclusive_count: row.exclusive_count,
+            looked_at: row.looked_at,
+        }
+    };
+    trees.shared(class).into_iter().map(named).collect()
 }
 
 /// The largest owners with their names.

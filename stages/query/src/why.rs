@@ -7,6 +7,8 @@
 
 use crate::asked::{Asked, Subject};
 use crate::error::QueryError;
+use crate::graph::Graph;
+use crate::holders::{self, Holder};
 use crate::rows::{self, NodeRow, fetch};
 use heaplake_kit::StageError;
 use heaplake_lake::reader::{Reader, value};
@@ -50,6 +52,12 @@ fn rank(kind: &str, essential: bool) -> Option<usize> {
 pub struct Why {
     /// From a root to the object; nothing without the table of edges, or where no search reached the object.
     pub shortest_path: Option<Shown>,
+    /// The shortest paths from a root, where more than one was asked for; over edges that keep their targets alive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Shown>,
+    /// All holders, merged by class and edge label, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holders: Option<Vec<Holder>>,
     /// From the root of the dominator tree to the object.
     pub dominators: Shown,
     /// What to do for what is missing.
@@ -77,11 +85,20 @@ pub struct Step {
     pub edge: Option<String>,
 }
 
+/// What is asked beside a shortest path and the dominators.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// This many shortest paths, each with other nodes.
+    pub paths: Option<usize>,
+    /// The tree of all holders.
+    pub all: bool,
+}
+
 /// Answers.
 ///
 /// # Errors
 /// [`QueryError`].
-pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, QueryError> {
+pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, QueryError> {
     let node = asked.find(subject)?;
     let nodes = asked.nodes();
     let dominators = rows::dominators(&nodes)?;
@@ -91,19 +108,43 @@ pub fn ask(asked: &Asked, subject: Subject) -> Result<Why, QueryError> {
     let dominators = shown(above, &nodes, &BTreeMap::new())?;
     let Some(edges) = asked.edges() else {
         let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
-        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+        return Ok(Why { shortest_path: None, paths: Vec::new(), holders: None, dominators, note: Some(note) });
     };
+    let (paths, holders, unfinished) = more(node, &nodes, &edges, wanted)?;
     let path = shortest(node, &nodes, &edges)?;
     if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
-        return Ok(Why { shortest_path: None, dominators, note: Some(note) });
+        return Ok(Why { shortest_path: None, paths, holders, dominators, note: Some(note) });
     }
     let names = names(&path, &edges)?;
     let shortest_path = Some(shown(path.iter().copied(), &nodes, &names)?);
     let end = shortest_path.as_ref().and_then(|path| path.steps.last());
     let system = end.is_some_and(|end| end.node.distance.is_some_and(|distance| distance >= SYSTEM_DISTANCE));
-    let note = system.then(|| "Only the runtime leads to it: its distance is \"system\".".to_owned());
-    Ok(Why { shortest_path, dominators, note })
+    let note = if unfinished {
+        Some("There may be more paths: the search has come to its limit.".to_owned())
+    } else {
+        system.then(|| "Only the runtime leads to it: its distance is \"system\".".to_owned())
+    };
+    Ok(Why { shortest_path, paths, holders, dominators, note })
+}
+
+/// Several paths, the tree of all holders, and whether the search for paths ended early.
+type More = (Vec<Shown>, Option<Vec<Holder>>, bool);
+
+fn more(node: u32, nodes: &Path, edges: &Path, wanted: Wanted) -> Result<More, StageError> {
+    if wanted.paths.is_none() && !wanted.all {
+        return Ok((Vec::new(), None, false));
+    }
+    let mut graph = Graph::read(nodes, edges)?;
+    let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| holders::paths(&graph, node, most));
+    let mut paths = Vec::new();
+    for path in found {
+        // From its end, as the names of edges are looked up.
+        let path: Vec<u32> = path.into_iter().rev().collect();
+        paths.push(shown(path.iter().copied(), nodes, &names(&path, edges)?)?);
+    }
+    let holders = if wanted.all { Some(holders::tree(&mut graph, node)?) } else { None };
+    Ok((paths, holders, !is_done))
 }
 
 /// The steps of a path that comes from its end; `names` has the edges that lead to its nodes.

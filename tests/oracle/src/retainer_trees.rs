@@ -17,6 +17,8 @@ pub struct Heap<'a> {
     pub class: &'a [u32],
     /// Distance of each node; `i32::MAX` for none.
     pub distance: &'a [i32],
+    /// For each node that is a part the object that it is a part of.
+    pub owner: &'a [Option<u32>],
     /// Node, shallow and retained size of each instance.
     pub instances: &'a [(u32, u64, u64)],
 }
@@ -113,7 +115,11 @@ impl Walk<'_> {
     fn follows(&self, held: u32, holder: u32, level: u32) -> bool {
         let far = |node: u32| self.heap.distance[node as usize];
         let dominated = self.reached[holder as usize] && !self.without[held as usize][holder as usize];
+        let holds = |other: u32| self.heap.edges.iter().any(|edge| (edge.0, edge.1) == (other, held));
+        let owner = self.heap.owner[holder as usize];
         match () {
+            // What a part says is said by the object that it is a part of.
+            () if owner.is_some_and(|owner| owner != held && holds(owner)) => false,
             // Nothing holds the root.
             () if holder == held || held == self.heap.root => false,
             () if holder == self.heap.root => true,
@@ -125,7 +131,7 @@ impl Walk<'_> {
     }
 
     fn nearest(&self, group: &Group) -> (i32, u32) {
-        group.1.values().flatten().map(|&node| (self.heap.distance[node as usize], node)).min().unwrap()
+        group.1.values().flatten().map(|&node| (self.heap.distance[node as usize], node)).min().unwrap_or_default()
     }
 
     fn rank(&self, group: &Group) -> impl Ord + use<> {
@@ -213,9 +219,9 @@ impl Walk<'_> {
         for group in groups {
             let is_heavy = self.is_heavy(self.sum(group.1.keys().copied()));
             if is_heavy && shown.len() < self.bounds.kept {
-                shown.push((group.0[0].0, group))
+                shown.push((group.0[0].0, group));
             } else {
-                rest.push(group)
+                rest.push(group);
             }
         }
         if !rest.is_empty() {

@@ -18,6 +18,8 @@
 //! - A node at distance 1 or less is where people's roots begin. It has no holder but the root.
 //! - The **root** ends a branch. A node that no essential edge enters (an orphan) is held by the root, by an edge
 //!   `(no path)`.
+//! - A part of the runtime (a backing store) is left out where the object that it is a part of holds the same by an edge of
+//!   its own: some formats state a reference once with the object and once more with its part.
 //! - A holder that a branch has passed is not passed again.
 //!
 //! # Exact counts in little memory
@@ -69,6 +71,12 @@ pub trait Holders {
     /// Those of reading.
     fn distance(&mut self, node: u32) -> Result<i32, StageError>;
 
+    /// The object that a node is a part of, as a backing store is of its array; nothing for what is an object itself.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn owner(&mut self, node: u32) -> Result<Option<u32>, StageError>;
+
     /// Whether each path from the root to `node` goes through `above`, which may be the node itself.
     ///
     /// # Errors
@@ -114,13 +122,13 @@ impl Limits {
     pub const OF_A_CLASS: Self = Self {
         any_level: 3,
         depth: 32,
-        branches: 100,
-        kept: 12,
-        names: 8,
-        light: 100,
+        branches: 40,
+        kept: 8,
+        names: 4,
+        light: 20,
         pairs: 1 << 17,
         retainers: 1 << 12,
-        work: 1 << 21,
+        work: 1 << 20,
         may_return: true,
     };
 

@@ -111,7 +111,7 @@ pub(super) fn expand(heap: &mut impl Holders, from: &Growing, limits: &Limits) -
     let (mut is_cut, mut cost) = (false, 0);
     let edges = edges(heap, from, limits, (&mut is_cut, &mut cost))?;
     let mut keys = Keys::default();
-    let links = links(heap, edges, &mut keys, (limits.pairs, &mut is_cut, &mut cost))?;
+    let links = links(heap, &edges, &mut keys, (limits.pairs, &mut is_cut, &mut cost))?;
     let triples = triples(from, &links, limits.pairs, &mut is_cut);
     cost += triples.len() as u64;
     drop(links);
@@ -142,7 +142,10 @@ fn edges(
         retainers.dedup();
         for &holder in &retainers {
             let passed = from.passed.as_ref().is_some_and(|passed| passed.contains(holder));
-            if !passed && follows(heap, held, holder, from.level, limits)? {
+            if !passed
+                && follows(heap, held, holder, from.level, limits)?
+                && !says_again(heap, held, holder, &retainers)?
+            {
                 edges.push((holder, held));
             }
         }
@@ -154,6 +157,12 @@ fn edges(
     }
     edges.sort_unstable();
     Ok(edges)
+}
+
+/// Whether a retainer is a part of another one.
+fn says_again(heap: &mut impl Holders, held: u32, holder: u32, retainers: &[u32]) -> Result<bool, StageError> {
+    let owner = heap.owner(holder)?;
+    Ok(owner.is_some_and(|owner| owner != held && retainers.binary_search(&owner).is_ok()))
 }
 
 /// Whether a walk goes from a node of a level to this retainer.
@@ -174,7 +183,7 @@ fn follows(heap: &mut impl Holders, held: u32, holder: u32, level: u32, limits: 
 /// The edges with their keys, by target.
 fn links(
     heap: &mut impl Holders,
-    edges: Vec<(u32, u32)>,
+    edges: &[(u32, u32)],
     keys: &mut Keys,
     (most, is_cut, cost): (usize, &mut bool, &mut u64),
 ) -> Result<Vec<Link>, StageError> {
@@ -280,7 +289,8 @@ fn next(from: &Growing, triples: &[Triple], exclusive: &[bool], nodes: Vec<u32>)
     let alone = |list: &Range<usize>| exclusive[triples[list.start].item as usize];
     let holders = |list: &Range<usize>| triples[list.clone()].iter().map(|triple| triple.holder);
     lists.sort_unstable_by(|a, b| holders(a).cmp(holders(b)).then(alone(a).cmp(&alone(b))));
-    let (mut pairs, mut items): (Vec<(u32, u32)>, Vec<(Amount, bool)>) = (Vec::new(), Vec::new());
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    let mut items: Vec<(Amount, bool)> = Vec::new();
     for same in lists.chunk_by(|a, b| alone(a) == alone(b) && holders(a).eq(holders(b))) {
         let mut sum = Amount::default();
         same.iter().for_each(|list| sum.add(&from.items[triples[list.start].item as usize].0));

@@ -3,7 +3,7 @@
 use crate::chains::{cut, edge, words};
 use crate::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::retainer_trees::{KINDS, TreeRow};
+use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, KINDS, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::borrow::Cow;
 
@@ -13,6 +13,9 @@ pub struct Trees {
     classes: ColumnMap<StringId>,
     rows: ColumnMap<TreeRow>,
 }
+
+/// Position of the root among [`KINDS`].
+pub const ROOT: u32 = 1;
 
 /// Position of the rest among [`KINDS`].
 pub const REST: u32 = KINDS.len() as u32 - 1;
@@ -26,7 +29,7 @@ impl Trees {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
             classes: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
-            rows: ColumnMap::uncounted(scratch, columns::RETAINER_TREE)?,
+            rows: ColumnMap::uncounted(scratch, RETAINER_TREES)?,
         })
     }
 
@@ -84,8 +87,11 @@ impl Trees {
         let mut before: Option<&TreeRow> = None;
         let mut at = self.rows.get(first);
         while let Some(row) = at {
-            let class =
-                if row.kind == REST { "(rest)".to_owned() } else { cut(self.class(row.holder_class)).into_owned() };
+            let class = match row.kind {
+                REST => "(rest)".to_owned(),
+                ROOT => "(root)".to_owned(),
+                _ => cut(self.class(row.holder_class)).into_owned(),
+            };
             path.push(self.step(before, class));
             (before, at) = (Some(row), self.rows.get(row.parent as usize));
         }
@@ -98,5 +104,30 @@ impl Trees {
     fn step(&self, before: Option<&TreeRow>, class: String) -> (Option<String>, u32, String) {
         let label = before.map_or(heaplake_schemas::chains::label::NONE, |row| row.label);
         (edge(&self.strings, label).map(|edge| cut(edge).into_owned()), label, class)
+    }
+}
+
+/// Holders of a class that are named in a line.
+const NAMED: usize = 4;
+
+impl Trees {
+    /// The branches of level 1 that each hold a tenth of the instances that were looked at or more: those that hold most
+    /// first, a few at most. Nothing where one of them alone holds all, or where there is only one.
+    #[must_use]
+    pub fn shared(&self, class: u32) -> Vec<usize> {
+        let (first, rows) = self.of_class(class);
+        let holds = |row: &TreeRow| row.level == 1 && row.kind != REST && row.count >= row.looked_at.div_ceil(10);
+        let holding = rows.iter().enumerate().filter(|(_, row)| holds(row));
+        let mut found: Vec<usize> = holding.map(|(at, _)| first + at).collect();
+        let all_by_one = found.iter().any(|&at| self.rows[at].exclusive_count == self.rows[at].looked_at);
+        found.truncate(if found.len() < 2 || all_by_one { 0 } else { NAMED });
+        found
+    }
+
+    /// Whether a node is the nearest holder of a branch or of one that leads to it.
+    #[must_use]
+    pub fn leads_through(&self, at: usize, node: u32) -> bool {
+        let behind = self.rows[at + 1..].iter().take_while(|row| row.level > 1);
+        std::iter::once(&self.rows[at]).chain(behind).any(|row| row.kind != REST && row.example_node == node)
     }
 }

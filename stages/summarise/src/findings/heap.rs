@@ -3,12 +3,14 @@
 use super::class_roles::{ClassRoles, Kinds, role};
 use super::tree::Tree;
 use crate::nodes::Nodes;
+use heaplake_kit::retainer_tree::text::Trees;
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, StageError, StringTable};
 use heaplake_schemas::chains::ChainRow;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
 
@@ -39,6 +41,8 @@ pub struct Heap<'a> {
     keys: StringTable,
     /// Where chains were looked for.
     chains: Option<ColumnMap<ChainRow>>,
+    /// All holders of big classes, where they were looked for.
+    pub trees: Option<Trees>,
     /// Shortest paths, where they were looked for.
     pub tree: Option<Tree>,
     /// Kinds of functions, and of texts.
@@ -71,6 +75,7 @@ impl<'a> Heap<'a> {
                 true => Some(ColumnMap::uncounted(scratch, columns::CHAIN_ROW)?),
                 false => None,
             },
+            trees: if scratch.has(RETAINER_TREES) { Some(Trees::open(scratch)?) } else { None },
             tree: Tree::open(scratch)?,
             functions: Kinds::of(&facts.roles.functions, &facts),
             texts: Kinds::of(&facts.roles.texts, &facts),

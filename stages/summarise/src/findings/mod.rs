@@ -26,6 +26,7 @@
 //! A rule knows no runtime: what it must know of classes and kinds is a role ([`heaplake_schemas::roles`]) that the
 //! reader of each format fills in. A format that has nothing for a rule makes it find nothing.
 
+mod also_held;
 mod boxed_numbers;
 mod causes;
 mod class_roles;
@@ -62,12 +63,14 @@ mod unreachable;
 mod wasm_memory;
 mod weak_maps;
 
+pub(crate) use class_roles::Kinds;
 use heap::Heap;
 pub(crate) use heap::{blank, shorten};
 use heaplake_kit::access::{Access, Size, bits_per_node, column, document, texts};
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_schemas::findings::{Finding, Scope};
 use heaplake_schemas::owners;
+use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS, documents};
 use heaplake_schemas::symbols::{ORIGINAL_PLACE, ORIGINAL_TEXTS};
 use origins::Origins;
@@ -122,13 +125,14 @@ pub const STAGE: Stage = Stage {
 };
 
 /// What is read for all rules: the [`Sweep`] over the nodes, and the [`Heap`].
-const COMMON: [Access; 27] = [
+const COMMON: [Access; 28] = [
     document(documents::FACTS),
     texts(STRINGS),
     texts(CLASS_KEYS),
     column(columns::CLASS_NAME),
     column(columns::CLASS_ROW),
     column(columns::CHAIN_ROW).if_any(),
+    column(RETAINER_TREES).if_any(),
     column(columns::NODE_ID),
     column(columns::NODE_KIND),
     column(columns::NODE_CLASS),
@@ -258,6 +262,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// Fills in what follows from the node and the class of a finding, whatever its rule.
 fn fill_in(finding: &mut Finding, origins: Option<&mut Origins>, heap: &Heap) -> Result<(), StageError> {
     finding.class_key = finding.class_id.map(|class| heap.class_key(class).into_owned());
+    also_held::add(finding, heap);
     let Some(node) = finding.node else { return Ok(()) };
     let path = Path::to(node, heap);
     finding.path = path.texts(paths::KEPT);

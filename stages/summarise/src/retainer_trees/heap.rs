@@ -1,5 +1,6 @@
 //! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
 
+use crate::findings::Kinds;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::chains::NumericNames;
@@ -20,6 +21,10 @@ pub(super) struct Heap<'a> {
     node_at: Lookup<NodeId>,
     class: Lookup<ClassId>,
     distance: Lookup<i32>,
+    kind: Lookup<u8>,
+    dominator: Lookup<NodeId>,
+    /// Kinds of parts of the runtime, or of the object that holds them.
+    parts: Kinds,
     /// Retainers, from the last position down to 1.
     retainers: Offsets,
     retainer: Lookup<Preorder>,
@@ -52,6 +57,9 @@ struct Labels {
     names: ColumnMap<StringId>,
 }
 
+/// Parts in parts, at most.
+pub(super) const NESTED: usize = 8;
+
 /// Edges of a block.
 const BLOCK: usize = 256;
 
@@ -75,25 +83,13 @@ impl<'a> Heap<'a> {
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
         let bytes = if all { columns::EDGE_FLAGS } else { columns::ESSENTIAL_LABEL };
         let words = if all { columns::EDGE_NAME } else { columns::ESSENTIAL_NAME };
-        let (
-            position,
-            node_at,
-            class,
-            distance,
-            retainers,
-            retainer,
-            mut dominated,
-            mut end,
-            edges,
-            to,
-            byte,
-            word,
-            kind,
-        ) = plan.make((
+        let arrays = plan.make((
             lookup(columns::NODE_PREORDER),
             lookup(columns::PREORDER_NODE),
             lookup(columns::NODE_CLASS),
             lookup(columns::NODE_DISTANCE),
+            lookup(columns::NODE_KIND),
+            lookup(columns::NODE_DOMINATOR),
             offsets(columns::RETAINERS_DEGREE),
             lookup(columns::RETAINERS_FROM),
             filled(reached, 0u32),
@@ -104,8 +100,10 @@ impl<'a> Heap<'a> {
             (all || labels).then(|| lookup(words)),
             all.then(|| lookup(columns::EDGE_KIND)),
         ))?;
+        let (position, node_at, class, distance, kind, dominator, retainers, retainer, ..) = arrays;
+        let (.., mut dominated, mut end, edges, to, byte, word, edge_kind) = arrays;
         number(&mut dominated, &mut end, scratch)?;
-        let details = match (byte, word, kind) {
+        let details = match (byte, word, edge_kind) {
             (Some(flags), Some(name), Some(kind)) => {
                 Details::All { kinds: facts.edge_kinds.clone(), kind, name, flags }
             }
@@ -127,6 +125,9 @@ impl<'a> Heap<'a> {
             node_at,
             class,
             distance,
+            kind,
+            dominator,
+            parts: Kinds::of(&facts.roles.part_kinds, facts),
             retainers,
             retainer,
             dominated,
@@ -268,6 +269,18 @@ impl Holders for Heap<'_> {
     fn distance(&mut self, node: u32) -> Result<i32, StageError> {
         let distance = self.distance.get(node as usize)?;
         Ok(if distance == NO_DISTANCE { i32::MAX } else { distance })
+    }
+
+    fn owner(&mut self, node: u32) -> Result<Option<u32>, StageError> {
+        let mut at = node;
+        for _ in 0..NESTED {
+            let is_part = self.parts.has(self.kind.get(at as usize)?);
+            if !is_part || at == self.root.0 {
+                return Ok(Some(at).filter(|&at| at != node));
+            }
+            at = self.dominator.get(at as usize)?.0;
+        }
+        Ok(None)
     }
 
     fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {

@@ -5,7 +5,7 @@
 //!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
-//! * Resident memory: 28 bytes per node (positions in the preorder and back, class, distance, starts of retainers and
+//! * Resident memory: 37 bytes per node (positions in the preorder and back, class, distance, kind, dominator, starts of retainers and
 //!   edges, places in the dominator tree) and 13 per edge, paged where the budget does not allow it; what a walk takes,
 //!   bounded by constants; a sorter of instances.
 //! * Passes over disk: two over node columns, two over dominators; instances sorted by class. Then retainers and edges
@@ -26,7 +26,7 @@ use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::retainer_tree::{Branch, Instance, Limits, grow};
 use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::retainer_trees::TreeRow;
+use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 use instances::Instances;
 
@@ -44,6 +44,8 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_RETAINED),
         column(columns::NODE_OUTERMOST),
         column(columns::NODE_DISTANCE),
+        column(columns::NODE_KIND),
+        column(columns::NODE_DOMINATOR),
         column(columns::NODE_PREORDER),
         column(columns::PREORDER_NODE),
         column(columns::PREORDER_DOMINATOR),
@@ -61,12 +63,14 @@ pub const STAGE: Stage = Stage {
         column(columns::EDGE_TO).when(|setting| !setting.follows_essential),
         column(columns::EDGE_FLAGS).when(|setting| !setting.follows_essential),
     ],
-    writes: &[column(columns::RETAINER_TREE)],
+    writes: &[column(RETAINER_TREES)],
     arrays: &[&[
         per_node::<Preorder>(),
         per_node::<NodeId>(),
         per_node::<ClassId>(),
         per_node::<i32>(),
+        per_node::<u8>(),
+        per_node::<NodeId>(),
         per_node::<[u32; 2]>(),
         per_node::<[u32; 2]>(),
         per_edge::<Preorder>(),
@@ -103,7 +107,7 @@ fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<S
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
-    let mut rows = ColumnWriter::create(scratch, columns::RETAINER_TREE)?;
+    let mut rows = ColumnWriter::create(scratch, RETAINER_TREES)?;
     let classes = big_classes(job)?;
     let mut spilled_bytes = 0;
     if !classes.is_empty() {

@@ -1,5 +1,6 @@
 //! The stage on thousands of random graphs, against a walk from each instance on its own.
 
+use super::heap::NESTED;
 use super::{INSTANCES, run_with};
 use heaplake_kit::retainer_tree::Limits;
 use heaplake_kit::stage::Silent;
@@ -11,7 +12,8 @@ use heaplake_schemas::chains::label;
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
 use heaplake_schemas::options::{AnalysisOptions, Options};
-use heaplake_schemas::retainer_trees::TreeRow;
+use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
+use heaplake_schemas::roles::{Names, Roles};
 use heaplake_schemas::scratch::{
     self as columns, Column, EdgeKind, Facts, NO_DISTANCE, STRINGS, documents, edge_flags, edge_label,
 };
@@ -52,6 +54,8 @@ struct Case {
     told: Told,
     reached: Vec<bool>,
     dominators: Vec<Option<u32>>,
+    /// Whether nodes are of a kind of parts.
+    parts: Vec<bool>,
     limits: Limits,
 }
 
@@ -102,6 +106,7 @@ impl Case {
             told,
             reached: graph::reachable(n, &all, 0, None),
             dominators: graph::dominators_by_deletion(n, &all, 0),
+            parts: (0..n).map(|_| rng.one_in(3)).collect(),
             orphans,
             class,
             limits,
@@ -116,15 +121,32 @@ impl Case {
         edges.extend(self.orphans.iter().copied().chain(unreached).map(|node| (0, node, label::NO_PATH)));
         let Limits { any_level, depth, kept, names, light, may_return, .. } = self.limits;
         let bounds = Bounds { any_level, depth, kept, names, light, may_return, any: label::ANY, none: label::NONE };
+        let owners: Vec<Option<u32>> = (0..self.n as u32).map(|node| self.owner(node)).collect();
         let of_class = |class: u32| {
             let nodes = (0..self.n).filter(move |&node| self.class[node] == class && self.sizes[node] > 0);
             let kept = |node: usize| if self.outermost[node] { retained(node) } else { 0 };
             let instances: Vec<_> = nodes.map(|node| (node as u32, self.sizes[node], kept(node))).collect();
-            let heap =
-                Heap { edges: &edges, root: 0, class: &self.class, distance: &self.distance, instances: &instances };
+            let heap = Heap {
+                edges: &edges,
+                root: 0,
+                class: &self.class,
+                distance: &self.distance,
+                owner: &owners,
+                instances: &instances,
+            };
             (class, tree(&heap, &bounds))
         };
         (0..self.classes).map(of_class).collect()
+    }
+
+    fn dominator(&self, node: u32) -> u32 {
+        self.dominators[node as usize].unwrap_or(0)
+    }
+
+    /// The nearest dominator that is no part, for what is a part.
+    fn owner(&self, node: u32) -> Option<u32> {
+        let mut up = std::iter::successors(Some(node), |&at| Some(self.dominator(at))).take(NESTED);
+        up.find(|&at| at == 0 || !self.parts[at as usize]).filter(|&at| at != node)
     }
 
     fn lay_down(&self, scratch: &Scratch) {
@@ -137,6 +159,8 @@ impl Case {
         write(scratch, columns::CLASS_BIG, (0..self.classes).map(|_| 1));
         write(scratch, columns::NODE_CLASS, self.class.iter().copied().map(ClassId));
         write(scratch, columns::NODE_SHALLOW, self.sizes.iter().copied());
+        write(scratch, columns::NODE_KIND, self.parts.iter().map(|&part| u8::from(part)));
+        write(scratch, columns::NODE_DOMINATOR, (0..self.n as u32).map(|node| NodeId(self.dominator(node))));
         write(scratch, columns::NODE_RETAINED, (0..self.n).map(retained));
         write(scratch, columns::NODE_OUTERMOST, self.outermost.iter().map(|&one| u8::from(one)));
         let distances = self.distance.iter().map(|&far| if far == i32::MAX { NO_DISTANCE } else { far });
@@ -158,6 +182,8 @@ impl Case {
         let kind = |indexed| EdgeKind { name: String::new(), indexed };
         let facts = Facts {
             node_count: self.n as u64,
+            node_kinds: vec!["object".into(), "part".into()],
+            roles: Roles { part_kinds: Names::of(&["part"]), ..Roles::default() },
             edge_kinds: vec![kind(false), kind(true)],
             follows_essential: self.told != Told::All,
             ..Facts::default()
@@ -236,7 +262,7 @@ fn found(case: &Case, allowed: u64, memory: u64) -> Vec<TreeRow> {
     run_with(|_| (allowed, case.limits), &Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
     assert_eq!(budget.used(), 0, "all memory is given back");
-    ColumnMap::uncounted(&scratch, columns::RETAINER_TREE).unwrap().to_vec()
+    ColumnMap::uncounted(&scratch, RETAINER_TREES).unwrap().to_vec()
 }
 
 #[test]

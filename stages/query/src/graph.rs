@@ -1,0 +1,224 @@
+//! The essential edges of a run in memory, by target: what questions about all holders need.
+
+use crate::rows::dominators;
+use heaplake_kit::StageError;
+use heaplake_kit::retainer_tree::Holders;
+use heaplake_lake::reader::{Reader, damaged, value};
+use heaplake_schemas::chains::label;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Kinds of nodes that are parts of the object that refers to them, in the formats that state a reference with both.
+const PARTS: [&str; 5] = ["array", "hidden", "code", "object shape", "native"];
+/// Parts in parts, at most.
+const NESTED: usize = 8;
+
+/// Nodes and essential edges. 25 bytes for each node, 8 for each edge.
+pub(crate) struct Graph {
+    pub root: u32,
+    /// Where the retainers of each node begin, and the end of the last.
+    start: Vec<u64>,
+    /// Sources and labels.
+    edges: Vec<(u32, u32)>,
+    distance: Vec<i32>,
+    class: Vec<u32>,
+    is_part: Vec<bool>,
+    dominator: Vec<u32>,
+    /// The nodes in a preorder of the dominator tree: place of each, and the end of what it dominates.
+    place: Vec<(u32, u32)>,
+    labels: Vec<String>,
+    classes: HashMap<u32, String>,
+}
+
+impl Graph {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], [`StageError::Table`].
+    pub fn read(nodes: &Path, edges: &Path) -> Result<Self, StageError> {
+        let dominator = dominators(nodes)?;
+        let count = dominator.len();
+        let mut graph = Self {
+            root: (0..).zip(&dominator).find(|(node, above)| node == *above).map_or(0, |(node, _)| node),
+            start: Vec::new(),
+            edges: Vec::new(),
+            distance: Vec::with_capacity(count),
+            class: Vec::with_capacity(count),
+            is_part: Vec::with_capacity(count),
+            place: numbered(&dominator),
+            dominator,
+            labels: Vec::new(),
+            classes: HashMap::new(),
+        };
+        let mut batches = Reader::open(nodes)?.columns(&["distance", "class_id", "class", "kind"])?;
+        while let Some(batch) = batches.batch()? {
+            graph.distance.extend(batch.i32s("distance")?.iter().map(|distance| distance.unwrap_or(i32::MAX)));
+            let (ids, names, kinds) = (batch.u32s("class_id")?, batch.texts("class")?, batch.texts("kind")?);
+            for row in 0..batch.len() {
+                graph.class.push(ids.value(row));
+                graph.classes.entry(ids.value(row)).or_insert_with(|| names.value(row).to_owned());
+                graph.is_part.push(PARTS.contains(&kinds.value(row)));
+            }
+        }
+        graph.read_edges(edges)?;
+        Ok(graph)
+    }
+
+    /// Reads the edges twice: how many lead to each node, then where they come from.
+    fn read_edges(&mut self, table: &Path) -> Result<(), StageError> {
+        let count = self.dominator.len();
+        let mut start = vec![0u64; count + 1];
+        each(table, &["from", "to", "essential"], count, |_, to, _, _| start[to as usize + 1] += 1)?;
+        (1..=count).for_each(|node| start[node] += start[node - 1]);
+        self.edges = vec![(0, label::NONE); start[count] as usize];
+        let mut next = start.clone();
+        let (mut labels, mut numbers) = (Vec::new(), HashMap::new());
+        let columns = ["from", "to", "essential", "name", "index"];
+        each(table, &columns, count, |from, to, name, index| {
+            let label = match name {
+                Some(name) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) => label::INDEX,
+                Some(name) => *numbers.entry(name.to_owned()).or_insert_with(|| {
+                    labels.push(name.to_owned());
+                    labels.len() as u32 - 1
+                }),
+                None if index.is_some() => label::INDEX,
+                None => label::NONE,
+            };
+            let place = &mut next[to as usize];
+            self.edges[*place as usize] = (from, label);
+            *place += 1;
+        })?;
+        (self.start, self.labels) = (start, labels);
+        Ok(())
+    }
+
+    /// Sources and labels of the essential edges to a node.
+    pub fn held_by(&self, node: u32) -> &[(u32, u32)] {
+        &self.edges[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
+    }
+
+    /// Distance; `i32::MAX` for none.
+    pub fn far(&self, node: u32) -> i32 {
+        self.distance[node as usize]
+    }
+
+    /// Name of a class.
+    pub fn class_name(&self, class: u32) -> &str {
+        self.classes.get(&class).map_or("", String::as_str)
+    }
+
+    /// A label as text.
+    pub fn label(&self, label: u32) -> Option<&str> {
+        Some(match label {
+            label::NONE => return None,
+            label::INDEX => "[]",
+            label::ANY => "(any)",
+            label::NO_PATH => "(no path)",
+            name => self.labels.get(name as usize)?,
+        })
+    }
+}
+
+/// Passes the source, target, name and number of every essential edge to `each`.
+fn each(
+    table: &Path,
+    columns: &[&str],
+    nodes: usize,
+    mut each: impl FnMut(u32, u32, Option<&str>, Option<u32>),
+) -> Result<(), StageError> {
+    let mut batches = Reader::open(table)?.columns(columns)?;
+    let named = columns.contains(&"name");
+    while let Some(batch) = batches.batch()? {
+        let (from, to, essential) = (batch.u32s("from")?, batch.u32s("to")?, batch.flags("essential")?);
+        let names = if named { Some((batch.texts("name")?, batch.u32s("index")?)) } else { None };
+        for row in 0..batch.len() {
+            let (from, to) = (from.value(row), to.value(row));
+            if from.max(to) as usize >= nodes {
+                return Err(damaged(table, format!("an edge from {from} to {to} in a graph of {nodes} nodes")));
+            }
+            if essential.value(row) && from != to {
+                let (name, index) = match &names {
+                    Some((names, indices)) => (value(*names, row), value(*indices, row)),
+                    None => (None, None),
+                };
+                each(from, to, name, index);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Places in a preorder of the dominator tree, and the ends of what nodes dominate.
+fn numbered(dominator: &[u32]) -> Vec<(u32, u32)> {
+    let mut behind = vec![0u32; dominator.len() + 1];
+    dominator.iter().for_each(|&above| behind[above as usize + 1] += 1);
+    (1..behind.len()).for_each(|node| behind[node] += behind[node - 1]);
+    let (mut children, mut next) = (vec![0u32; dominator.len()], behind.clone());
+    for (node, &above) in (0..).zip(dominator) {
+        children[next[above as usize] as usize] = node;
+        next[above as usize] += 1;
+    }
+    let mut places = vec![(0, 0); dominator.len()];
+    let mut place = 0;
+    let roots = (0..).zip(dominator).filter(|(node, above)| node == *above).map(|(node, _)| (node, false));
+    let mut stack: Vec<(u32, bool)> = roots.collect();
+    while let Some((node, is_done)) = stack.pop() {
+        if is_done {
+            places[node as usize].1 = place;
+            continue;
+        }
+        places[node as usize].0 = place;
+        place += 1;
+        stack.push((node, true));
+        let below = behind[node as usize] as usize..behind[node as usize + 1] as usize;
+        stack.extend(children[below].iter().filter(|&&child| child != node).map(|&child| (child, false)));
+    }
+    places
+}
+
+impl Holders for Graph {
+    fn root(&self) -> u32 {
+        self.root
+    }
+
+    fn retainers(&mut self, node: u32, most: usize, out: &mut Vec<u32>) -> Result<bool, StageError> {
+        let edges = self.held_by(node);
+        out.extend(edges.iter().take(most).map(|edge| edge.0));
+        if edges.is_empty() && node != self.root {
+            out.push(self.root);
+        }
+        Ok(edges.len() > most)
+    }
+
+    fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError> {
+        let mut cost = 0;
+        for &to in held {
+            let edges = self.held_by(to);
+            cost += edges.len() as u64;
+            out.extend(edges.iter().filter(|edge| edge.0 == holder).map(|edge| (to, edge.1)));
+            if edges.is_empty() {
+                out.push((to, label::NO_PATH));
+            }
+        }
+        Ok(cost)
+    }
+
+    fn class(&mut self, node: u32) -> Result<u32, StageError> {
+        Ok(self.class[node as usize])
+    }
+
+    fn distance(&mut self, node: u32) -> Result<i32, StageError> {
+        Ok(self.distance[node as usize])
+    }
+
+    fn owner(&mut self, node: u32) -> Result<Option<u32>, StageError> {
+        let up = |&at: &u32| Some(self.dominator[at as usize]);
+        let mut above = std::iter::successors(Some(node), up).take(NESTED);
+        Ok(above.find(|&at| at == self.root || !self.is_part[at as usize]).filter(|&at| at != node))
+    }
+
+    fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {
+        let (begin, end) = self.place[above as usize];
+        Ok((begin..end).contains(&self.place[node as usize].0))
+    }
+}
