@@ -88,10 +88,10 @@ fn from_below(run: &Path) -> BTreeMap<Vec<Place>, Vec<Amounts>> {
     let names = ["exclusive_count", "exclusive_bytes", "exclusive_live_count", "exclusive_live_bytes"];
     let columns = names.map(|name| u64s(&tree, name));
     let mut sums: BTreeMap<Vec<u32>, Amounts> = BTreeMap::new();
-    for row in 0..tree.rows() {
+    for row in (0..tree.rows()).filter(|&row| columns[0][row] > 0) {
         let own = [0, 1, 2, 3].map(|at: usize| columns[at][row]);
         let (mut path, mut at) = (Vec::new(), Some(row as u32));
-        while let (Some(node), true) = (at, own[0] > 0) {
+        while let Some(node) = at {
             path.push(functions[node as usize]);
             let sum = sums.entry(path.clone()).or_default();
             (0..4).for_each(|measure| sum[measure] += own[measure]);
