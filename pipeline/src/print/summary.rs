@@ -37,7 +37,10 @@ fn write(run: &Run, look: &Look, out: &mut String) -> std::fmt::Result {
         for (at, holder) in class.holders.iter().enumerate() {
             let percent = 100.0 * holder.count as f64 / holder.looked_at.max(1) as f64;
             let how = if at == 0 { "held by" } else { "also held by" };
-            let alone = if holder.exclusive_count == 0 { "none" } else { &count(holder.exclusive_count) };
+            let alone = match holder.exclusive_count {
+                0 => "none".to_owned(),
+                some => count(some),
+            };
             let text = format!("{percent:.0} % {how} {}, {alone} by it alone", holder.text);
             writeln!(out, "  {:>38}  {}", "", look.fit(&text, NUMBERS, 200))?;
         }

@@ -3,8 +3,8 @@
 //! A dictionary has as many labels as entries. Labels that hold little of a class become any label, as in the chains;
 //! what then still holds little becomes the rest.
 
-use super::step::{Growing, Key, Keys};
-use super::{Amount, Kind, Limits};
+use super::growing::{Growing, Key, Keys};
+use super::walk::{Amount, Kind, Limits};
 use heaplake_schemas::chains::label;
 use std::cmp::Reverse;
 

@@ -1,10 +1,9 @@
 //! One step of a walk: from the holders of a branch to theirs.
 
 use super::fold::{self, Folded, Triple};
-use super::{Amount, Branch, Holders, Kind, Limits};
+use super::growing::{Growing, Key, Keys, Passed};
+use super::walk::{Amount, Branch, Holders, Kind, Limits};
 use crate::StageError;
-use heaplake_schemas::chains::label;
-use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -13,43 +12,6 @@ const BEGINNING: i32 = 1;
 /// Edges that are looked at for one unit of work.
 const EDGES: u64 = 16;
 
-/// A branch that is to be walked further.
-pub(super) struct Growing {
-    /// Its position; nothing for the instances.
-    pub branch: Option<usize>,
-    pub level: u32,
-    /// Its holders, ascending.
-    pub nodes: Vec<u32>,
-    /// Nodes that the branch has passed, these included.
-    pub passed: Option<Rc<Passed>>,
-    /// Items and holders, in order.
-    pub pairs: Vec<(u32, u32)>,
-    /// What an item sums to, and whether nothing outside the branch holds it.
-    pub items: Vec<(Amount, bool)>,
-    /// All instances of the tree.
-    pub all: Amount,
-}
-
-impl Growing {
-    /// Pairs that it keeps while it waits.
-    pub fn waiting(&self) -> usize {
-        if self.branch.is_some() { self.pairs.len() } else { 0 }
-    }
-}
-
-/// Nodes that a branch has passed: those of its last level, ascending, and those before.
-pub(super) struct Passed {
-    pub nodes: Vec<u32>,
-    pub before: Option<Rc<Self>>,
-}
-
-impl Passed {
-    fn contains(&self, node: u32) -> bool {
-        let levels = std::iter::successors(Some(self), |passed| passed.before.as_deref());
-        levels.into_iter().any(|passed| passed.nodes.binary_search(&node).is_ok())
-    }
-}
-
 /// What is behind a branch.
 pub(super) struct Step {
     /// The branches, and how to go on from those that go on.
@@ -57,42 +19,6 @@ pub(super) struct Step {
     /// Whether not all was looked at.
     pub is_cut: bool,
     pub cost: u64,
-}
-
-/// Pairs of class and label, by number.
-#[derive(Default)]
-pub(super) struct Keys {
-    pub list: Vec<Key>,
-    numbers: FxHashMap<(Kind, u32, u32), u32>,
-}
-
-/// A pair of class and label.
-#[derive(Clone, Copy)]
-pub(super) struct Key {
-    pub kind: Kind,
-    pub class: u32,
-    pub label: u32,
-    pub merged: u64,
-    /// Distance of the nearest holder, and that holder.
-    pub nearest: (i32, u32),
-}
-
-impl Keys {
-    /// Number of a pair.
-    pub fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
-        let Self { list, numbers } = self;
-        *numbers.entry((kind, class, label)).or_insert_with(|| {
-            list.push(Key { kind, class, label, merged: 0, nearest: (i32::MAX, u32::MAX) });
-            list.len() as u32 - 1
-        })
-    }
-
-    /// A number of its own for the rest.
-    pub fn rest(&mut self) -> u32 {
-        let nearest = (i32::MAX, u32::MAX);
-        self.list.push(Key { kind: Kind::Rest, class: u32::MAX, label: label::NONE, merged: 0, nearest });
-        self.list.len() as u32 - 1
-    }
 }
 
 /// A holder of a node, and the key of their edge.

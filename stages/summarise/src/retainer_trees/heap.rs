@@ -103,19 +103,7 @@ impl<'a> Heap<'a> {
         let (position, node_at, class, distance, kind, dominator, retainers, retainer, ..) = arrays;
         let (.., mut dominated, mut end, edges, to, byte, word, edge_kind) = arrays;
         number(&mut dominated, &mut end, scratch)?;
-        let details = match (byte, word, edge_kind) {
-            (Some(flags), Some(name), Some(kind)) => {
-                Details::All { kinds: facts.edge_kinds.clone(), kind, name, flags }
-            }
-            (Some(label), Some(named), None) => Details::Labels(Labels {
-                label,
-                named,
-                before,
-                start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
-                names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
-            }),
-            _ => Details::Nothing,
-        };
+        let details = Details::of((byte, word, edge_kind), before, facts, scratch)?;
         let numbers = NumericNames::open(scratch)?;
         let (job, root) = (*job, facts.root);
         Ok(Self {
@@ -202,6 +190,26 @@ impl Labels {
 }
 
 impl Details {
+    /// From bytes, words and kinds of edges: flags and names, or labels of essential edges.
+    fn of(
+        told: (Option<Lookup<u8>>, Option<Lookup<u32>>, Option<Lookup<u8>>),
+        before: BudgetVec<u64>,
+        facts: &Facts,
+        scratch: &Scratch,
+    ) -> Result<Self, StageError> {
+        Ok(match told {
+            (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
+            (Some(label), Some(named), None) => Self::Labels(Labels {
+                label,
+                named,
+                before,
+                start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
+                names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
+            }),
+            _ => Self::Nothing,
+        })
+    }
+
     /// The label of an edge from a node of this class; nothing if the edge is not essential.
     fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
         Ok(match self {
