@@ -27,7 +27,7 @@ fn snapshot() -> Snapshot {
         let session = it.add_node("object", "Sess", 100);
         it.add_numbered_edge(table, "element", index, session);
         if index > 0 {
-            it.add_edge(users, "property", &format!("u{index}"), session);
+            it.add_edge(users, "property", format!("u{index}").as_str(), session);
         }
         if index % 10 == 5 {
             it.add_numbered_edge(list, "element", index, session);

@@ -30,7 +30,7 @@ fn salvaged(bytes: impl AsRef<[u8]>) -> (Lake, PathBuf, Option<String>, Vec<Stri
     let run: Run = serde_json::from_slice(&fs::read(place.join("run.json")).unwrap()).unwrap();
     let snapshot = Table::read(&place, "snapshot.parquet");
     assert_eq!(snapshot.bools("partial"), [Some(run.summary.partial.is_some())]);
-    assert_eq!(snapshot.texts("partial_reason"), [run.summary.partial.clone()]);
+    assert_eq!(snapshot.texts("partial_reason"), std::slice::from_ref(&run.summary.partial));
     (lake, place, run.summary.partial, run.summary.remarks)
 }
 
@@ -187,7 +187,7 @@ fn ten_bad_references_are_told() {
     let damaged = [&text[..edges], &text[edges..].replace("7,", "999999999,")].concat();
     let (_lake, _, partial, remarks) = salvaged(&damaged);
     assert_eq!(remarks.len(), 10);
-    assert!(remarks.is_sorted_by_key(|remark| remark.len()), "{remarks:?}");
+    assert!(remarks.is_sorted_by_key(String::len), "{remarks:?}");
     let count: u64 = partial.unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(count > 1000, "{count}");
     // The same with any number of threads, to the byte.

@@ -7,6 +7,7 @@
 mod attributes;
 mod code;
 mod crates;
+mod documents;
 mod functions;
 mod modules;
 mod paths;
@@ -58,4 +59,9 @@ fn crates_point_one_way() {
 #[test]
 fn silenced_lints_are_expected_and_have_a_reason() {
     expect_none(&attributes::silenced(sources::all()));
+}
+
+#[test]
+fn each_capability_of_the_documents_has_a_test() {
+    expect_none(&documents::unproved(&sources::root()));
 }

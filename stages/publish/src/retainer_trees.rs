@@ -17,7 +17,7 @@ use heaplake_kit::retainer_tree::text::{REST, Trees};
 use heaplake_kit::{Job, Stage, StageError, Stats};
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, FILE, KINDS, TreeRow, schema};
+use heaplake_schemas::retainer_trees::{FILE, KINDS, ROWS as RETAINER_TREES, TreeRow, schema};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::sync::Arc;
 

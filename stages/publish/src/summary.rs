@@ -19,10 +19,10 @@ use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::possible_classes::POSSIBLE_CLASS;
 use heaplake_schemas::replay::ABSENT;
+use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::run::{
     DuplicateSet, DuplicateSummary, NamedClass, NamedHolder, NamedOwner, PossibleClass, Summary, Totals,
 };
-use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{
     self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
 };

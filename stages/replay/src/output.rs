@@ -84,8 +84,8 @@ pub fn write(
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
         sites::write(replay, (&mut tree, &mut nodes), &names, |cell| ratio_of(replay, cell), space)?;
-        let calls = paths::Calls { tree: &mut tree, nodes: &mut nodes, positions: &mut positions };
-        totals.spilled_bytes += paths::write(replay, calls, &names, |cell| ratio_of(replay, cell), space)?;
+        let mut calls = paths::Calls { tree: &mut tree, nodes: &mut nodes, positions: &mut positions };
+        totals.spilled_bytes += paths::write(replay, &mut calls, &names, |cell| ratio_of(replay, cell), space)?;
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {

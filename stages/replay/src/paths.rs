@@ -36,7 +36,7 @@ pub struct Calls<'a> {
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
 pub fn write(
     replay: &Replay,
-    calls: Calls<'_>,
+    calls: &mut Calls<'_>,
     names: &[u32],
     ratio: impl Fn(&Cell) -> (u64, u64),
     space: Space<'_>,

@@ -111,7 +111,7 @@ impl<'a> Library<'a> {
     pub fn lines(&mut self, module: &Module<'_>, tokens: &[u32]) -> Result<Lines, StageError> {
         let build = module.build.map(|build| build.to_string());
         let rows = tokens.iter().map(|token| token & ROW);
-        self.lines_with((module.stem(), build.as_deref()), rows, |pdb, row| pdb.first_line(row))
+        self.lines_with((module.stem(), build.as_deref()), rows, Pdb::first_line)
     }
 
     /// The first lines of methods of an assembly, by token.
@@ -120,7 +120,7 @@ impl<'a> Library<'a> {
     /// As [`Self::types`].
     pub fn lines_of(&mut self, assembly: &SymbolFile, tokens: &[u32]) -> Result<Lines, StageError> {
         let rows = tokens.iter().map(|token| token & ROW);
-        self.lines_with((&assembly.module, assembly.build.as_deref()), rows, |pdb, row| pdb.first_line(row))
+        self.lines_with((&assembly.module, assembly.build.as_deref()), rows, Pdb::first_line)
     }
 
     fn lines_with<T>(

@@ -425,7 +425,7 @@ impl Reader<'_> {
         }
         match &mut self.damage {
             Some(damage) if cut => {
-                damage.lie(format!("of {promise} {what}s that the header promises {rows} are there"))
+                damage.lie(format!("of {promise} {what}s that the header promises {rows} are there"));
             }
             Some(damage) => damage.lie(format!("the header promises {promise} {what}s, and there are {rows}")),
             None => {

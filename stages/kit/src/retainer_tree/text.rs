@@ -3,7 +3,7 @@
 use crate::chains::{cut, edge, words};
 use crate::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::StringId;
-use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, KINDS, TreeRow};
+use heaplake_schemas::retainer_trees::{KINDS, ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
 use std::borrow::Cow;
 

@@ -47,6 +47,9 @@ enum Details {
     Nothing,
 }
 
+/// Bytes, words and kinds of edges, as far as there are any.
+type Told = (Option<Lookup<u8>>, Option<Lookup<u32>>, Option<Lookup<u8>>);
+
 /// Labels of essential edges.
 struct Labels {
     label: Lookup<u8>,
@@ -191,12 +194,7 @@ impl Labels {
 
 impl Details {
     /// From bytes, words and kinds of edges: flags and names, or labels of essential edges.
-    fn of(
-        told: (Option<Lookup<u8>>, Option<Lookup<u32>>, Option<Lookup<u8>>),
-        before: BudgetVec<u64>,
-        facts: &Facts,
-        scratch: &Scratch,
-    ) -> Result<Self, StageError> {
+    fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match told {
             (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
             (Some(label), Some(named), None) => Self::Labels(Labels {
