@@ -94,9 +94,9 @@ fn neither_threads_nor_budget_change_a_walk_of_a_log() {
 /// The first walk of the log is the one that the trace of the same process has: the runtime itself tells its sizes.
 #[test]
 fn walk_of_a_real_log_is_that_of_its_trace() {
-    let folder = fast_folder();
-    let log = analyzed(folder.path(), &fixtures::content("dotnet/both.log"), Some(1), 2, 96 << 20).unwrap();
-    let trace = analyzed(folder.path(), &fixtures::content("dotnet/both.nettrace"), None, 2, 96 << 20).unwrap();
+    let (one, other) = (fast_folder(), fast_folder());
+    let log = analyzed(one.path(), &fixtures::content("dotnet/both.log"), Some(1), 2, 96 << 20).unwrap();
+    let trace = analyzed(other.path(), &fixtures::content("dotnet/both.nettrace"), None, 2, 96 << 20).unwrap();
     for outcome in [&log, &trace] {
         let summary = &outcome.run.summary;
         assert_eq!((summary.node_count - 1, summary.shallow_bytes), (232, 61_112));
