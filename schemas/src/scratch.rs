@@ -173,7 +173,6 @@ columns! {
 
     /// Nodes from which distances start, those of each of [`Facts::distance_seeds`] one after the other.
     DISTANCE_SEED: NodeId = "distance.seed" per Few;
-
     /// The equality graph, by which duplicates are found: for each node the first node with the same value. The value
     /// is all that can be compared without following a reference: type, numbers, text, the labels of the slots in
     /// their order, which of them are empty, and the targets that are compared by identity. The value of a node that

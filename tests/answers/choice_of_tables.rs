@@ -45,6 +45,8 @@ fn chosen_tables_are_those_of_a_run_with_all() {
             "owners",
             "kinds",
             "scripts",
+            "values",
+            "retainer_trees",
         ] {
             check_choice(&input, list, &whole);
         }
@@ -60,14 +62,21 @@ fn check_choice(input: &Path, list: &str, whole: &Path) {
     for table in wanted.iter().filter(|name| *name != "snapshot").map(|name| format!("{name}.parquet")) {
         assert_eq!(fs::read(run.join(&table)).unwrap(), fs::read(whole.join(&table)).unwrap(), "{list}");
     }
-    let (ours, all) = (&json(&run)["summary"], &json(whole)["summary"]);
+    let [ours, all] = [run.as_path(), whole].map(|run| {
+        let mut summary = json(run)["summary"].take();
+        // Who else holds the instances is known of a run with trees of holders, or with findings, which need them.
+        for class in summary["classes"].as_array_mut().unwrap() {
+            class.as_object_mut().unwrap().remove("holders");
+        }
+        summary
+    });
     for fact in ["classes", "class_count", "node_count", "edge_count", "shallow_bytes", "unreachable_bytes"] {
         assert_eq!(ours[fact], all[fact], "{list}");
     }
     let retained = |summary: &serde_json::Value| -> Vec<serde_json::Value> {
         summary["objects"].as_array().unwrap().iter().map(|object| object["retained_bytes"].clone()).collect()
     };
-    assert_eq!(retained(ours), retained(all), "{list}");
+    assert_eq!(retained(&ours), retained(&all), "{list}");
 }
 
 #[test]

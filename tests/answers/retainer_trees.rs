@@ -1,6 +1,6 @@
 //! All holders of big classes, where a map and a plain object hold the same sessions.
 
-use crate::lake::Lake;
+use crate::lake::{Lake, heaplake};
 use crate::table::Table;
 use heaplake_oracle::{Layout, Snapshot};
 
@@ -43,8 +43,7 @@ fn snapshot() -> Snapshot {
 fn a_map_and_an_object_hold_the_same() {
     let lake = Lake::new();
     let input = lake.input("leak.heapsnapshot", &snapshot().to_json(&Layout::default()));
-    let output = lake.analyze(input).output().unwrap();
-    assert!(output.status.success());
+    lake.analyze(input).assert().success();
     let table = Table::read(&lake.run(), "retainer_trees.parquet");
     let (class, text) = (table.texts("class"), table.texts("text"));
     let (count, alone) = (table.u64s("count"), table.u64s("exclusive_count"));
@@ -62,6 +61,7 @@ fn a_map_and_an_object_hold_the_same() {
     assert!(has(4, "global.cache → Cache.entries → Map.table → (array)[] → Sess", 3000, 1), "{rows:?}");
     assert!(has(2, "global.byUser → Users(any) → Sess", 2999, 0), "{rows:?}");
     assert!(cut.iter().all(|cut| *cut == Some(false)), "{rows:?}");
+    let output = heaplake().arg("show").arg(lake.run()).output().unwrap();
     let summary = String::from_utf8(output.stdout).unwrap();
     assert!(summary.contains("100 % held by ") && summary.contains("also held by "), "{summary}");
 }

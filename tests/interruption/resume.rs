@@ -115,7 +115,7 @@ fn a_replay_killed_behind_its_reader_goes_on_without_the_trace() {
     let trace = lake.input("agent.log", &content);
     assert!(log_of(replay(&lake, &trace)).contains(": replay: "));
     let expected = files(&lake);
-    assert_eq!(expected.len(), 13);
+    assert_eq!(expected.len(), 17);
     fs::remove_dir_all(lake.path()).unwrap();
 
     let in_time = (0..20).any(|_| {

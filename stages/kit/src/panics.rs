@@ -17,9 +17,11 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 struct Waiting {
     calls: usize,
     messages: Vec<String>,
+    /// Whether one of the calls panicked, and something else than its message tells why.
+    explained: bool,
 }
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { calls: 0, messages: Vec::new() });
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting { calls: 0, messages: Vec::new(), explained: false });
 
 thread_local! {
     /// Whether panics of this thread are nobody's business.
@@ -30,13 +32,16 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A call whose panics are held back; the last one that ends drops the messages.
-struct Call;
+/// A call whose panics are held back. The last one that ends drops the messages, or prints them if no call panicked: then
+/// they are those of somebody else.
+struct Call {
+    failed: bool,
+}
 
 impl Call {
     fn begin() -> Self {
         waiting().calls += 1;
-        Self
+        Self { failed: false }
     }
 }
 
@@ -44,8 +49,12 @@ impl Drop for Call {
     fn drop(&mut self) {
         let mut waiting = waiting();
         waiting.calls -= 1;
+        waiting.explained |= self.failed;
         if waiting.calls == 0 {
-            waiting.messages.clear();
+            let messages = std::mem::take(&mut waiting.messages);
+            if !std::mem::take(&mut waiting.explained) {
+                print(&messages);
+            }
         }
     }
 }
@@ -59,10 +68,15 @@ pub struct Panic {
 impl Panic {
     /// Prints what was held back, and panics on.
     pub fn resume(self) -> ! {
-        for message in std::mem::take(&mut waiting().messages) {
-            let _ = std::io::stderr().write_all(message.as_bytes());
-        }
+        let messages = std::mem::take(&mut waiting().messages);
+        print(&messages);
         panic::resume_unwind(self.payload)
+    }
+}
+
+fn print(messages: &[String]) {
+    for message in messages {
+        let _ = std::io::stderr().write_all(message.as_bytes());
     }
 }
 
@@ -72,9 +86,12 @@ impl Panic {
 /// The panic.
 pub fn held<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     install();
-    let call = Call::begin();
+    let mut call = Call::begin();
     // What was changed half is dropped with the work, or with the process.
-    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Panic { payload, _call: call })
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        call.failed = true;
+        Panic { payload, _call: call }
+    })
 }
 
 /// Runs something, and never prints the message if this thread panics in it; nothing if it did.

@@ -54,10 +54,11 @@ impl Setting<'_> {
         self.has(TableName::Findings)
     }
 
-    /// Whether the run needs the names of all edges and nodes: for the table of edges, or for rules of findings.
+    /// Whether the run needs the names of all edges and nodes: for the tables of nodes and of values, or for rules of
+    /// findings.
     #[must_use]
     pub fn node_details(&self) -> bool {
-        self.has(TableName::Nodes) || self.findings()
+        self.has(TableName::Nodes) || self.has(TableName::Values) || self.findings()
     }
 
     /// Whether signatures of classes are needed.

@@ -27,7 +27,7 @@ use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{ArrayPlan, Job, Lookup, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, documents};
+use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 use heaplake_schemas::values::{MOST_OF_A_NODE, VALUE_DEGREE, VALUE_ROW, VALUE_TEXTS, kind};
 
 /// What the engine knows of this stage.
@@ -44,6 +44,7 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_ID),
         column(columns::NODE_NAME),
         column(CHUNKS),
+        texts(STRINGS),
     ],
     writes: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS)],
     arrays: &[&[Index::SIZE, per_node::<StringId>()]],
