@@ -114,7 +114,7 @@ pub struct WhichWalk(pub Option<u32>);
 /// Analyses the inputs.
 ///
 /// # Errors
-/// A [`Complaint`] where the command cannot be carried out; what fails of single inputs is told.
+/// A complaint where the command cannot be carried out; what fails of single inputs is told.
 pub fn run(arguments: &Arguments) -> Done {
     let owners = arguments.owners.as_deref().map(owner_rules::read).transpose()?;
     let given =
