@@ -104,6 +104,9 @@ pub struct Summary {
     /// What else there is to say of the input, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Kinds of nodes that are parts of the object that refers to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub part_kinds: Vec<String>,
     /// Duplicate instances, where they were looked for.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,

@@ -82,7 +82,9 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let facts = job.facts()?;
     let totals: Totals = scratch.read_document(documents::TOTALS)?;
     let (class_count, classes) = classes(scratch)?;
+    let is_part = |kind: &&String| facts.roles.part_kinds.fit(kind);
     let summary = Summary {
+        part_kinds: facts.node_kinds.iter().filter(is_part).cloned().collect(),
         format: facts.format,
         node_count: facts.node_count,
         edge_count: facts.edge_count,

@@ -8,8 +8,6 @@ use heaplake_schemas::chains::label;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Kinds of nodes that are parts of the object that refers to them, in the formats that state a reference with both.
-const PARTS: [&str; 5] = ["array", "hidden", "code", "object shape", "native"];
 /// Parts in parts, at most.
 const NESTED: usize = 8;
 
@@ -31,11 +29,11 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Reads the tables.
+    /// Reads the tables. Nodes of some kinds are parts of the object that refers to them.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
-    pub fn read(nodes: &Path, edges: &Path) -> Result<Self, StageError> {
+    pub fn read(nodes: &Path, edges: &Path, part_kinds: &[String]) -> Result<Self, StageError> {
         let dominator = dominators(nodes)?;
         let count = dominator.len();
         let mut graph = Self {
@@ -57,7 +55,7 @@ impl Graph {
             for row in 0..batch.len() {
                 graph.class.push(ids.value(row));
                 graph.classes.entry(ids.value(row)).or_insert_with(|| names.value(row).to_owned());
-                graph.is_part.push(PARTS.contains(&kinds.value(row)));
+                graph.is_part.push(part_kinds.iter().any(|kind| kind == kinds.value(row)));
             }
         }
         graph.read_edges(edges)?;

@@ -110,7 +110,7 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
         let note = format!("A shortest path needs the table of edges:\n  {}", asked.command_for_edges());
         return Ok(Why { shortest_path: None, paths: Vec::new(), holders: None, dominators, note: Some(note) });
     };
-    let (paths, holders, unfinished) = more(node, &nodes, &edges, wanted)?;
+    let (paths, holders, unfinished) = more(node, (&nodes, &edges), &asked.run.summary.part_kinds, wanted)?;
     let path = shortest(node, &nodes, &edges)?;
     if path.len() == 1 && fetch(&nodes, [node])?.values().all(|row| row.distance.is_none()) {
         let note = "No search from a root reaches it: only weak references lead to it, or none.".to_owned();
@@ -131,11 +131,11 @@ pub fn ask(asked: &Asked, subject: Subject, wanted: Wanted) -> Result<Why, Query
 /// Several paths, the tree of all holders, and whether the search for paths ended early.
 type More = (Vec<Shown>, Option<Vec<Holder>>, bool);
 
-fn more(node: u32, nodes: &Path, edges: &Path, wanted: Wanted) -> Result<More, StageError> {
+fn more(node: u32, (nodes, edges): (&Path, &Path), part_kinds: &[String], wanted: Wanted) -> Result<More, StageError> {
     if wanted.paths.is_none() && !wanted.all {
         return Ok((Vec::new(), None, false));
     }
-    let mut graph = Graph::read(nodes, edges)?;
+    let mut graph = Graph::read(nodes, edges, part_kinds)?;
     let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| holders::paths(&graph, node, most));
     let mut paths = Vec::new();
     for path in found {

@@ -5,8 +5,8 @@
 //!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
-//! * Resident memory: 37 bytes per node (positions in the preorder and back, class, distance, kind, dominator, starts of retainers and
-//!   edges, places in the dominator tree) and 13 per edge, paged where the budget does not allow it; what a walk takes,
+//! * Resident memory: 45 bytes per node (positions in the preorder and back, class, distance, kind, dominator, starts of
+//!   retainers and edges, places in the dominator tree) and 17 per edge, paged where the budget does not allow it; what a walk takes,
 //!   bounded by constants; a sorter of instances.
 //! * Passes over disk: two over node columns, two over dominators; instances sorted by class. Then retainers and edges
 //!   at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
