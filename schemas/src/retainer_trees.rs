@@ -25,7 +25,7 @@ pub const TABLE: TableSchema = TableSchema {
          after the eighth, are the `rest`. Where the input states a reference once with an object and once more with its backing store, it counts as the object's.",
         "Instances are counted once in a branch, however many of its holders hold them, and in each branch that holds them: \
          branches side by side do not sum to what is held.",
-        "At most 65,536 instances of a class are looked at, evenly chosen, and a bounded number of edges; `is_cut` says \
+        "At most 16,384 instances of a class are looked at, evenly chosen, and a bounded number of edges; `is_cut` says \
          where that left something out. Shares of `looked_at` are then estimates.",
     ],
     names_run: true,

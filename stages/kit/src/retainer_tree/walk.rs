@@ -88,14 +88,15 @@ impl Limits {
         kept: 8,
         names: 4,
         light: 20,
-        pairs: 1 << 17,
+        pairs: 1 << 16,
         retainers: 1 << 12,
-        work: 1 << 20,
+        work: 1 << 18,
         may_return: true,
     };
 
     /// Those of the walk from one object.
-    pub const OF_AN_OBJECT: Self = Self { light: 1, may_return: false, retainers: 1 << 18, ..Self::OF_A_CLASS };
+    pub const OF_AN_OBJECT: Self =
+        Self { light: 1, may_return: false, retainers: 1 << 18, pairs: 1 << 17, work: 1 << 20, ..Self::OF_A_CLASS };
 
     /// Bytes that a walk takes, at most: the pairs of a step in their several forms, what waits, and the holders that
     /// branches have passed, each of which is a unit of work.

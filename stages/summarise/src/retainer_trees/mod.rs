@@ -86,7 +86,7 @@ pub const STAGE: Stage = Stage {
 };
 
 /// Instances of a class that are looked at.
-const INSTANCES: u64 = 1 << 16;
+const INSTANCES: u64 = 1 << 14;
 /// Classes that get this much; those after them, of which there are many only where the user asks for it, get less.
 const FIRST: usize = 64;
 
@@ -94,7 +94,7 @@ const FIRST: usize = 64;
 fn allowed(place: usize) -> (u64, Limits) {
     match place {
         ..FIRST => (INSTANCES, Limits::OF_A_CLASS),
-        _ => (INSTANCES >> 6, Limits { work: Limits::OF_A_CLASS.work >> 6, ..Limits::OF_A_CLASS }),
+        _ => (INSTANCES >> 4, Limits { work: Limits::OF_A_CLASS.work >> 4, ..Limits::OF_A_CLASS }),
     }
 }
 
