@@ -3,7 +3,7 @@
 use heaplake::complaint::{Complaint, Exit};
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::making;
-use heaplake::engine::request::{Outcome, Request};
+use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_kit::StageError;
@@ -68,6 +68,7 @@ pub fn make(path: &Path, lake: &Path, options: &Options, threads: usize) -> Resu
         memory: smallest_budget(),
         threads,
         scratch: None,
+        resume: Resume::Auto,
         force: true,
         allow_bomb: false,
     };

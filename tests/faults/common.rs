@@ -41,10 +41,11 @@ impl Case {
         lake.input(self.file, &content)
     }
 
-    /// The command, quiet, to be given further options. It dies with the test.
+    /// The command, quiet, to be given further options; what it leaves when it is killed can be gone on with. It dies
+    /// with the test.
     pub fn command(&self, lake: &Lake, input: &Path) -> Command {
         let mut command = heaplake(self.verb);
-        command.arg(input).arg("--out").arg(lake.path()).args(self.options).arg("--quiet");
+        command.arg(input).arg("--out").arg(lake.path()).args(self.options).args(["--quiet", "--resume", "always"]);
         command
     }
 }

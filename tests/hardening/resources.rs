@@ -83,7 +83,7 @@ fn files_that_may_not_grow() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &large());
     // The signal would end the process before the error is seen.
-    let mut command = in_a_shell("trap '' XFSZ; ulimit -f 100", &lake.path(), &input, &[]);
+    let mut command = in_a_shell("trap '' XFSZ; ulimit -f 100", &lake.path(), &input, &["--resume", "always"]);
     let (cause, advice) = complaint(&mut command, 3);
     assert!(cause.contains("cannot write: File too large"), "{cause}");
     assert!(advice.contains("--scratch"), "{advice}");
@@ -107,7 +107,7 @@ impl Disk {
     /// `heaplake analyze` with its lake on the disk; what it leaves behind there is listed on standard output.
     fn analyze(&self, limit: &str, input: &Path, options: &str) -> assert_cmd::Command {
         let script = format!(
-            "\"$2\" analyze \"$3\" --out \"$1\" --quiet {options}; code=$?; find \"$1\" -mindepth 1; exit $code"
+            "\"$2\" analyze \"$3\" --out \"$1\" --quiet --resume always {options}; code=$?; find \"$1\" -mindepth 1; exit $code"
         );
         self.run(limit, &script, &[Path::new(env!("CARGO_BIN_EXE_heaplake")), input])
     }

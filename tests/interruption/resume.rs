@@ -21,10 +21,10 @@ fn bytes(run: &Path) -> Vec<Vec<u8>> {
     TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
 }
 
-/// Starts heaplake with a log.
+/// Starts heaplake with a log; what it leaves when it is killed can be gone on with.
 fn spawn(lake: &Lake, verb: &str, input: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(options);
+    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(["--resume", "always"]).args(options);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 fn start(lake: &Lake, input: &Path, stdin: Stdio) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).arg("--edges");
+    command.arg("analyze").arg(input).arg("--out").arg(lake.path()).args(["--edges", "--resume", "always"]);
     command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -89,7 +89,7 @@ fn an_interrupt_ends_a_run_and_leaves_what_it_has_done() {
     let input = lake.input("Heap.heapsnapshot", &fixtures::content("v8/insp_plain.heapsnapshot"));
     for (stage, with) in [("read", "-INT"), ("essential edges", "-TERM"), ("dominators", "-INT"), ("largest", "-INT")] {
         let words = interrupt_after(&lake, &input, stage, with);
-        let expected = format!("heaplake: {}: interrupted\n  -> run the same command again to go on", input.display());
+        let expected = format!("heaplake: {}: interrupted\n  -> run the same command again", input.display());
         assert!(words.ends_with(&expected), "after {stage}: {words}");
         assert!(lake.runs().is_empty() && lake.leftovers().iter().any(|path| path.ends_with("journal.json")));
         assert!(!lake.leftovers().iter().any(|path| path.extension().is_some_and(|end| end == "parquet")));

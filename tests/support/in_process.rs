@@ -3,7 +3,7 @@
 use heaplake::complaint::Complaint;
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::making;
-use heaplake::engine::request::{Outcome, Request};
+use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Options, Tables};
@@ -38,6 +38,7 @@ pub fn analyze(lake: &Path, input: &Path, analysis: Analysis) -> Result<Outcome,
         memory: analysis.memory,
         threads: analysis.threads,
         scratch: None,
+        resume: Resume::Auto,
         force: true,
         allow_bomb: false,
     };

@@ -10,7 +10,7 @@ use crate::subject::Target;
 use heaplake::complaint::{Complaint, Exit};
 use heaplake::engine::admission::smallest_budget;
 use heaplake::engine::making;
-use heaplake::engine::request::{Outcome, Request};
+use heaplake::engine::request::{Outcome, Request, Resume};
 use heaplake::engine::workplace::SCRATCH as HIDDEN;
 use heaplake::print::progress::Mode;
 use heaplake_input::source::Input;
@@ -56,6 +56,7 @@ impl Left {
             memory: smallest_budget(),
             threads: 1,
             scratch: None,
+            resume: Resume::Always,
             force: true,
             allow_bomb: false,
         }

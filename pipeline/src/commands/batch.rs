@@ -93,6 +93,7 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
         memory: resources.memory(),
         threads: resources.threads(),
         scratch: resources.scratch.clone(),
+        resume: placement.resume,
         force: placement.force,
         allow_bomb: trust.allow_bomb,
     }

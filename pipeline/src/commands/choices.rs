@@ -1,6 +1,7 @@
 //! Arguments that several verbs have.
 
 use crate::complaint::Complaint;
+use crate::engine::request::Resume;
 use crate::memory::{Size, default_budget};
 use crate::name_rules;
 use clap::Args;
@@ -70,6 +71,13 @@ pub struct Placement {
     /// Replace runs that the lake already has
     #[arg(long)]
     pub force: bool,
+    /// Whether a killed run can go on: auto, always, never
+    ///
+    /// A run that can go on after its last finished stage writes its columns to the scratch folder. One that cannot
+    /// keeps them in memory, as far as the budget has room, which takes less time. By default inputs of more than 4GiB
+    /// can.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, hide_possible_values = true)]
+    pub resume: Resume,
 }
 
 impl Placement {

@@ -7,7 +7,7 @@ use super::batch::{Requested, prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
-use crate::engine::request::Request;
+use crate::engine::request::{Request, Resume};
 use crate::engine::workplace::sweep;
 use crate::print::progress::Mode;
 use clap::Args;
@@ -210,6 +210,7 @@ fn filled(
         memory: arguments.resources.memory(),
         threads: arguments.resources.threads(),
         scratch: arguments.resources.scratch.clone(),
+        resume: Resume::Auto,
         force: true,
         allow_bomb: arguments.trust.allow_bomb,
     }

@@ -1,6 +1,7 @@
 //! A ready queue: a step starts when what it waits for is done, when a thread is free, and when its memory fits.
 
 use super::admission;
+use super::columns::Columns;
 use super::graph::{File, Graph, Step};
 use super::journal::{Done, Journal};
 use super::liveness::Liveness;
@@ -27,6 +28,8 @@ pub struct Work<'a> {
     pub scratch: &'a Scratch,
     /// The whole budget.
     pub budget: Budget,
+    /// What of it columns have.
+    pub columns: Columns,
     /// Threads, at least 1.
     pub threads: usize,
     /// What kind of run it is.
@@ -41,6 +44,13 @@ pub struct Work<'a> {
     pub display: &'a Display,
     /// Set from outside when the run must stop.
     pub cancel: &'a AtomicBool,
+}
+
+impl Work<'_> {
+    /// Whether a file is there.
+    fn has(&self, file: &File) -> bool {
+        self.scratch.exists(&self.scratch.file(&file.name))
+    }
 }
 
 /// A step that was run.
@@ -151,7 +161,7 @@ impl<'a> Queue<'a> {
             running: BTreeMap::new(),
             done: BTreeSet::new(),
             absent: BTreeSet::new(),
-            liveness: Liveness::new(graph),
+            liveness: Liveness::new(graph, journal.is_kept()),
             failed: None,
             ran: Vec::new(),
         };
@@ -180,11 +190,16 @@ impl<'a> Queue<'a> {
             return;
         }
         let ready = self.ready();
+        if let Err(error) = self.make_room(&ready, size) {
+            return self.fail(ready[0], error);
+        }
         let free_threads = self.work.threads.saturating_sub(self.running.len());
         for (nth, &step) in ready.iter().take(free_threads).enumerate() {
             let competitors = free_threads.min(ready.len()) - nth;
             let Some(bytes) = self.grant(step, competitors as u64, size) else { continue };
-            let all_memory = self.running.is_empty() && bytes == self.work.budget.free();
+            // The reader cannot run again here: its input is read. Who calls sees to it.
+            let is_all = step == 0 || !self.work.columns.is_shared();
+            let all_memory = self.running.is_empty() && bytes == self.work.budget.free() && is_all;
             // Free memory cannot shrink meanwhile: only this thread reserves shares.
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
@@ -198,6 +213,18 @@ impl<'a> Queue<'a> {
                 Err(_) if !self.running.is_empty() => return,
                 Err(source) => return self.fail(step, StageError::Thread { source }),
             }
+        }
+    }
+
+    /// Shares the budget between steps and columns, while nothing runs. A step that is to have all of it gets it.
+    fn make_room(&self, ready: &[usize], size: (u64, u64)) -> Result<(), StageError> {
+        let Work { columns, budget, .. } = self.work;
+        match ready.first() {
+            Some(first) if self.running.is_empty() => match self.alone.contains(first) {
+                true => columns.give_up(budget),
+                false => columns.fit(self.graph, budget, size),
+            },
+            _ => Ok(()),
         }
     }
 
@@ -260,7 +287,7 @@ impl<'a> Queue<'a> {
         let step = &self.graph.steps[step];
         let mut needed = step.reads.iter().chain(&step.changes).filter(|file| !file.optional);
         let may_lack = |file: &File| self.absent.contains(&file.name) || self.graph.may_lack(&file.name);
-        needed.any(|file| may_lack(file) && !self.work.scratch.file(&file.name).exists())
+        needed.any(|file| may_lack(file) && !self.work.has(file))
     }
 
     /// Leaves a step out.
@@ -321,7 +348,7 @@ impl<'a> Queue<'a> {
             _ => None,
         };
         let columns = step.writes.iter().map(|file| self.work.scratch.file(&file.name));
-        columns.chain(table).filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum()
+        columns.chain(table).filter_map(|path| self.work.scratch.length(&path)).sum()
     }
 
     /// Keeps the error of the first step in order. Steps that were cancelled do not tell the cause.
@@ -381,7 +408,7 @@ fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, 
     let job = Job { scratch: &scratch, context, setting: *setting, input, admit: *admit, output };
     let stats = (step.stage.run)(&job)?;
     scratch.undamaged()?;
-    match step.writes.iter().find(|file| !file.optional && !work.scratch.file(&file.name).exists()) {
+    match step.writes.iter().find(|file| !file.optional && !work.has(file)) {
         None => Ok(stats),
         Some(file) => {
             let problem = format!("stage {} declares that it writes this and did not", step.name);

@@ -38,6 +38,9 @@ pub struct Journal {
     sums: BTreeMap<String, Sum>,
     /// The run that was about to be committed: its place, with device and inode of its folder.
     committing: Option<(PathBuf, (u64, u64))>,
+    /// Whether it is not written: nobody can go on with this run.
+    #[serde(skip)]
+    is_lost: bool,
 }
 
 /// What a scratch folder was made from and by.
@@ -78,8 +81,9 @@ impl Journal {
             // Whatever is wrong with what was left: the run does without.
             Ok(None) | Err(_) => {}
         }
+        let is_lost = !request.is_resumable();
         let scratch = Scratch::create(folder)?;
-        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, sums: BTreeMap::new(), committing: None }))
+        Ok((scratch, Self { origin, done: Vec::new(), peak: 0, sums: BTreeMap::new(), committing: None, is_lost }))
     }
 
     /// The folder as it was left, if it is of use.
@@ -175,7 +179,7 @@ impl Journal {
     /// Notes what a file holds that a stage wrote or changed.
     fn note(&mut self, scratch: &Scratch, name: &str) -> Result<(), StageError> {
         let path = scratch.file(name);
-        let Ok(there) = fs::metadata(&path) else {
+        let Some(there) = scratch.length(&path) else {
             self.sums.remove(name);
             return Ok(());
         };
@@ -183,8 +187,8 @@ impl Journal {
             let problem = "nobody knows what was written to it".to_owned();
             return Err(StageError::Scratch { path, problem });
         };
-        if sum.length() != there.len() {
-            return Err(StageError::cut_off(&path, sum.length(), there.len()));
+        if sum.length() != there {
+            return Err(StageError::cut_off(&path, sum.length(), there));
         }
         self.sums.insert(name.to_owned(), sum);
         Ok(())
@@ -197,15 +201,21 @@ impl Journal {
     pub fn take_back(&self, scratch: &Scratch, step: &Step) -> Result<(), StageError> {
         for file in step.changes.iter().filter(|file| registry::is_appended(&file.name)) {
             let (path, Some(sum)) = (scratch.file(&file.name), self.sums.get(&file.name)) else { continue };
-            let cut = File::edit(&path).and_then(|file| file.set_len(sum.length()));
-            cut.map_err(|error| StageError::io(&path, "write", error))?;
+            scratch.cut(&path, sum.length())?;
             scratch.note(&path, Some(sum.clone()));
         }
         Ok(())
     }
 
     fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
-        if self.origin.input.is_some() { seal::write(&scratch.file(FILE), self) } else { Ok(()) }
+        if self.origin.input.is_some() && self.is_kept() { seal::write(&scratch.file(FILE), self) } else { Ok(()) }
+    }
+
+    /// Whether a later process can go on with the run. One that goes on already can be gone on with again, whatever was
+    /// asked for.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        !self.is_lost
     }
 
     /// The lengths of the files that a step reads, as those who wrote them left them.

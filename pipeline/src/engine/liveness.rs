@@ -1,7 +1,7 @@
 //! When a file of scratch can be removed, and how much disk scratch takes.
 //!
-//! A file is removed after the last step that uses it. The inputs of tables stay until the run is committed, because
-//! a resumed run writes its tables anew. Documents stay, because they are small.
+//! A file is removed after the last step that uses it. Where a killed run can go on, the inputs of tables stay until the
+//! run is committed, because it writes its tables anew. Documents stay, because they are small.
 
 use super::graph::{Graph, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +13,13 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Before the first step of a run.
+    /// Before the first step of a run, which may be `resumable`.
     #[must_use]
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph, resumable: bool) -> Self {
         let (mut users, mut kept) = (BTreeMap::new(), BTreeSet::new());
         for step in &graph.steps {
             for name in names(step) {
-                if step.product.is_part_of_run() || name.ends_with(".json") {
+                if (resumable && step.product.is_part_of_run()) || name.ends_with(".json") {
                     kept.insert(name.to_owned());
                 } else {
                     *users.entry(name.to_owned()).or_insert(0) += 1;
@@ -32,9 +32,6 @@ impl Liveness {
     /// Notes that a step is done; returns the files that can be removed.
     pub fn finish(&mut self, step: &Step) -> Vec<String> {
         let mut gone = Vec::new();
-        if step.product.is_part_of_run() {
-            return gone;
-        }
         for name in names(step) {
             let Some(users) = self.users.get_mut(name) else { continue };
             *users = users.saturating_sub(1);
@@ -54,7 +51,7 @@ fn names(step: &Step) -> BTreeSet<&str> {
 /// Peak bytes of scratch on one thread, without strings.
 #[must_use]
 pub fn peak_bytes(graph: &Graph, nodes: u64, edges: u64) -> u64 {
-    let mut liveness = Liveness::new(graph);
+    let mut liveness = Liveness::new(graph, true);
     let mut there: BTreeMap<&str, u64> = BTreeMap::new();
     let mut peak = 0;
     for step in &graph.steps {

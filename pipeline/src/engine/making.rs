@@ -1,6 +1,7 @@
 //! One input through all stages of its run, into the lake.
 
 use super::admission;
+use super::columns::Columns;
 use super::execution::{Ran, Work, execute};
 use super::existing;
 use super::graph::Graph;
@@ -17,7 +18,7 @@ use heaplake_ingest::Format;
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, Scratch, StageError, Stats};
+use heaplake_kit::{Budget, Context, Residents, Scratch, StageError, Stats};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
 use heaplake_publish::snapshot::{self, StageTime};
@@ -49,7 +50,12 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     let mut workplace = Workplace::take(request, cancel)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
     display.resuming(workplace.journal.done().len());
-    let making = Making { request, scratch: &workplace.scratch, display: &display, cancel, started };
+    let residents = (!workplace.journal.is_kept()).then(Residents::default);
+    let scratch = match &residents {
+        Some(residents) => &workplace.scratch.clone().with_residents(residents.clone()),
+        None => &workplace.scratch,
+    };
+    let making = Making { request, scratch, residents, display: &display, cancel, started };
     let result = making.run(place, &mut workplace.journal);
     // What is wrong with the content of a file that changes is not its fault.
     let result = match result {
@@ -61,7 +67,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     // The scratch folder serves the next attempt, unless the input itself is at fault or disk or memory did not
     // suffice.
     let interrupted = matches!(&result, Err(complaint) if complaint.exit == Exit::Interrupted);
-    workplace.keep = interrupted && !workplace.journal.done().is_empty();
+    workplace.keep = interrupted && workplace.journal.is_kept() && !workplace.journal.done().is_empty();
     result
 }
 
@@ -69,6 +75,8 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
 struct Making<'a> {
     request: &'a Request,
     scratch: &'a Scratch,
+    /// Columns in memory, if any may be.
+    residents: Option<Residents>,
     display: &'a Display,
     cancel: &'a AtomicBool,
     started: Instant,
@@ -95,6 +103,7 @@ impl Making<'_> {
         let (format, setting) = (known.format, known.setting(options));
         let mut work = Work {
             scratch,
+            columns: Columns::new(self.residents.clone(), matches!(request.input, Input::File(_)), &budget)?,
             budget,
             threads: request.threads,
             setting,
@@ -104,7 +113,7 @@ impl Making<'_> {
             display,
             cancel,
         };
-        execute(&graph, |position| position == 0, || (0, 0), &work, journal)?;
+        self.read(&graph, &mut work, journal)?;
         let contents = Contents::read(format, scratch)?;
         // A run that goes on may have a smaller budget than it began with.
         admit_size(contents.size(scratch))?;
@@ -133,6 +142,25 @@ impl Making<'_> {
         journal.committing(scratch, &place, new.identity())?;
         new.commit(&run)?;
         Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
+    }
+
+    /// Runs the reader.
+    fn read(&self, graph: &Graph, work: &mut Work<'_>, journal: &mut Journal) -> Result<(), Complaint> {
+        let Self { request, display, cancel, .. } = *self;
+        let read = |work: &Work<'_>, journal: &mut Journal| {
+            execute(graph, |position| position == 0, || (0, 0), work, journal).map(drop)
+        };
+        match read(work, journal) {
+            Err(StageError::Budget { .. }) if work.columns.is_shared() => {
+                // Its memory depends on more than it could declare. It reads again, with all there is.
+                work.columns.give_up(&work.budget)?;
+                let (budget, threads) = (work.budget.clone(), request.threads);
+                let context = Context { budget, threads, progress: display, cancel };
+                work.input = Known::open(request, &context, |_| false)?.input;
+                Ok(read(work, journal)?)
+            }
+            read => Ok(read?),
+        }
     }
 
     /// Refuses an input that is no longer the file that it was when it was opened.

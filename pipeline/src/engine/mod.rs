@@ -12,6 +12,7 @@
 //! - [`forecast`], [`picture`], [`critical_path`]: what a run would take, how its graph looks, what bounds its time.
 
 pub mod admission;
+mod columns;
 pub mod critical_path;
 pub mod execution;
 pub mod existing;

@@ -1,9 +1,11 @@
 //! A request to the engine, and its outcome.
 
+use clap::ValueEnum;
 use heaplake_input::source::Input;
 use heaplake_publish::snapshot::StageTime;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
+use std::fs;
 use std::path::PathBuf;
 
 /// What to do with an input.
@@ -27,10 +29,41 @@ pub struct Request {
     pub threads: usize,
     /// Where intermediate columns go, if not into the lake.
     pub scratch: Option<PathBuf>,
+    /// Whether a run that is killed can go on.
+    pub resume: Resume,
     /// Whether an existing run is replaced.
     pub force: bool,
     /// Whether a compressed input may be any number of times as large when it is decompressed.
     pub allow_bomb: bool,
+}
+
+/// Whether a run that is killed can go on after its last finished stage. One that can writes its columns to disk; one
+/// that cannot keeps them in memory as far as there is room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Resume {
+    /// Those of large inputs can; the others take less time than writing is worth.
+    #[default]
+    Auto,
+    /// It can.
+    Always,
+    /// It begins anew.
+    Never,
+}
+
+/// Inputs of more bytes than this are large.
+const LARGE: u64 = 4 << 30;
+
+impl Request {
+    /// Whether the run can go on if it is killed.
+    #[must_use]
+    pub fn is_resumable(&self) -> bool {
+        match (&self.input, self.resume) {
+            // What was read cannot be read again.
+            (Input::Stdin, _) | (_, Resume::Never) => false,
+            (_, Resume::Always) => true,
+            (Input::File(path), Resume::Auto) => fs::metadata(path).is_ok_and(|file| file.len() > LARGE),
+        }
+    }
 }
 
 /// A run that is in the lake.

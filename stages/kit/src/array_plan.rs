@@ -8,7 +8,6 @@ use crate::paged::{Frames, Paged};
 use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::fs;
 
 /// Minimum bytes of page frames of a paged array.
 const LEAST_FRAMES: u64 = 1 << 20;
@@ -173,11 +172,13 @@ impl<T: Pod> Request for LookedUp<T> {
     type Array = Lookup<T>;
 
     fn bytes(&self, scratch: &Scratch) -> u64 {
-        column_bytes(scratch, self.0)
+        // A column in memory takes no more for being looked at.
+        if scratch.is_resident(self.0) { 0 } else { column_bytes(scratch, self.0) }
     }
 
     fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Lookup<T>, StageError> {
-        Ok(match frames {
+        let is_resident = plan.scratch.is_resident(self.0);
+        Ok(match frames.filter(|_| !is_resident) {
             None => {
                 let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
                 Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, reservation)?)
@@ -265,7 +266,7 @@ requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n, 
 /// Bytes of a column; 0 if it does not exist.
 #[must_use]
 pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
-    fs::metadata(scratch.path(column)).map_or(0, |file| file.len())
+    scratch.length(&scratch.path(column)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -301,7 +302,7 @@ mod tests {
         const B: Column<u32> = Column::new("b");
         paged.write_to(&scratch, A).unwrap();
         resident.write_to(&scratch, B).unwrap();
-        assert_eq!(fs::read(scratch.path(A)).unwrap(), fs::read(scratch.path(B)).unwrap());
+        assert_eq!(std::fs::read(scratch.path(A)).unwrap(), std::fs::read(scratch.path(B)).unwrap());
 
         let refused = ArrayPlan::new(&small, &scratch, "lookup").one(lookup(A));
         assert!(refused.is_err(), "the first paged array still holds the budget");

@@ -174,7 +174,7 @@ impl StageError {
             Self::Refused { advice, .. } => advice.clone(),
             Self::Overflow(_) => "the sizes in this file cannot be right; take the snapshot again".to_owned(),
             Self::Thread { .. } => "raise the limit of processes (ulimit -u, or pids of the cgroup)".to_owned(),
-            Self::Cancelled => "run the same command again to go on".to_owned(),
+            Self::Cancelled => "run the same command again".to_owned(),
         }
     }
 }

@@ -72,7 +72,7 @@ pub use array::{Array, Lookup, ReadAt, WriteAt};
 pub use array_plan::ArrayPlan;
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
-pub use column::{ColumnMap, ColumnReader, ColumnWriter, ReverseReader};
+pub use column::{ColumnMap, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};
 pub use hint::keep_little_freed;
 pub use offsets::Offsets;

@@ -22,7 +22,7 @@ pub struct Spooled {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn spool(mut source: Source, scratch: &Scratch, context: &Context<'_>) -> Result<Spooled, StageError> {
-    let mut writer = ColumnWriter::create(scratch, CONTENT)?;
+    let mut writer = ColumnWriter::create_file(scratch, CONTENT)?;
     let mut block = Vec::new();
     let damage = loop {
         match source.next_block(&mut block, context) {

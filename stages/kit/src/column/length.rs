@@ -11,8 +11,13 @@ pub const BUFFER: usize = 1 << 17;
 pub fn elements<T>(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
     let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
     scratch.check_length(path, bytes)?;
+    whole::<T>(path, bytes)
+}
+
+/// Number of elements in so many bytes.
+pub fn whole<T>(path: &Path, bytes: u64) -> Result<u64, StageError> {
     let width = size_of::<T>() as u64;
-    if bytes % width != 0 {
+    if !bytes.is_multiple_of(width) {
         let problem = format!("{bytes} bytes are no whole number of {width}-byte elements");
         return Err(StageError::Scratch { path: path.to_owned(), problem });
     }

@@ -1,45 +1,64 @@
 //! Columns for random access.
 
-use super::length::elements;
+use super::length::{elements, whole};
+use super::resident::Pages;
 use crate::bus::{self, Known};
 use crate::fs::File;
 use crate::{Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap, UncheckedAdvice};
-use std::marker::PhantomData;
 use std::ops::Deref;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Columns of so many bytes are read, not mapped: that is as quick, and reading has errors.
 const SMALL: usize = 64 << 10;
 
-/// A column mapped into memory for random access, or read if it is small. Derefs to a slice.
+/// A column mapped into memory for random access, or read if it is small; one that is in memory is looked at where it is.
+/// Derefs to a slice.
 ///
-/// The pages are those of the page cache; nothing is copied. A map is either counted against the budget
+/// The pages are those of the page cache or of the column; nothing is copied. A map is either counted against the budget
 /// ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the page
 /// cache may drop its pages.
 pub struct ColumnMap<T> {
-    /// Goes before the map does.
-    _known: Option<Known>,
-    map: Option<Mmap>,
-    /// A small column, which is read.
-    small: Vec<T>,
+    /// Whole elements inside what `held` owns, which stay where they are while this lives.
+    start: NonNull<T>,
+    count: usize,
+    held: Held<T>,
     _reservation: Option<Reservation>,
-    element: PhantomData<T>,
 }
+
+/// What holds the elements.
+enum Held<T> {
+    /// The first goes before the map does.
+    Mapped {
+        _known: Option<Known>,
+        map: Mmap,
+    },
+    /// A small column, which is read.
+    Small(Vec<T>),
+    Memory(Arc<Pages>),
+}
+
+// SAFETY: the elements belong to `held` and are only read; and they are plain data, which any thread may read.
+unsafe impl<T: Pod> Send for ColumnMap<T> {}
+// SAFETY: as above.
+unsafe impl<T: Pod> Sync for ColumnMap<T> {}
 
 impl<T: Pod> ColumnMap<T> {
     /// An empty column.
     #[must_use]
     pub fn empty() -> Self {
-        Self { _known: None, map: None, small: Vec::new(), _reservation: None, element: PhantomData }
+        Self::of(Held::Small(Vec::new()), None)
     }
 
     /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
     /// pages are accessed.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn uncounted(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         Self::open(scratch, column, None)
     }
@@ -52,36 +71,52 @@ impl<T: Pod> ColumnMap<T> {
         Self::open(scratch, column, Some(reservation))
     }
 
+    /// Looks at what holds the elements: whole ones, from a place that suits them.
+    fn of(held: Held<T>, reservation: Option<Reservation>) -> Self {
+        let elements: &[T] = match &held {
+            // A map starts on a page boundary.
+            Held::Mapped { map, .. } => bytemuck::cast_slice(map),
+            Held::Small(small) => small,
+            Held::Memory(pages) => bytemuck::cast_slice(pages.bytes()),
+        };
+        let (start, count) = (NonNull::from(elements).cast(), elements.len());
+        Self { start, count, held, _reservation: reservation }
+    }
+
     fn open(scratch: &Scratch, column: Column<T>, reservation: Option<Reservation>) -> Result<Self, StageError> {
         let path = scratch.path(column);
+        if let Some(pages) = scratch.residents().and_then(|residents| residents.get(&path)) {
+            whole::<T>(&path, pages.bytes().len() as u64)?;
+            return Ok(Self::of(Held::Memory(pages), reservation));
+        }
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
         let count = elements::<T>(scratch, &path, &file)? as usize;
         if count * size_of::<T>() <= SMALL {
             let mut small = vec![T::zeroed(); count];
             file.read_exact_at(bytemuck::cast_slice_mut(&mut small), 0)
                 .map_err(|error| StageError::io(&path, "read", error))?;
-            return Ok(Self { _known: None, map: None, small, _reservation: reservation, element: PhantomData });
+            return Ok(Self::of(Held::Small(small), reservation));
         }
-        let map = {
-            // SAFETY: the file lies in the run's own scratch folder, is complete, and no stage changes or truncates a
-            // column that another one maps, so the mapped bytes stay as they are while the map lives. Others cannot look into the folder; where the file
-            // is cut off nonetheless, `bus` ends the process.
-            let map = file
-                .before_map()
-                .and_then(|()| unsafe { Mmap::map(file.as_std()) })
-                .map_err(|error| StageError::io(&path, "map", error))?;
-            // Advice is a hint; without it the map is only slower.
-            let _ = map.advise(Advice::Random);
-            map
-        };
-        let known = bus::handle(&map, &path);
-        Ok(Self { _known: known, map: Some(map), small: Vec::new(), _reservation: reservation, element: PhantomData })
+        Self::map(&path, &file).map(|held| Self::of(held, reservation))
+    }
+
+    fn map(path: &Path, file: &File) -> Result<Held<T>, StageError> {
+        // SAFETY: the file lies in the run's own scratch folder, is complete, and no stage changes or truncates a
+        // column that another one maps, so the mapped bytes stay as they are while the map lives. Others cannot look into the folder; where the file
+        // is cut off nonetheless, `bus` ends the process.
+        let map = file
+            .before_map()
+            .and_then(|()| unsafe { Mmap::map(file.as_std()) })
+            .map_err(|error| StageError::io(path, "map", error))?;
+        // Advice is a hint; without it the map is only slower.
+        let _ = map.advise(Advice::Random);
+        Ok(Held::Mapped { _known: bus::handle(&map, path), map })
     }
 
     /// Drops the pages that were accessed so far: they no longer count as resident and are read again on the next
     /// access. For uncounted maps of which many pages are accessed.
     pub fn release(&self) {
-        if let Some(map) = &self.map {
+        if let Held::Mapped { map, .. } = &self.held {
             // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes.
             // The result does not matter: the pages would only stay a while longer.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
@@ -89,12 +124,12 @@ impl<T: Pod> ColumnMap<T> {
     }
 }
 
-impl<T: Pod> Deref for ColumnMap<T> {
+impl<T> Deref for ColumnMap<T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // A map starts on a page boundary and holds whole elements, so the cast cannot fail.
-        self.map.as_ref().map_or(&self.small, |map| bytemuck::cast_slice(map))
+        // SAFETY: `of` took both from a slice of what `held` owns, which is neither moved nor changed while this lives.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

@@ -1,12 +1,18 @@
-//! Column files: fixed-width elements without a header, read and written sequentially, or mapped for random access.
+//! Columns: fixed-width elements without a header, in files or in memory, read and written sequentially, or mapped for
+//! random access.
 
 mod length;
 mod map;
+mod pages;
 mod reader;
+mod resident;
+mod source;
+mod store;
 mod writer;
 
 pub use map::ColumnMap;
 pub use reader::{ColumnReader, ReverseReader};
+pub use resident::Residents;
 pub use writer::ColumnWriter;
 
 #[cfg(test)]
@@ -16,35 +22,168 @@ mod tests {
     use heaplake_schemas::scratch::Column;
 
     const NUMBERS: Column<u32> = Column::new("numbers");
+    const OTHERS: Column<u32> = Column::new("others");
+    const THIRD: Column<u32> = Column::new("third");
+
+    /// Scratch in files alone, and with columns in memory up to several limits.
+    fn scratches(folder: &std::path::Path) -> Vec<Scratch> {
+        let in_memory = [0, 100, 70_000, 500_000, 700_000, 5 << 20, 1 << 30].map(Some);
+        let create = |(nth, limit): (usize, Option<u64>)| {
+            let scratch = Scratch::create(&folder.join(format!("scratch{nth}"))).unwrap();
+            match limit {
+                Some(limit) => scratch.with_residents(Residents::new(limit)),
+                None => scratch,
+            }
+        };
+        [None].into_iter().chain(in_memory).enumerate().map(create).collect()
+    }
 
     #[test]
     fn round_trip_through_all_readers() {
         let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        for scratch in scratches(folder.path()) {
+            round_trip(&scratch);
+            let used = scratch.residents().map_or(0, Residents::used);
+            // Twice: nothing of the first time is in the way.
+            round_trip(&scratch);
+            assert_eq!(scratch.residents().map_or(0, Residents::used), used);
+            scratch.discard(NUMBERS);
+            assert_eq!(scratch.residents().map_or(0, Residents::used), 0);
+            assert!(!scratch.has(NUMBERS) && !scratch.path(NUMBERS).exists());
+        }
+    }
+
+    fn round_trip(scratch: &Scratch) {
         let numbers: Vec<u32> = (0..200_000).map(|i: u32| i.wrapping_mul(2_654_435_761)).collect();
-        let mut writer = ColumnWriter::create(&scratch, NUMBERS).unwrap();
+        let mut writer = ColumnWriter::create(scratch, NUMBERS).unwrap();
         writer.extend(&numbers[..7]).unwrap();
         numbers[7..1000].iter().for_each(|&n| writer.push(n).unwrap());
         writer.extend(&numbers[1000..150_000]).unwrap();
         assert_eq!(writer.finish().unwrap(), 150_000);
-        let mut writer = ColumnWriter::append(&scratch, NUMBERS).unwrap();
+        let before = ColumnMap::uncounted(scratch, NUMBERS).unwrap();
+        let mut writer = ColumnWriter::append(scratch, NUMBERS).unwrap();
         writer.extend(&numbers[150_000..]).unwrap();
         assert_eq!(writer.finish().unwrap(), 200_000);
+        assert_eq!(&*before, &numbers[..150_000]);
+        drop(before);
+        assert_eq!(scratch.length(&scratch.path(NUMBERS)), Some(800_000));
 
-        assert_eq!(&*ColumnMap::uncounted(&scratch, NUMBERS).unwrap(), &numbers[..]);
-        let mut reader = ColumnReader::open(&scratch, NUMBERS).unwrap();
+        assert_eq!(&*ColumnMap::uncounted(scratch, NUMBERS).unwrap(), &numbers[..]);
+        let mut reader = ColumnReader::open(scratch, NUMBERS).unwrap();
         assert_eq!(reader.next().unwrap(), numbers[0]);
         reader.skip(99_999).unwrap();
+        assert_eq!(reader.remaining(), 100_000);
         let mut rest = vec![0; 100_000];
         reader.read_into(&mut rest).unwrap();
         assert_eq!(rest, &numbers[100_000..]);
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
 
-        let mut reader = ReverseReader::open(&scratch, NUMBERS).unwrap();
+        let mut reader = ReverseReader::open(scratch, NUMBERS).unwrap();
         for &number in numbers.iter().rev() {
             assert_eq!(reader.next().unwrap(), number);
         }
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
+    }
+
+    #[test]
+    fn names_change_in_memory_as_in_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |scratch: &Scratch, column, numbers: &[u32]| {
+            let mut writer = ColumnWriter::create(scratch, column).unwrap();
+            writer.extend(numbers).unwrap();
+            writer.finish().unwrap();
+        };
+        let read = |scratch: &Scratch, column| ColumnMap::uncounted(scratch, column).unwrap().to_vec();
+        for scratch in scratches(folder.path()) {
+            write(&scratch, NUMBERS, &[1, 2, 3]);
+            scratch.share(NUMBERS, OTHERS).unwrap();
+            scratch.copy(NUMBERS, THIRD).unwrap();
+            let mut writer = ColumnWriter::append(&scratch, THIRD).unwrap();
+            writer.push(4).unwrap();
+            writer.finish().unwrap();
+            assert_eq!((read(&scratch, NUMBERS), read(&scratch, THIRD)), (vec![1, 2, 3], vec![1, 2, 3, 4]));
+            scratch.cut(&scratch.path(THIRD), 8).unwrap();
+            assert_eq!(read(&scratch, THIRD), [1, 2]);
+            scratch.replace(OTHERS, THIRD).unwrap();
+            assert!(read(&scratch, OTHERS) == [1, 2] && !scratch.has(THIRD));
+            scratch.set_aside(NUMBERS.name).unwrap();
+            write(&scratch, NUMBERS, &[7]);
+            scratch.set_aside(NUMBERS.name).unwrap();
+            assert_eq!((read(&scratch.originals(), NUMBERS), read(&scratch, NUMBERS)), (vec![1, 2, 3], vec![7]));
+            scratch.take_back(NUMBERS).unwrap();
+            assert!(read(&scratch, NUMBERS) == [1, 2, 3] && !scratch.originals().has(NUMBERS));
+            scratch.write_document("it.json", &[5]).unwrap();
+            assert_eq!(scratch.read_document::<[u32; 1]>("it.json").unwrap(), [5]);
+            scratch.withdraw(OTHERS).unwrap();
+            assert!(!scratch.has(OTHERS));
+            // A refused column is refused in memory too.
+            let view = scratch.view("mine", std::collections::BTreeSet::from([OTHERS.name]));
+            assert!(ColumnWriter::create(&view, OTHERS).is_err() && ColumnReader::open(&view, OTHERS).is_err());
+        }
+    }
+
+    #[test]
+    fn who_appends_changes_nothing_that_others_see() {
+        let folder = tempfile::tempdir().unwrap();
+        for (scratch, count) in scratches(folder.path()).iter().zip([10, 100_000].into_iter().cycle()) {
+            let first: Vec<u32> = (0..count).collect();
+            let mut writer = ColumnWriter::create(scratch, NUMBERS).unwrap();
+            writer.extend(&first).unwrap();
+            writer.finish().unwrap();
+            scratch.copy(NUMBERS, OTHERS).unwrap();
+            let mut writers = [NUMBERS, OTHERS].map(|column| (column, ColumnWriter::append(scratch, column).unwrap()));
+            let mut expected = [first.clone(), first.clone()];
+            for round in 0..5 {
+                for (nth, (column, writer)) in writers.iter_mut().enumerate() {
+                    let more = vec![nth as u32 * 7 + round; 40_000];
+                    writer.extend(&more).unwrap();
+                    expected[nth].extend(more);
+                    if scratch.is_resident(*column) {
+                        assert!(*ColumnMap::uncounted(scratch, *column).unwrap() == first);
+                    }
+                }
+            }
+            for ((column, writer), expected) in writers.into_iter().zip(expected) {
+                writer.finish().unwrap();
+                assert!(*ColumnMap::uncounted(scratch, column).unwrap() == expected);
+            }
+            // What is cut and written again: others keep what they saw.
+            let seen = ColumnMap::uncounted(scratch, NUMBERS).unwrap();
+            let was = seen.to_vec();
+            if scratch.is_resident(NUMBERS) {
+                drop(seen);
+                scratch.cut(&scratch.path(NUMBERS), 400).unwrap();
+                scratch.note(&scratch.path(NUMBERS), None);
+                let mut writer = ColumnWriter::append(scratch, NUMBERS).unwrap();
+                writer.extend(&[9; 100_000]).unwrap();
+                writer.finish().unwrap();
+                let now = ColumnMap::uncounted(scratch, NUMBERS).unwrap();
+                assert!(now[..100] == was[..100] && now[100..].iter().all(|&number| number == 9));
+            }
+        }
+    }
+
+    #[test]
+    fn columns_leave_memory_when_they_must() {
+        let folder = tempfile::tempdir().unwrap();
+        let residents = Residents::new(1 << 30);
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
+        for (column, count) in [(NUMBERS, 3_000_000u32), (OTHERS, 1000), (THIRD, 2_000_000)] {
+            let mut writer = ColumnWriter::create(&scratch, column).unwrap();
+            (0..count).for_each(|number| writer.push(number ^ 1).unwrap());
+            writer.finish().unwrap();
+        }
+        let looked_at = ColumnMap::uncounted(&scratch, THIRD).unwrap();
+        residents.limit_to(9 << 20).unwrap();
+        // The largest goes first.
+        assert!(!scratch.is_resident(NUMBERS) && scratch.is_resident(THIRD));
+        residents.limit_to(5 << 20).unwrap();
+        assert!(scratch.is_resident(THIRD), "somebody looks at it");
+        drop(looked_at);
+        residents.limit_to(1 << 20).unwrap();
+        assert!(!scratch.is_resident(THIRD) && residents.used() < 1 << 20);
+        let numbers = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
+        assert!(numbers.len() == 3_000_000 && (0..).zip(numbers.iter()).all(|(at, number)| at ^ 1 == *number));
     }
 
     #[test]

@@ -1,40 +1,34 @@
 //! Reading a column from either end.
 
-use super::length::{BUFFER, elements};
-use crate::fs::File;
+use super::source::Source;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
 
-/// Reads a column front to back through one buffer.
+/// Reads a column front to back, a part at a time.
 pub struct ColumnReader<T> {
-    path: PathBuf,
-    file: File,
-    buffer: Vec<T>,
+    source: Source<T>,
+    /// Position in the part.
     position: usize,
-    filled: usize,
-    unread: u64,
+    /// First element after the part.
+    next: u64,
+    count: u64,
 }
 
 impl<T: Pod> ColumnReader<T> {
     /// Opens a column.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
-        let path = scratch.path(column);
-        let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let unread = elements::<T>(scratch, &path, &file)?;
-        let capacity = (BUFFER / size_of::<T>()).min(unread as usize);
-        Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], position: 0, filled: 0, unread })
+        let (source, count) = Source::open(scratch, column)?;
+        Ok(Self { source, position: 0, next: 0, count })
     }
 
     /// Elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
-        self.unread + (self.filled - self.position) as u64
+        self.count - self.next + (self.source.shown().len() - self.position) as u64
     }
 
     /// The next element.
@@ -44,40 +38,42 @@ impl<T: Pod> ColumnReader<T> {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "not an iterator: every element must be there")]
     pub fn next(&mut self) -> Result<T, StageError> {
-        if self.position == self.filled {
+        if self.position == self.source.shown().len() {
             self.refill()?;
         }
-        let element = self.buffer[self.position];
+        let element = self.source.shown()[self.position];
         self.position += 1;
         Ok(element)
     }
 
-    /// The next elements, at most `most` of them and as many as the buffer holds; at least one.
+    /// The next elements, at most `most` of them and as many as are in sight; at least one.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
     pub fn next_slice(&mut self, most: usize) -> Result<&[T], StageError> {
-        if self.position == self.filled {
+        if self.position == self.source.shown().len() {
             self.refill()?;
         }
-        let from = self.position;
-        self.position += most.min(self.filled - from);
-        Ok(&self.buffer[from..self.position])
+        let rest = &self.source.shown()[self.position..];
+        let part = &rest[..most.min(rest.len())];
+        self.position += part.len();
+        Ok(part)
     }
 
-    /// As [`Self::next_slice`], and also returns the elements after those that are already in the buffer; they are
+    /// As [`Self::next_slice`], and also returns the elements after those that are already in sight; they are
     /// returned again by the next call.
     ///
     /// # Errors
     /// As [`Self::next_slice`].
     #[inline]
     pub fn next_slice_and_rest(&mut self, most: usize) -> Result<(&[T], &[T]), StageError> {
-        if self.position == self.filled {
+        if self.position == self.source.shown().len() {
             self.refill()?;
         }
-        let from = self.position;
-        self.position += most.min(self.filled - from);
-        Ok(self.buffer[from..self.filled].split_at(self.position - from))
+        let rest = &self.source.shown()[self.position..];
+        let (part, others) = rest.split_at(most.min(rest.len()));
+        self.position += part.len();
+        Ok((part, others))
     }
 
     /// Fills `out` with the next elements.
@@ -111,62 +107,55 @@ impl<T: Pod> ColumnReader<T> {
     ///
     /// # Errors
     /// As [`Self::next_slice`].
-    pub fn skip(&mut self, mut count: u64) -> Result<(), StageError> {
-        let held = (self.filled - self.position) as u64;
-        let far = count.saturating_sub(held).min(self.unread);
-        if far > self.buffer.len() as u64 {
-            let bytes = i64::try_from(far * size_of::<T>() as u64).unwrap_or(i64::MAX);
-            self.file.seek(SeekFrom::Current(bytes)).map_err(|error| StageError::io(&self.path, "read", error))?;
-            (self.position, self.unread) = (self.filled, self.unread - far);
-            count -= held + far;
+    pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
+        if count > self.remaining() {
+            return Err(self.source.ended("it ends too early"));
         }
-        while count > 0 {
-            count -= self.next_slice(usize::try_from(count).unwrap_or(usize::MAX))?.len() as u64;
+        let shown = self.source.shown().len();
+        let held = (shown - self.position) as u64;
+        if count <= held {
+            self.position += count as usize;
+        } else {
+            (self.position, self.next) = (shown, self.next + (count - held));
         }
         Ok(())
     }
 
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
-        if self.unread == 0 {
-            return Err(StageError::Scratch { path: self.path.clone(), problem: "it ends too early".to_owned() });
+        let count = (self.count - self.next).min(self.source.most() as u64);
+        if count == 0 {
+            return Err(self.source.ended("it ends too early"));
         }
-        let count = self.buffer.len().min(self.unread as usize);
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.buffer[..count]);
-        self.file.read_exact(bytes).map_err(|error| StageError::io(&self.path, "read", error))?;
-        (self.position, self.filled) = (0, count);
-        self.unread -= count as u64;
+        self.source.show(self.next, count as usize)?;
+        (self.position, self.next) = (0, self.next + count);
         Ok(())
     }
 }
 
-/// Reads a column back to front through one buffer.
+/// Reads a column back to front, a part at a time.
 pub struct ReverseReader<T> {
-    path: PathBuf,
-    file: File,
-    buffer: Vec<T>,
-    /// Elements in the buffer that are not returned yet; the next one is the last of them.
+    source: Source<T>,
+    /// Elements of the part that are not returned yet; the next one is the last of them.
     left: usize,
-    unread: u64,
+    /// Elements before the part.
+    before: u64,
 }
 
 impl<T: Pod> ReverseReader<T> {
     /// Opens a column.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
-        let path = scratch.path(column);
-        let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let unread = elements::<T>(scratch, &path, &file)?;
-        let capacity = (BUFFER / size_of::<T>()).min(unread as usize);
-        Ok(Self { path, file, buffer: vec![T::zeroed(); capacity], left: 0, unread })
+        let (source, before) = Source::open(scratch, column)?;
+        Ok(Self { source, left: 0, before })
     }
 
     /// Elements not yet returned.
     #[must_use]
     pub fn remaining(&self) -> u64 {
-        self.unread + self.left as u64
+        self.before + self.left as u64
     }
 
     /// The element before the one returned last; at first the last element of the column.
@@ -180,21 +169,17 @@ impl<T: Pod> ReverseReader<T> {
             self.refill()?;
         }
         self.left -= 1;
-        Ok(self.buffer[self.left])
+        Ok(self.source.shown()[self.left])
     }
 
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
-        if self.unread == 0 {
-            return Err(StageError::Scratch { path: self.path.clone(), problem: "it begins too late".to_owned() });
+        let count = self.before.min(self.source.most() as u64);
+        if count == 0 {
+            return Err(self.source.ended("it begins too late"));
         }
-        let count = self.buffer.len().min(self.unread as usize);
-        self.unread -= count as u64;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.buffer[..count]);
-        self.file
-            .read_exact_at(bytes, self.unread * size_of::<T>() as u64)
-            .map_err(|error| StageError::io(&self.path, "read", error))?;
-        self.left = count;
+        self.source.show(self.before - count, count as usize)?;
+        (self.left, self.before) = (count as usize, self.before - count);
         Ok(())
     }
 }

@@ -1,21 +1,23 @@
 //! Writing a column.
 
-use super::length::{BUFFER, elements};
+use super::length::{BUFFER, elements, whole};
+use super::resident::Growing;
 use crate::fs::File;
 use crate::sums::Sum;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Writes a column front to back. Writes go to the end of the file, so one that is cut off meanwhile never has a hole of
-/// zeros but ends too early, which [`Self::finish`] finds out.
+/// Writes a column front to back, into memory while there is room for it ([`Residents`](crate::Residents)), else into
+/// its file. Writes go to the end of the file, so one that is cut off meanwhile never has a hole of zeros but ends too
+/// early, which [`Self::finish`] finds out.
 pub struct ColumnWriter<T> {
     scratch: Scratch,
     path: PathBuf,
-    file: File,
+    sink: Sink,
     /// What was there before; nothing if nobody knows.
     before: Option<Sum>,
     hash: Box<Xxh3>,
@@ -23,6 +25,11 @@ pub struct ColumnWriter<T> {
     first: u64,
     buffer: Vec<T>,
     written: u64,
+}
+
+enum Sink {
+    Memory(Growing),
+    File(File),
 }
 
 impl<T: Pod> ColumnWriter<T> {
@@ -34,30 +41,62 @@ impl<T: Pod> ColumnWriter<T> {
     /// [`StageError::Io`].
     pub fn create(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
+        match scratch.residents_for(&path) {
+            Some(residents) => {
+                scratch.withdraw(column)?;
+                // As a file would be, it is there from now on.
+                residents.put(&path, residents.grow());
+                Ok(Self::new(scratch, path, Sink::Memory(residents.grow()), (0, Some(Sum::default()))))
+            }
+            None => Self::create_file(scratch, column),
+        }
+    }
+
+    /// The same, for a column that must have a file.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        let path = scratch.path(column);
         scratch.note(&path, None);
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
-        Ok(Self::new(scratch, path, file, (0, Some(Sum::default()))))
+        Ok(Self::new(scratch, path, Sink::File(file), (0, Some(Sum::default()))))
     }
 
     /// Appends to a column that an earlier writer finished.
     ///
     /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold whole elements.
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn append(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
-        let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let written = elements::<T>(scratch, &path, &file)?;
         let before = scratch.sum(&path);
-        if let Some(before) = before.as_ref().filter(|before| before.length() != written * size_of::<T>() as u64) {
-            return Err(StageError::cut_off(&path, before.length(), written * size_of::<T>() as u64));
-        }
         scratch.note(&path, None);
-        Ok(Self::new(scratch, path, file, (written, before)))
+        let (sink, first) = match scratch.residents().and_then(|residents| residents.reopen(&path)) {
+            Some(Ok(growing)) => {
+                let first = whole::<T>(&path, growing.bytes().len() as u64)?;
+                (Sink::Memory(growing), first)
+            }
+            // There is no room for a copy.
+            Some(Err(pages)) => {
+                let file = written(&path, pages.bytes())?;
+                (Sink::File(file), whole::<T>(&path, pages.bytes().len() as u64)?)
+            }
+            None => {
+                let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
+                let first = elements::<T>(scratch, &path, &file)?;
+                (Sink::File(file), first)
+            }
+        };
+        let bytes = first * size_of::<T>() as u64;
+        if let Some(before) = before.as_ref().filter(|before| before.length() != bytes) {
+            return Err(StageError::cut_off(&path, before.length(), bytes));
+        }
+        Ok(Self::new(scratch, path, sink, (first, before)))
     }
 
-    fn new(scratch: &Scratch, path: PathBuf, file: File, (first, before): (u64, Option<Sum>)) -> Self {
+    fn new(scratch: &Scratch, path: PathBuf, sink: Sink, (first, before): (u64, Option<Sum>)) -> Self {
         let buffer = Vec::with_capacity(Self::CAPACITY);
-        Self { scratch: scratch.clone(), path, file, before, hash: Box::default(), first, buffer, written: first }
+        Self { scratch: scratch.clone(), path, sink, before, hash: Box::default(), first, buffer, written: first }
     }
 
     /// Elements written so far.
@@ -107,12 +146,26 @@ impl<T: Pod> ColumnWriter<T> {
     pub fn finish(mut self) -> Result<u64, StageError> {
         self.flush()?;
         let bytes = self.written * size_of::<T>() as u64;
-        let there = self.file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
-        if there != bytes {
-            return Err(StageError::cut_off(&self.path, bytes, there));
+        match self.sink {
+            Sink::Memory(growing) => {
+                if let Some(residents) = self.scratch.residents_for(&self.path) {
+                    residents.put(&self.path, growing);
+                }
+                self.scratch.note(&self.path, Some(Sum::of_length(bytes)));
+            }
+            Sink::File(file) => {
+                let there = file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
+                if there != bytes {
+                    return Err(StageError::cut_off(&self.path, bytes, there));
+                }
+                if let Some(residents) = self.scratch.residents() {
+                    // What was there before somebody appended.
+                    residents.remove(&self.path);
+                }
+                let appended = (self.written - self.first) * size_of::<T>() as u64;
+                self.scratch.note(&self.path, self.before.map(|before| before.and(appended, &self.hash)));
+            }
         }
-        let appended = (self.written - self.first) * size_of::<T>() as u64;
-        self.scratch.note(&self.path, self.before.map(|before| before.and(appended, &self.hash)));
         Ok(self.written)
     }
 
@@ -126,9 +179,36 @@ impl<T: Pod> ColumnWriter<T> {
 
     fn write(&mut self, elements: &[T]) -> Result<(), StageError> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
-        self.file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
-        self.hash.update(bytes);
-        self.written += elements.len() as u64;
+        if let Sink::Memory(growing) = &mut self.sink {
+            if growing.push(bytes) {
+                self.written += elements.len() as u64;
+                return Ok(());
+            }
+            self.leave_memory()?;
+        }
+        if let Sink::File(file) = &mut self.sink {
+            file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
+            self.hash.update(bytes);
+            self.written += elements.len() as u64;
+        }
         Ok(())
     }
+
+    /// Goes on in a file.
+    #[cold]
+    fn leave_memory(&mut self) -> Result<(), StageError> {
+        if let Sink::Memory(growing) = &self.sink {
+            let file = written(&self.path, growing.bytes())?;
+            self.hash.update(&growing.bytes()[(self.first * size_of::<T>() as u64) as usize..]);
+            self.sink = Sink::File(file);
+        }
+        Ok(())
+    }
+}
+
+/// A file with this content, to be written further.
+fn written(path: &Path, content: &[u8]) -> Result<File, StageError> {
+    let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
+    file.write_all(content).map_err(|error| StageError::io(path, "write", error))?;
+    Ok(file)
 }

@@ -1,13 +1,15 @@
 //! The scratch folder, through which the stages of one run exchange data.
 
+mod names;
+
 use crate::StageError;
+use crate::column::Residents;
 use crate::fs::{self, File};
 use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +34,8 @@ pub struct Scratch {
     damage: Arc<OnceLock<StageError>>,
     /// Files without a name, which take space too.
     unnamed: Arc<Mutex<Vec<Weak<File>>>>,
+    /// Columns and documents that have no file.
+    residents: Option<Residents>,
 }
 
 /// Files that the view refuses.
@@ -56,6 +60,7 @@ impl Scratch {
             sums: Arc::default(),
             damage: Arc::default(),
             unnamed: Arc::default(),
+            residents: None,
         }
     }
 
@@ -93,6 +98,42 @@ impl Scratch {
     #[must_use]
     pub fn expecting(self, lengths: BTreeMap<PathBuf, u64>) -> Self {
         Self { lengths: Arc::new(lengths), ..self }
+    }
+
+    /// The same, with columns and documents in memory as far as there is room for them.
+    #[must_use]
+    pub fn with_residents(self, residents: Residents) -> Self {
+        Self { residents: Some(residents), ..self }
+    }
+
+    /// What is in memory instead of in files, if anything may be.
+    #[must_use]
+    pub fn residents(&self) -> Option<&Residents> {
+        self.residents.as_ref()
+    }
+
+    /// The same for a path to be written, if it is not refused: that of a refused file is none of this folder.
+    pub(crate) fn residents_for(&self, path: &Path) -> Option<&Residents> {
+        self.residents.as_ref().filter(|_| path.parent() == Some(&self.folder))
+    }
+
+    /// Whether a path of this folder names something, in memory or in a file.
+    #[must_use]
+    pub fn exists(&self, path: &Path) -> bool {
+        self.length(path).is_some()
+    }
+
+    /// Whether a column is in memory.
+    #[must_use]
+    pub fn is_resident<T>(&self, column: Column<T>) -> bool {
+        self.residents.as_ref().is_some_and(|residents| residents.length(&self.path(column)).is_some())
+    }
+
+    /// Length of what a path of this folder names, bytes.
+    #[must_use]
+    pub fn length(&self, path: &Path) -> Option<u64> {
+        let resident = self.residents.as_ref().and_then(|residents| residents.length(path));
+        resident.or_else(|| std::fs::metadata(path).ok().map(|file| file.len()))
     }
 
     /// What a file holds, if whoever wrote it told.
@@ -162,57 +203,6 @@ impl Scratch {
         self.folder.join(format!("{name}{ORIGINAL}"))
     }
 
-    /// Renames a file that a stage rewrites to its original's name, unless that has been done; see
-    /// [`Self::originals`].
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn set_aside(&self, name: &str) -> Result<(), StageError> {
-        let (path, original) = (self.folder.join(name), self.original(name));
-        if original.exists() || !path.exists() {
-            return Ok(());
-        }
-        fs::rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))?;
-        self.sums.rename(&path, &original);
-        Ok(())
-    }
-
-    /// Removes the original. One that stayed would be taken for that of the next stage that rewrites the file.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn forget_aside(&self, name: &str) -> Result<(), StageError> {
-        self.remove_file(&format!("{name}{ORIGINAL}"))
-    }
-
-    /// Removes a column whose absence tells the stages that follow something. It need not exist.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn withdraw<T>(&self, column: Column<T>) -> Result<(), StageError> {
-        self.remove_file(column.name)
-    }
-
-    fn remove_file(&self, name: &str) -> Result<(), StageError> {
-        let path = self.file(name);
-        self.note(&path, None);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StageError::io(&path, "remove", error)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Restores the original: the stage has nothing to change.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
-        let (from, to) = (self.originals().path(column), self.path(column));
-        fs::rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
-        self.sums.rename(&from, &to);
-        Ok(())
-    }
-
     /// Path of the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
@@ -240,7 +230,7 @@ impl Scratch {
     /// Whether a column exists.
     #[must_use]
     pub fn has<T>(&self, column: Column<T>) -> bool {
-        self.path(column).exists()
+        self.exists(&self.path(column))
     }
 
     /// Removes a column that no later stage reads or looks for. It need not exist.
@@ -251,7 +241,7 @@ impl Scratch {
     /// The same, by name.
     pub fn discard_file(&self, name: &str) {
         // A file that cannot be removed only takes disk space; the whole folder is removed at the end.
-        let _ = fs::remove_file(self.file(name));
+        let _ = self.remove_file(name);
     }
 
     /// Measures the disk space of the folder. Called after each stage, and by code that uses disk space temporarily.
@@ -277,48 +267,6 @@ impl Scratch {
         Ok(Self::at(folder))
     }
 
-    /// Gives a column a second name (a hard link, or a copy), unless that name exists already.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn share<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
-        let (from, to) = (self.path(column), self.path(name));
-        if to.exists() {
-            return Ok(());
-        }
-        if fs::hard_link(&from, &to).is_err() {
-            // Not every file system supports hard links.
-            let new = self.file("shared.new");
-            fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
-            fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
-        }
-        self.note(&to, self.sum(&from));
-        Ok(())
-    }
-
-    /// Copies a column.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn copy<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
-        let (from, to) = (self.path(column), self.path(name));
-        self.note(&to, None);
-        fs::copy(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
-        self.note(&to, self.sum(&from));
-        Ok(())
-    }
-
-    /// Replaces a column by another one, in one step.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
-        let (path, by) = (self.path(column), self.path(by));
-        fs::rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
-        self.sums.rename(&by, &path);
-        Ok(())
-    }
-
     /// Writes a small document, atomically replacing an older one.
     ///
     /// # Errors
@@ -327,6 +275,10 @@ impl Scratch {
         let path = self.file(name);
         let text = serde_json::to_vec(document)
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
+        if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
+            self.note(&path, Some(Sum::of(&text)));
+            return Ok(());
+        }
         let new = self.file(&format!("{name}.new"));
         fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
         fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
@@ -340,8 +292,13 @@ impl Scratch {
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file is damaged.
     pub fn read_document<T: DeserializeOwned>(&self, name: &str) -> Result<T, StageError> {
         let path = self.file(name);
-        let text = fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?;
-        serde_json::from_slice(&text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
+        let resident = self.residents.as_ref().and_then(|residents| residents.get(&path));
+        let read = match &resident {
+            Some(_) => Vec::new(),
+            None => fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?,
+        };
+        let text = resident.as_ref().map_or(&*read, |pages| pages.bytes());
+        serde_json::from_slice(text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
     }
 
     fn clear(&self) -> Result<(), StageError> {

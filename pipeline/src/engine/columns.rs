@@ -1,0 +1,149 @@
+//! How much of the budget columns have that stay in memory.
+//!
+//! Steps come first: columns get what the two largest steps leave, or half of what the largest one leaves if that is
+//! more. What does not fit there goes to files. A step that needs more than it declares gets all memory; then all
+//! columns go to files.
+
+use super::graph::Graph;
+use heaplake_kit::{Budget, Reservation, Residents, StageError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A step counts so many parts in a hundred more than it declares.
+const MARGIN: u64 = 7;
+
+/// The share of the columns of one run.
+pub struct Columns {
+    /// The columns; nothing where all of them have files.
+    residents: Option<Residents>,
+    /// Whether they have a share before the size of the heap is known.
+    from_the_start: bool,
+    share: Mutex<Share>,
+}
+
+struct Share {
+    held: Reservation,
+    /// The size of the heap for which it was decided.
+    size: Option<(u64, u64)>,
+    is_given_up: bool,
+}
+
+impl Columns {
+    /// Columns without a share. Those of an input that can be read again have one `from_the_start`: its reader may turn
+    /// out to need the memory.
+    ///
+    /// # Errors
+    /// None that matter: nothing is reserved yet.
+    pub fn new(residents: Option<Residents>, from_the_start: bool, budget: &Budget) -> Result<Self, StageError> {
+        let held = budget.reserve("columns in memory", 0)?;
+        Ok(Self { residents, from_the_start, share: Mutex::new(Share { held, size: None, is_given_up: false }) })
+    }
+
+    fn share(&self) -> MutexGuard<'_, Share> {
+        self.share.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether columns have memory that a step may need.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.share().held.bytes() > 0
+    }
+
+    /// Makes the share what it is to be for a heap of this size. To be called while no step runs.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when a column cannot be written to its file.
+    pub fn fit(&self, graph: &Graph, budget: &Budget, size: (u64, u64)) -> Result<(), StageError> {
+        let (Some(residents), mut share) = (&self.residents, self.share()) else { return Ok(()) };
+        if share.is_given_up || share.size == Some(size) {
+            return Ok(());
+        }
+        share.size = Some(size);
+        let is_early = size == (0, 0) && !self.from_the_start;
+        share.become_of(if is_early { 0 } else { room(graph, budget.limit(), size) }, residents, budget)
+    }
+
+    /// Writes all columns to their files, and gives the share back. To be called while no step runs.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn give_up(&self, budget: &Budget) -> Result<(), StageError> {
+        let (Some(residents), mut share) = (&self.residents, self.share()) else { return Ok(()) };
+        share.is_given_up = true;
+        share.become_of(0, residents, budget)
+    }
+}
+
+impl Share {
+    fn become_of(&mut self, bytes: u64, residents: &Residents, budget: &Budget) -> Result<(), StageError> {
+        let held = self.held.bytes();
+        if bytes > held {
+            self.held.grow((bytes - held).min(budget.free()))?;
+            return residents.limit_to(self.held.bytes());
+        }
+        residents.limit_to(bytes)?;
+        self.held.shrink(held - bytes.max(residents.used()).min(held));
+        Ok(())
+    }
+}
+
+/// Bytes for columns. Before the size of the heap is known, at most half of the budget.
+fn room(graph: &Graph, limit: u64, size: (u64, u64)) -> u64 {
+    let wanted = |(nodes, edges): (u64, u64)| {
+        let all = graph.steps.iter().map(|step| step.stage.resident_bytes(nodes, edges));
+        let most = all.max().unwrap_or(0);
+        most.saturating_add(most / 100 * MARGIN)
+    };
+    let wanted = wanted(size);
+    let room = limit.saturating_sub(wanted.saturating_mul(2)).max(limit.saturating_sub(wanted) / 2);
+    if size == (0, 0) { room.min(limit / 2) } else { room }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::forecast;
+    use heaplake_ingest::FORMATS;
+    use heaplake_kit::{ColumnReader, ColumnWriter, Scratch};
+    use heaplake_schemas::options::{AnalysisOptions, Options};
+    use heaplake_schemas::scratch::Column;
+
+    const NUMBERS: Column<u64> = Column::new("numbers");
+
+    #[test]
+    fn steps_come_first() {
+        let graph = forecast::graph(FORMATS[0], &Options::Analysis(AnalysisOptions::default()));
+        let largest = |size: (u64, u64)| {
+            graph.steps.iter().map(|step| step.stage.resident_bytes(size.0, size.1)).max().unwrap_or(0)
+        };
+        let size = (10_000_000, 50_000_000);
+        for limit in [0, largest(size), largest(size) * 3 / 2, largest(size) * 4] {
+            let room = room(&graph, limit, size);
+            assert!(room == 0 || room + largest(size) <= limit, "{limit} {room}");
+        }
+        assert!(room(&graph, largest(size) * 4, size) > largest(size));
+        assert!(room(&graph, 8 << 30, (0, 0)) == 4 << 30);
+    }
+
+    #[test]
+    fn columns_go_to_files_when_their_share_shrinks() {
+        let graph = forecast::graph(FORMATS[0], &Options::Analysis(AnalysisOptions::default()));
+        let folder = tempfile::tempdir().unwrap();
+        let residents = Residents::default();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
+        let budget = Budget::new(4 << 30);
+        let columns = Columns::new(Some(residents.clone()), true, &budget).unwrap();
+        columns.fit(&graph, &budget, (0, 0)).unwrap();
+        assert_eq!(budget.used(), 2 << 30);
+        let mut writer = ColumnWriter::create(&scratch, NUMBERS).unwrap();
+        (0..100_000).for_each(|number| writer.push(number).unwrap());
+        writer.finish().unwrap();
+        assert!(scratch.is_resident(NUMBERS) && !scratch.path(NUMBERS).exists());
+        columns.give_up(&budget).unwrap();
+        assert_eq!((budget.used(), residents.used()), (0, 0));
+        assert!(!scratch.is_resident(NUMBERS) && scratch.path(NUMBERS).exists());
+        let mut reader = ColumnReader::open(&scratch, NUMBERS).unwrap();
+        (0..100_000).for_each(|number| assert_eq!(reader.next().unwrap(), number));
+        columns.fit(&graph, &budget, (1, 1)).unwrap();
+        assert_eq!(budget.used(), 0, "it was given up");
+    }
+}

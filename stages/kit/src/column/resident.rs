@@ -1,0 +1,247 @@
+//! Columns that stay in memory while there is room for them.
+//!
+//! A scratch folder may have [`Residents`]: columns without a file. A writer puts a column there as long as the limit
+//! allows it, and otherwise writes all of it to its file; readers and maps look at the memory itself, so nothing is
+//! copied. Whoever owns the folder may move columns to their files later ([`Residents::limit_to`]).
+
+use super::store::{Store, Tract};
+use crate::StageError;
+use crate::fs::File;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Columns of so many bytes are kept in a plain vector; most of the columns of a small input are this small.
+const SMALL: usize = 256 << 10;
+/// What memory is aligned to at least: elements may not ask for more.
+pub(super) const ALIGNMENT: usize = align_of::<u64>();
+
+/// The columns of a scratch folder that are in memory. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Residents(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    store: Arc<Store>,
+    columns: Mutex<BTreeMap<PathBuf, Arc<Pages>>>,
+}
+
+/// A finished column in memory. Its elements are aligned to [`ALIGNMENT`].
+#[derive(Debug)]
+pub(crate) struct Pages {
+    memory: Memory,
+    length: usize,
+    store: Arc<Store>,
+}
+
+#[derive(Debug)]
+enum Memory {
+    Small(Vec<u64>),
+    Large(Arc<Tract>),
+}
+
+impl Pages {
+    /// The bytes of the column.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.memory {
+            Memory::Small(words) => &bytemuck::cast_slice(words)[..self.length],
+            Memory::Large(tract) => tract.bytes(self.length),
+        }
+    }
+
+    /// Bytes that it takes.
+    fn taken(&self) -> u64 {
+        match &self.memory {
+            Memory::Small(words) => (words.len() * ALIGNMENT) as u64,
+            Memory::Large(tract) => tract.taken(),
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if let Memory::Small(words) = &self.memory {
+            self.store.give_back((words.len() * ALIGNMENT) as u64);
+        }
+    }
+}
+
+/// A column that is being written.
+#[derive(Debug)]
+pub(super) struct Growing {
+    pages: Pages,
+}
+
+impl Growing {
+    /// The bytes so far.
+    pub fn bytes(&self) -> &[u8] {
+        self.pages.bytes()
+    }
+
+    /// Appends bytes; false, with nothing changed, if there is no room for them.
+    pub fn push(&mut self, bytes: &[u8]) -> bool {
+        let end = self.pages.length + bytes.len();
+        let Pages { memory, length, store } = &mut self.pages;
+        if let Memory::Small(words) = memory {
+            let there = words.len() * ALIGNMENT;
+            if end > SMALL {
+                let Some(tract) = Tract::new(store, end, bytemuck::cast_slice(words).get(..*length)) else {
+                    return false;
+                };
+                store.give_back(there as u64);
+                *memory = Memory::Large(tract);
+            } else {
+                let wanted = end.next_power_of_two().max(512);
+                if end > there && !store.take((wanted - there) as u64) {
+                    return false;
+                }
+                if end > there {
+                    words.resize(wanted / ALIGNMENT, 0);
+                }
+                bytemuck::cast_slice_mut(words)[*length..end].copy_from_slice(bytes);
+            }
+        }
+        if let Memory::Large(tract) = memory
+            && !tract.append(bytes)
+        {
+            return false;
+        }
+        *length = end;
+        true
+    }
+
+    /// It is whole: what it does not need is given back.
+    fn finish(mut self) -> Pages {
+        let length = self.pages.length;
+        match &mut self.pages.memory {
+            Memory::Small(words) => {
+                let there = words.len();
+                words.truncate(length.div_ceil(ALIGNMENT));
+                words.shrink_to_fit();
+                self.pages.store.give_back(((there - words.len()) * ALIGNMENT) as u64);
+            }
+            Memory::Large(tract) => tract.release(),
+        }
+        self.pages
+    }
+}
+
+impl Residents {
+    /// Columns that take at most `limit` bytes together.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        let residents = Self::default();
+        residents.0.store.set_limit(limit);
+        residents
+    }
+
+    /// Bytes that the columns take.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.0.store.used()
+    }
+
+    /// Sets what the columns may take. If they take more, columns go to their files, the largest first, until they do
+    /// not; columns that somebody looks at stay. To be called when nobody writes any.
+    ///
+    /// # Errors
+    /// [`StageError::Io`]; the column that could not be written stays.
+    pub fn limit_to(&self, limit: u64) -> Result<(), StageError> {
+        let store = &self.0.store;
+        store.set_limit(limit);
+        while self.used() > limit {
+            let mut columns = self.columns();
+            let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
+            let Some((path, pages)) = unused.max_by_key(|(_, pages)| pages.taken()) else { break };
+            let failed = |error| StageError::io(path, "write", error);
+            let mut file = File::create(path).map_err(failed)?;
+            file.write_all(pages.bytes()).map_err(failed)?;
+            file.whole().map_err(failed)?;
+            let path = path.clone();
+            columns.remove(&path);
+        }
+        store.clear_beyond(limit);
+        Ok(())
+    }
+
+    fn columns(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Pages>>> {
+        self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A column that is to be written.
+    pub(super) fn grow(&self) -> Growing {
+        let store = Arc::clone(&self.0.store);
+        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store } }
+    }
+
+    /// A column that is to be written further, if it is here; what there is no room to copy stays. Until the column is
+    /// [put](Self::put) back, everybody sees it as it is now.
+    pub(super) fn reopen(&self, path: &Path) -> Option<Result<Growing, Arc<Pages>>> {
+        let pages = self.get(path)?;
+        let store = Arc::clone(&self.0.store);
+        if let Memory::Large(tract) = &pages.memory
+            && tract.lend(pages.length)
+        {
+            let memory = Memory::Large(Arc::clone(tract));
+            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store } }));
+        }
+        let mut copy = self.grow();
+        Some(if copy.push(pages.bytes()) { Ok(copy) } else { Err(pages) })
+    }
+
+    /// Keeps a column under a name. Another one of this name goes.
+    pub(super) fn put(&self, path: &Path, growing: Growing) {
+        let before = self.columns().insert(path.to_owned(), Arc::new(growing.finish()));
+        drop(before);
+    }
+
+    /// Keeps bytes under a name; false if there is no room.
+    pub(crate) fn keep(&self, path: &Path, bytes: &[u8]) -> bool {
+        let mut growing = self.grow();
+        let fits = growing.push(bytes);
+        if fits {
+            self.put(path, growing);
+        }
+        fits
+    }
+
+    /// The column of a name.
+    pub(crate) fn get(&self, path: &Path) -> Option<Arc<Pages>> {
+        self.columns().get(path).cloned()
+    }
+
+    /// Bytes of the column of a name.
+    pub(crate) fn length(&self, path: &Path) -> Option<u64> {
+        self.columns().get(path).map(|pages| pages.length as u64)
+    }
+
+    /// Forgets the column of a name; whether there was one.
+    pub(crate) fn remove(&self, path: &Path) -> bool {
+        self.columns().remove(path).is_some()
+    }
+
+    /// Gives the column of a name another name; whether there was one.
+    pub(crate) fn rename(&self, from: &Path, to: &Path) -> bool {
+        let mut columns = self.columns();
+        let Some(pages) = columns.remove(from) else { return false };
+        columns.insert(to.to_owned(), pages);
+        true
+    }
+
+    /// Gives the column of a name a second name; whether there was one.
+    pub(crate) fn share(&self, from: &Path, to: &Path) -> bool {
+        let mut columns = self.columns();
+        let Some(pages) = columns.get(from).cloned() else { return false };
+        columns.insert(to.to_owned(), pages);
+        true
+    }
+
+    /// Cuts the column of a name, which nobody looks at; whether there was one.
+    pub(crate) fn cut(&self, path: &Path, length: u64) -> bool {
+        let mut columns = self.columns();
+        let Some(pages) = columns.get_mut(path).and_then(Arc::get_mut) else { return false };
+        pages.length = pages.length.min(length as usize);
+        true
+    }
+}

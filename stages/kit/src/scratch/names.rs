@@ -1,0 +1,144 @@
+//! Changes of what names stand for: renaming, sharing, copying, cutting, removing.
+
+use super::{ORIGINAL, Scratch};
+use crate::StageError;
+use crate::fs::{self, File};
+use heaplake_schemas::scratch::Column;
+use std::io;
+use std::path::Path;
+
+impl Scratch {
+    /// Cuts what a stage appended that is to run again.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn cut(&self, path: &Path, length: u64) -> Result<(), StageError> {
+        if self.residents.as_ref().is_some_and(|residents| residents.cut(path, length)) {
+            return Ok(());
+        }
+        let cut = File::edit(path).and_then(|file| file.set_len(length));
+        cut.map_err(|error| StageError::io(path, "write", error))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.residents.as_ref().is_some_and(|residents| residents.rename(from, to)) {
+            // What had the name before may be a file.
+            return gone(fs::remove_file(to));
+        }
+        fs::rename(from, to)?;
+        if let Some(residents) = &self.residents {
+            residents.remove(to);
+        }
+        Ok(())
+    }
+
+    /// Renames a file that a stage rewrites to its original's name, unless that has been done; see
+    /// [`Self::originals`].
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn set_aside(&self, name: &str) -> Result<(), StageError> {
+        let (path, original) = (self.folder.join(name), self.original(name));
+        if self.exists(&original) || !self.exists(&path) {
+            return Ok(());
+        }
+        self.rename(&path, &original).map_err(|error| StageError::io(&path, "rename", error))?;
+        self.sums.rename(&path, &original);
+        Ok(())
+    }
+
+    /// Removes the original. One that stayed would be taken for that of the next stage that rewrites the file.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn forget_aside(&self, name: &str) -> Result<(), StageError> {
+        self.remove_file(&format!("{name}{ORIGINAL}"))
+    }
+
+    /// Removes a column whose absence tells the stages that follow something. It need not exist.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn withdraw<T>(&self, column: Column<T>) -> Result<(), StageError> {
+        self.remove_file(column.name)
+    }
+
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), StageError> {
+        let path = self.file(name);
+        self.note(&path, None);
+        if self.residents.as_ref().is_some_and(|residents| residents.remove(&path)) {
+            return Ok(());
+        }
+        gone(fs::remove_file(&path)).map_err(|error| StageError::io(&path, "remove", error))
+    }
+
+    /// Restores the original: the stage has nothing to change.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn take_back<T>(&self, column: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.originals().path(column), self.path(column));
+        self.rename(&from, &to).map_err(|error| StageError::io(&from, "rename", error))?;
+        self.sums.rename(&from, &to);
+        Ok(())
+    }
+
+    /// Gives a column a second name (a hard link, or a copy), unless that name exists already.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn share<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.path(column), self.path(name));
+        if self.exists(&to) {
+            return Ok(());
+        }
+        if self.residents.as_ref().is_some_and(|residents| residents.share(&from, &to)) {
+            self.note(&to, self.sum(&from));
+            return Ok(());
+        }
+        if fs::hard_link(&from, &to).is_err() {
+            // Not every file system supports hard links.
+            let new = self.file("shared.new");
+            fs::copy(&from, &new).map_err(|error| StageError::io(&new, "write", error))?;
+            fs::rename(&new, &to).map_err(|error| StageError::io(&to, "replace", error))?;
+        }
+        self.note(&to, self.sum(&from));
+        Ok(())
+    }
+
+    /// Copies a column.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn copy<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
+        let (from, to) = (self.path(column), self.path(name));
+        self.note(&to, None);
+        // In memory a second name does: who appends to one of two gets a copy.
+        if self.residents.as_ref().is_some_and(|residents| residents.share(&from, &to)) {
+            self.note(&to, self.sum(&from));
+            return Ok(());
+        }
+        fs::copy(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
+        self.note(&to, self.sum(&from));
+        Ok(())
+    }
+
+    /// Replaces a column by another one, in one step.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
+        let (path, by) = (self.path(column), self.path(by));
+        self.rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        self.sums.rename(&by, &path);
+        Ok(())
+    }
+}
+
+/// What is not there need not be removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
