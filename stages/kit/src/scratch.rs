@@ -38,7 +38,7 @@ pub struct Scratch {
 #[derive(Debug)]
 struct Refused {
     stage: String,
-    files: BTreeSet<&'static str>,
+    files: Arc<BTreeSet<&'static str>>,
 }
 
 /// Suffix of the original of a column while a stage rewrites it.
@@ -84,8 +84,8 @@ impl Scratch {
 
     /// A view for a stage: it refuses these files, which other stages declare and this one does not.
     #[must_use]
-    pub fn view(&self, stage: &str, refused: BTreeSet<&'static str>) -> Self {
-        let refused = Refused { stage: stage.to_owned(), files: refused };
+    pub fn view(&self, stage: &str, refused: impl Into<Arc<BTreeSet<&'static str>>>) -> Self {
+        let refused = Refused { stage: stage.to_owned(), files: refused.into() };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
     }
 
