@@ -135,7 +135,10 @@ fn formats_without_values_say_so() {
     assert_eq!(why(&lake.run()), (true, no_values));
     let of_v8 = |mode: &str| {
         let lake = Lake::new();
-        lake.analyze(fixtures::path("v8/pairs_node20.heapsnapshot.zst")).args(["--duplicates", mode]).assert().success();
+        lake.analyze(fixtures::path("v8/pairs_node20.heapsnapshot.zst"))
+            .args(["--duplicates", mode])
+            .assert()
+            .success();
         why(&lake.run())
     };
     assert_eq!(of_v8("none"), (true, Some("nobody asked for them".to_owned())));

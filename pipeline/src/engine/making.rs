@@ -11,7 +11,7 @@ use super::request::{Outcome, Request};
 use super::workplace::Workplace;
 use crate::complaint::{Complaint, Exit};
 use crate::inputs;
-use crate::memory::{self, peak_rss};
+use crate::memory::{AtWork, peak_rss};
 use crate::print::progress::{Display, Mode};
 use heaplake_ingest::Format;
 use heaplake_input::source::Input;
@@ -38,7 +38,7 @@ use std::time::{Instant, SystemTime};
 /// [`Complaint`]; then the lake is as it was.
 pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
     let started = Instant::now();
-    memory::reset_peak();
+    let _at_work = AtWork::begin();
     if !request.force
         && let Some(outcome) = existing::find(request, cancel)?
     {
