@@ -307,6 +307,10 @@ impl<'a> Queue<'a> {
         };
         let Stats { rows, spilled_bytes } = stats;
         let done = Done { stage: step.name.clone(), seconds, rows, spilled_bytes };
+        // Between two removals scratch only grows.
+        if self.liveness.is_last_user(step) || !step.stage.rewrites.is_empty() {
+            scratch.measure();
+        }
         if !step.product.is_part_of_run() {
             journal.add(scratch, step, done.clone())?;
         }

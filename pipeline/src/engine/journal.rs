@@ -163,7 +163,6 @@ impl Journal {
     /// # Errors
     /// [`StageError::Io`].
     pub fn add(&mut self, scratch: &Scratch, step: &Step, done: Done) -> Result<(), StageError> {
-        scratch.measure();
         self.peak = self.peak.max(scratch.peak());
         self.done.push(done);
         for file in step.writes.iter().chain(&step.changes) {
@@ -206,6 +205,12 @@ impl Journal {
 
     fn write(&self, scratch: &Scratch) -> Result<(), StageError> {
         if self.origin.input.is_some() { seal::write(&scratch.file(FILE), self) } else { Ok(()) }
+    }
+
+    /// Measures the disk that the folder takes now.
+    pub fn measure(&mut self, scratch: &Scratch) {
+        scratch.measure();
+        self.peak = self.peak.max(scratch.peak());
     }
 
     /// The lengths of the files that a step reads, as those who wrote them left them.

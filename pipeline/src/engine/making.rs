@@ -128,6 +128,7 @@ impl Making<'_> {
             snapshot: name,
         };
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
+        journal.measure(scratch);
         let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         self.unchanged(journal)?;
         journal.committing(scratch, &place, new.identity())?;
