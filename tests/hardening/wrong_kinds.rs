@@ -111,7 +111,7 @@ fn a_file_that_is_no_run_is_named() {
             complaint(heaplake().arg(command).arg(&input).args(rest), 2)
         });
         for (cause, hint) in said {
-            assert!(cause.ends_with(&format!("{name}: this is {is}, not the folder of a run")), "{cause}");
+            assert!(cause.ends_with(&format!("{name}: no run: this is {is}")), "{cause}");
             assert!(hint.contains(advice), "{hint}");
         }
     }
@@ -119,7 +119,7 @@ fn a_file_that_is_no_run_is_named() {
     lake.analyze(lake.input("b.heapsnapshot", GOOD.as_bytes())).assert().success();
     for file in ["run.json", "classes.parquet"] {
         let (cause, hint) = complaint(heaplake().arg("show").arg(lake.run().join(file)), 2);
-        assert!(cause.ends_with(&format!("{file}: this is a file of a run, not the folder of a run")), "{cause}");
+        assert!(cause.ends_with(&format!("{file}: no run: this is a file of a run")), "{cause}");
         assert_eq!(hint, format!("name its folder: {}", lake.run().display()));
     }
 }

@@ -36,7 +36,7 @@ impl QueryError {
     }
 
     fn of_file(path: &Path) -> Self {
-        let cause = |is: &str| format!("{}: this is {is}, not the folder of a run", path.display());
+        let cause = |is: &str| format!("{}: no run: this is {is}", path.display());
         if let Some(folder) = path.parent().filter(|folder| folder.join(run::FILE).is_file()) {
             return Self::usage(cause("a file of a run"), &format!("name its folder: {}", folder.display()));
         }
