@@ -71,8 +71,8 @@ pub fn check(name: &str, beginning: &[u8], wanted: Wanted) -> Result<(), Complai
 }
 
 /// The formats that `analyze` reads, for people.
-const SNAPSHOTS: &str =
-    "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdump and .nettrace (.NET), also compressed as .gz or .zst";
+const SNAPSHOTS: &str = "heaplake reads .heapsnapshot (V8), .hprof (Java), .gcdump, .nettrace and profiler logs with walks of the heap (.NET), \
+     also compressed as .gz or .zst";
 /// The formats that `replay` reads, for people.
 const TRACES: &str = "heaplake replays .nettrace (.NET), .jfr (Java), .heapprofile (V8), .heapsnapshot with allocations (V8) and \
                       its own profiler log, also compressed as .gz or .zst";

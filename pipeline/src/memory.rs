@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The budget where the user names none, at least, bytes.
 const LEAST_DEFAULT: u64 = 256 << 20;
@@ -72,15 +73,35 @@ fn cgroup_limits() -> Vec<u64> {
     limits
 }
 
-/// Most memory that the process had at once since [`reset_peak`], bytes, where the system tells.
+/// Most memory that the process had at once since the last [`AtWork`] that began alone, bytes, where the system tells.
 #[must_use]
 pub fn peak_rss() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 
-/// Forgets the peak so far, so that each of several inputs gets its own. Where the system cannot, it stays that of all.
-pub fn reset_peak() {
-    let _ = fs::write("/proc/self/clear_refs", "5");
+/// Runs that are being made.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+/// A run that is being made. One that begins alone forgets the peak so far, so that each of several inputs gets its own,
+/// unless they are worked on side by side. Where the system cannot forget, it stays that of all.
+#[derive(Debug)]
+pub struct AtWork(());
+
+impl AtWork {
+    /// Begins.
+    #[must_use]
+    pub fn begin() -> Self {
+        if AT_WORK.fetch_add(1, Ordering::Relaxed) == 0 {
+            let _ = fs::write("/proc/self/clear_refs", "5");
+        }
+        Self(())
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A `Name:   12345 kB` line of a file under `/proc`, in bytes.

@@ -40,7 +40,12 @@ const COLUMNS: &[ColumnSchema] = &[
     required("trivial", Type::Boolean, "Whether the members have no references to compare"),
     required("members", Type::Int64, "Members, at least 2"),
     required("instance_bytes", Type::Int64, "Size of one member, bytes"),
-    required("additional_bytes", Type::Int64, "Bytes that would be freed if all members were merged into one"),
+    required(
+        "additional_bytes",
+        Type::Int64,
+        "Bytes that would be freed if all members were merged into one; where references were not compared, those of \
+         the members alone, without what they refer to",
+    ),
     required(
         "additional_exact",
         Type::Boolean,
@@ -54,7 +59,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "additional_bytes_most",
         Type::Int64,
-        "Bytes that would be freed at most, if all members are duplicates; null if references were not compared",
+        "Bytes that would be freed at most, if all members are duplicates; null if references were not compared, since what the members refer to may go too",
     ),
     optional(
         "held_by",

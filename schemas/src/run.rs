@@ -110,6 +110,9 @@ pub struct Summary {
     /// Duplicate instances, where they were looked for.
     #[serde(default)]
     pub duplicates: Option<DuplicateSummary>,
+    /// Why they were not looked for, where they were not: then the run has no table of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_duplicates: Option<String>,
     /// The findings, the most severe first.
     #[serde(default)]
     pub findings: Vec<Finding>,

@@ -78,6 +78,7 @@ fn what_was_not_looked_into_is_a_finding() {
     assert_eq!(scope, "snapshot");
     let members = heaplake_kit::text::count(members);
     assert!(message.contains(&format!("{members} objects look alike, but what they refer to was not")), "{message}");
+    assert!(message.ends_with(" without what they refer to"), "{message}");
     assert!(step.contains("heaplake duplicates RUN --class "), "{step}");
     lake.analyze(&input).args(["--snapshot", "it", "--force", "--duplicates", "all"]).assert().success();
     let found = possible(&lake.run());

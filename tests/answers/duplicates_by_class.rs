@@ -122,10 +122,27 @@ fn formats_without_values_say_so() {
         let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
         json["summary"]["remarks"].to_string()
     };
+    let why = |run: &Path| {
+        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        (json["summary"]["duplicates"].is_null(), json["summary"]["no_duplicates"].as_str().map(str::to_owned))
+    };
+    let no_values = Some("this format has no values of objects to compare".to_owned());
     lake.analyze(&input).args(["--snapshot", "it"]).assert().success();
     assert!(!remarks(&lake.run()).contains(SENTENCE), "nobody asked");
+    assert_eq!(why(&lake.run()), (true, no_values.clone()));
     lake.analyze(&input).args(["--snapshot", "it", "--force", "--duplicates", "all"]).assert().success();
     assert!(remarks(&lake.run()).contains(SENTENCE));
+    assert_eq!(why(&lake.run()), (true, no_values));
+    let of_v8 = |mode: &str| {
+        let lake = Lake::new();
+        lake.analyze(fixtures::path("v8/pairs_node20.heapsnapshot.zst"))
+            .args(["--duplicates", mode])
+            .assert()
+            .success();
+        why(&lake.run())
+    };
+    assert_eq!(of_v8("none"), (true, Some("nobody asked for them".to_owned())));
+    assert_eq!(of_v8("trivial"), (false, None));
     let text = heaplake().arg("show").arg(lake.run()).output().unwrap().stdout;
     assert!(
         String::from_utf8(text)

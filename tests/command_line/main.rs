@@ -19,6 +19,7 @@ mod written;
 mod common;
 mod gates;
 mod inputs;
+mod many;
 mod operations;
 mod output;
 mod questions;

@@ -86,6 +86,44 @@ fn what_another_command_reads_is_named_with_it() {
     assert!(GOOD.starts_with("{\"snapshot\""));
 }
 
+/// Files in the place of a run: each is named for what it is, with the command that reads it.
+#[test]
+fn a_file_that_is_no_run_is_named() {
+    let lake = Lake::new();
+    let zst = zstd::encode_all(GOOD.as_bytes(), 1).unwrap();
+    for (name, bytes, is, advice) in [
+        ("a.heapsnapshot", GOOD.as_bytes(), "a heap snapshot of V8", "heaplake analyze reads it"),
+        ("a.heapsnapshot.zst", &zst, "a heap snapshot of V8", "heaplake analyze reads it"),
+        ("a.hprof", b"JAVA PROFILE 1.0.2\0", "a heap dump of Java (.hprof)", "heaplake analyze reads it"),
+        ("a.jfr", b"FLR\0\0\x02\0\x01", "a recording of Java's Flight Recorder (.jfr)", "heaplake replay reads it; "),
+        ("a.log", LOG, "a profiler log", "heaplake replay reads it; heaplake analyze does where it has walks"),
+        ("core", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0", "a core dump of Linux (ELF)", "jhsdb jmap"),
+        ("a.txt", b"hello", "a file", "name a folder LAKE/release="),
+        ("empty", b"", "a file", "name a folder LAKE/release="),
+    ] {
+        let input = lake.input(name, bytes);
+        let said = ["show", "report", "top", "why", "dominators", "object", "track"].map(|command| {
+            let rest: &[&str] = match command {
+                "why" | "dominators" | "object" => &["1"],
+                "track" => &["1@1"],
+                _ => &[],
+            };
+            complaint(heaplake().arg(command).arg(&input).args(rest), 2)
+        });
+        for (cause, hint) in said {
+            assert!(cause.ends_with(&format!("{name}: no run: this is {is}")), "{cause}");
+            assert!(hint.contains(advice), "{hint}");
+        }
+    }
+    // Files of a run.
+    lake.analyze(lake.input("b.heapsnapshot", GOOD.as_bytes())).assert().success();
+    for file in ["run.json", "classes.parquet"] {
+        let (cause, hint) = complaint(heaplake().arg("show").arg(lake.run().join(file)), 2);
+        assert!(cause.ends_with(&format!("{file}: no run: this is a file of a run")), "{cause}");
+        assert_eq!(hint, format!("name its folder: {}", lake.run().display()));
+    }
+}
+
 /// A snapshot under the name that DevTools gives to a recorded time line.
 #[test]
 fn time_lines_are_snapshots() {

@@ -1,25 +1,25 @@
-//! Many inputs, one after the other: each becomes a run, and what fails does not stop the others.
+//! Many inputs: each becomes a run, and what fails does not stop the others.
 
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
+use super::side_by_side::{self, Lanes, Requested};
 use super::tally::{Tally, log_outcome};
-use crate::complaint::{Complaint, Done, Exit, Kind};
+use crate::complaint::{Complaint, Done, Kind};
 use crate::engine::making;
 use crate::engine::request::{Outcome, Request};
 use crate::engine::workplace::sweep;
 use crate::inputs::Unusable;
 use crate::metrics;
-use crate::print::progress::Mode;
+use crate::print::progress::{Display, Mode};
 use crate::print::terminal::Look;
 use crate::print::{self, summary};
 use heaplake_input::source::Input;
-use heaplake_kit::StageError;
 use heaplake_kit::text::visible;
+use heaplake_kit::{Progress, StageError};
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
-use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,16 +53,12 @@ impl Batch<'_> {
         prepare(&placement.out).map_err(Complaint::of_usage)?;
         sweep(&placement.out, resources.scratch.as_deref());
         let cancel = stopped_by_signals();
-        let found = RefCell::new(Vec::new());
         let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
             let outcome = making::make(request, mode, cancel)?;
             // An existing run may have its page.
             let page = outcome.place.join(reports::FILE);
             if telling.report && !(outcome.unchanged && page.exists()) {
                 reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
-            }
-            if telling.findings_json.is_some() {
-                found.borrow_mut().push(Found::new(request.input.name(), &outcome));
             }
             Ok(outcome)
         };
@@ -77,8 +73,15 @@ impl Batch<'_> {
                 Requested { name: request.input.name(), request: Ok(request) }
             }
         });
-        let code = work_through(requests, make, &cancel, &telling.ending)?;
-        Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found.into_inner()))))
+        let requests: Vec<Requested> = requests.collect();
+        let (lanes, mut found) = (Lanes::of(&requests), Vec::new());
+        let done = |name: &str, outcome: &Outcome| {
+            if telling.findings_json.is_some() {
+                found.push(Found::new(name.to_owned(), outcome));
+            }
+        };
+        let code = work_through(requests.into_iter(), lanes, make, (&cancel, &telling.ending), done)?;
+        Ok(telling.findings_json.as_deref().map_or(code, |path| code.max(write_findings(path, &found))))
     }
 }
 
@@ -99,67 +102,87 @@ fn request(input: Input, (placement, resources, trust): (&Placement, &Resources,
     }
 }
 
-/// What an input is called, and what to do with it.
-pub struct Requested {
-    /// Its name.
-    pub name: String,
-    /// What to do, or why nothing can be done.
-    pub request: Result<Request, Complaint>,
-}
-
-/// Does what is requested, one after the other; the exit code.
+/// Does what is requested; the exit code. `done` sees each run that is in the lake, in the order of the requests.
 ///
 /// # Errors
 /// None: what fails is told, and the others go on.
 pub fn work_through(
     mut requests: impl ExactSizeIterator<Item = Requested>,
-    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint>,
-    cancel: &AtomicBool,
-    ending: &Ending,
+    lanes: Lanes,
+    make: impl Fn(&Request, Mode, &AtomicBool) -> Result<Outcome, Complaint> + Sync,
+    (cancel, ending): (&AtomicBool, &Ending),
+    mut done: impl FnMut(&str, &Outcome),
 ) -> Done {
     let Ending { quiet, json, .. } = *ending;
     let mode = Mode::choose(quiet);
-    let mut code = 0;
-    let mut reports = Vec::new();
-    let mut tally = Tally::begin();
-    for Requested { name, request } in requests.by_ref() {
-        match request.and_then(|request| make(&request, mode, cancel)) {
+    // One bar for all inputs where several bars would be drawn at a time.
+    let bar = (mode == Mode::Bars && lanes.are_several()).then(|| Display::new(mode, "all inputs"));
+    let mode_of_each = if bar.is_some() { Mode::Quiet } else { mode };
+    bar.iter().for_each(|bar| bar.begin("", requests.len() as u64));
+    let mut telling = Told { code: 0, reports: Vec::new(), tally: Tally::begin(), mode, quiet, json };
+    let tell = |name: String, result: Result<Outcome, Complaint>| {
+        if let Ok(outcome) = &result {
+            done(&name, outcome);
+        }
+        telling.add(name, result);
+        bar.iter().for_each(|bar| bar.advance(1));
+    };
+    let not_started = side_by_side::work(&mut requests, lanes, |request| make(request, mode_of_each, cancel), tell);
+    drop(bar);
+    telling.tally.not_started = not_started;
+    telling.end(ending)
+}
+
+/// What is told of the inputs so far.
+struct Told {
+    code: u8,
+    reports: Vec<Report>,
+    tally: Tally,
+    mode: Mode,
+    quiet: bool,
+    json: bool,
+}
+
+impl Told {
+    /// Tells what became of an input.
+    fn add(&mut self, name: String, result: Result<Outcome, Complaint>) {
+        match result {
             Ok(outcome) => {
-                tally.add(&outcome);
-                if mode == Mode::Json {
+                self.tally.add(&outcome);
+                if self.mode == Mode::Json {
                     log_outcome(&visible(&name), &outcome);
                 }
-                if !quiet && !json {
+                if !self.quiet && !self.json {
                     present(&name, &outcome);
                 }
-                if json {
-                    reports.push(Report::done(name, outcome));
+                if self.json {
+                    self.reports.push(Report::done(name, outcome));
                 }
             }
             Err(complaint) => {
                 let complaint = complaint.about(&name);
-                code = code.max(complaint.tell());
-                tally.fail(&complaint);
-                let (kind, exit) = (complaint.kind(), complaint.exit);
-                if json {
-                    let (error, advice) = (complaint.cause, complaint.advice);
-                    reports.push(Report::Failed { input: name, kind, error, advice });
-                }
-                if exit == Exit::Interrupted {
-                    break;
+                self.code = self.code.max(complaint.tell());
+                self.tally.fail(&complaint);
+                if self.json {
+                    let (kind, error, advice) = (complaint.kind(), complaint.cause, complaint.advice);
+                    self.reports.push(Report::Failed { input: name, kind, error, advice });
                 }
             }
         }
     }
-    tally.not_started = requests.len() as u64;
-    if json {
-        print::json(&reports)?;
-    } else if !quiet && tally.inputs() > 1 {
-        print::text(&format!("\n{}\n", tally.line()));
+
+    /// Tells what became of all; the exit code.
+    fn end(self, ending: &Ending) -> Done {
+        let Self { code, reports, tally, quiet, json, .. } = self;
+        if json {
+            print::json(&reports)?;
+        } else if !quiet && tally.inputs() > 1 {
+            print::text(&format!("\n{}\n", tally.line()));
+        }
+        tally.log();
+        let written = ending.metrics.as_deref().map_or(Ok(()), |path| metrics::write(&tally, path));
+        Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
     }
-    tally.log();
-    let written = ending.metrics.as_deref().map_or(Ok(()), |path| metrics::write(&tally, path));
-    Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
 }
 
 /// Is set when the user wants to stop.

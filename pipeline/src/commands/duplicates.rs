@@ -3,8 +3,9 @@
 //! The tables of nodes and classes also depend on duplicates, so the input is read again, all tables are written
 //! anew, and the run is replaced in one step.
 
-use super::batch::{Requested, prepare, stopped_by_signals, work_through};
+use super::batch::{prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
+use super::side_by_side::{Lanes, Requested};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
 use crate::engine::request::{Request, Resume};
@@ -105,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Done {
         }
         Ok(outcome)
     };
-    work_through(requests, make, &cancel, &arguments.ending)
+    work_through(requests, Lanes::ONE, make, (&cancel, &arguments.ending), |_, _| {})
 }
 
 /// What to do with a run or a snapshot.

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod show;
+mod side_by_side;
 pub mod tally;
 pub mod top;
 pub mod track;

@@ -7,16 +7,18 @@ use super::journal::{Done, Journal};
 use super::liveness::Liveness;
 use super::measure::Measured;
 use super::registry::{self, Product};
+use super::workers::Workers;
 use crate::print::progress::Display;
 use heaplake_kit::panics::{self, Panic};
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
 use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
+use heaplake_schemas::scratch::documents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, Scope};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often cancellation is checked while steps run.
@@ -79,9 +81,11 @@ pub fn execute(
     let stop = AtomicBool::new(false);
     let (finished, done) = channel();
     let mut queue = Queue::new(graph, asked, work, journal);
+    let mut known = size();
     thread::scope(|scope| {
+        let mut workers = Workers::new(scope);
         loop {
-            queue.start(scope, &stop, &finished, size(), journal);
+            queue.start(&mut workers, &stop, &finished, known, journal);
             if queue.running.is_empty() {
                 return queue.result();
             }
@@ -91,6 +95,9 @@ pub fn execute(
                     if let Err(error) = queue.finish(step, outcome, seconds, journal) {
                         stop.store(true, Ordering::Relaxed);
                         queue.fail(step, error);
+                    }
+                    if graph.steps[step].modifies(documents::FACTS) {
+                        known = size();
                     }
                 }
                 Err(panic) => {
@@ -178,7 +185,7 @@ impl<'a> Queue<'a> {
     /// Starts what can be started.
     fn start<'scope>(
         &mut self,
-        scope: &'scope Scope<'scope, '_>,
+        workers: &mut Workers<'scope, '_>,
         stop: &'scope AtomicBool,
         finished: &Sender<Finished>,
         size: (u64, u64),
@@ -204,7 +211,7 @@ impl<'a> Queue<'a> {
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
             let lengths = journal.lengths(&self.graph.steps[step]);
-            match self.spawn(step, (budget, lengths), foreground, scope, stop, finished.clone()) {
+            match self.spawn(step, (budget, lengths), foreground, workers, stop, finished.clone()) {
                 Ok(()) => {
                     self.waiting.remove(&step);
                     self.running.insert(step, Running { foreground, all_memory });
@@ -252,7 +259,7 @@ impl<'a> Queue<'a> {
         step: usize,
         (budget, lengths): (Budget, Vec<(String, u64)>),
         foreground: bool,
-        scope: &'scope Scope<'scope, '_>,
+        workers: &mut Workers<'scope, '_>,
         stop: &'scope AtomicBool,
         finished: Sender<Finished>,
     ) -> io::Result<()>
@@ -277,8 +284,7 @@ impl<'a> Queue<'a> {
             // The queue waits for every step that it started.
             let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
         };
-        heaplake_kit::fs::before_thread()?;
-        thread::Builder::new().spawn_scoped(scope, work_on).map(drop)
+        workers.work(self.running.len(), work_on)
     }
 
     /// Whether a file that a step needs does not exist for this input: its writer left it out, or was left out
@@ -328,6 +334,10 @@ impl<'a> Queue<'a> {
         };
         let Stats { rows, spilled_bytes } = stats;
         let done = Done { stage: step.name.clone(), seconds, rows, spilled_bytes };
+        // Between two removals scratch only grows.
+        if self.liveness.is_last_user(step) || !step.stage.rewrites.is_empty() {
+            scratch.measure();
+        }
         if !step.product.is_part_of_run() {
             journal.add(scratch, step, done.clone())?;
         }

@@ -72,7 +72,7 @@ impl Step {
     }
 
     /// Whether it writes or changes a file.
-    fn modifies(&self, name: &str) -> bool {
+    pub fn modifies(&self, name: &str) -> bool {
         self.writes.iter().chain(&self.changes).any(|file| file.name == name)
     }
 }

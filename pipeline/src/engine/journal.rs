@@ -167,7 +167,6 @@ impl Journal {
     /// # Errors
     /// [`StageError::Io`].
     pub fn add(&mut self, scratch: &Scratch, step: &Step, done: Done) -> Result<(), StageError> {
-        scratch.measure();
         self.peak = self.peak.max(scratch.peak());
         self.done.push(done);
         for file in step.writes.iter().chain(&step.changes) {
@@ -216,6 +215,12 @@ impl Journal {
     #[must_use]
     pub fn is_kept(&self) -> bool {
         !self.is_lost
+    }
+
+    /// Measures the disk that the folder takes now.
+    pub fn measure(&mut self, scratch: &Scratch) {
+        scratch.measure();
+        self.peak = self.peak.max(scratch.peak());
     }
 
     /// The lengths of the files that a step reads, as those who wrote them left them.

@@ -29,6 +29,13 @@ impl Liveness {
         Self { users, kept }
     }
 
+    /// Whether files can be removed after a step.
+    #[must_use]
+    pub fn is_last_user(&self, step: &Step) -> bool {
+        let is_last = |name: &str| self.users.get(name).is_some_and(|&users| users <= 1) && !self.kept.contains(name);
+        names(step).into_iter().any(is_last)
+    }
+
     /// Notes that a step is done; returns the files that can be removed.
     pub fn finish(&mut self, step: &Step) -> Vec<String> {
         let mut gone = Vec::new();

@@ -12,7 +12,7 @@ use super::request::{Outcome, Request};
 use super::workplace::Workplace;
 use crate::complaint::{Complaint, Exit};
 use crate::inputs;
-use crate::memory::{self, peak_rss};
+use crate::memory::{AtWork, peak_rss};
 use crate::print::progress::{Display, Mode};
 use heaplake_ingest::Format;
 use heaplake_input::source::Input;
@@ -39,7 +39,7 @@ use std::time::{Instant, SystemTime};
 /// [`Complaint`]; then the lake is as it was.
 pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcome, Complaint> {
     let started = Instant::now();
-    memory::reset_peak();
+    let _at_work = AtWork::begin();
     if !request.force
         && let Some(outcome) = existing::find(request, cancel)?
     {
@@ -137,6 +137,7 @@ impl Making<'_> {
             snapshot: name,
         };
         let ran = execute(&graph, |_| true, || contents.size(scratch), &work, journal)?;
+        journal.measure(scratch);
         let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         self.unchanged(journal)?;
         journal.committing(scratch, &place, new.identity())?;

@@ -16,7 +16,8 @@ use heaplake_summarise::{
     allocations, big, call_tree, chains, class_rows, findings, largest, live_allocations, original_places, owners,
     possible_classes, retainer_trees,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A stage as it stands in the list.
 #[derive(Clone, Copy)]
@@ -123,13 +124,21 @@ pub fn is_appended(file: &str) -> bool {
     appended.any(|appended| appended.name == file)
 }
 
-/// Files that stages declare, but not this one.
+/// Files that stages declare, but not this one. The set of a stage is made once: there are many small runs in a process.
 #[must_use]
-pub fn foreign(stage: &Stage) -> BTreeSet<&'static str> {
-    let files = |stage: &Stage| {
-        let files = stage.accesses().flat_map(Access::all_files);
-        files.filter(|file| file.folder.is_none()).map(|file| file.name).collect::<Vec<_>>()
-    };
-    let own = files(stage);
-    all_stages().flat_map(files).filter(|name| !own.contains(name)).collect()
+pub fn foreign(stage: &'static Stage) -> Arc<BTreeSet<&'static str>> {
+    static ALL: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| all_stages().flat_map(own).collect());
+    static KNOWN: Mutex<BTreeMap<usize, Arc<BTreeSet<&'static str>>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let foreign = known.entry(std::ptr::from_ref(stage).addr()).or_insert_with(|| {
+        let own: BTreeSet<&str> = own(stage).collect();
+        Arc::new(ALL.difference(&own).copied().collect())
+    });
+    Arc::clone(foreign)
+}
+
+/// Files in scratch itself that a stage declares.
+fn own(stage: &'static Stage) -> impl Iterator<Item = &'static str> {
+    let files = stage.accesses().flat_map(Access::all_files);
+    files.filter(|file| file.folder.is_none()).map(|file| file.name)
 }

@@ -220,7 +220,7 @@ fn possible_classes(found: &DuplicateSummary, named: &str, look: &Look, out: &mu
     if shown == 0 {
         return Ok(());
     }
-    writeln!(out, "\n  {:>12} {:>12}  class with possible duplicates", "at most", "members")?;
+    writeln!(out, "\n  {:>12} {:>12}  class with possible duplicates", "own, at most", "members")?;
     for class in &found.possible_classes[..shown] {
         let (bytes, members) = (size(class.bytes), count(class.members));
         writeln!(out, "  {bytes:>12} {members:>12}  {}", look.fit(&class.class, NUMBERS, 80))?;

@@ -166,7 +166,7 @@ fn run_declared(stage: &Stage, job: &Job<'_>) {
     let declared: BTreeSet<String> =
         stage.accesses().flat_map(|access| access.files(setting)).map(|file| file.path_name(None)).collect();
     let all = STAGES.iter().flat_map(|stage| stage.accesses()).flat_map(Access::all_files);
-    let refused = all.map(|file| file.name).filter(|&name| !declared.contains(name)).collect();
+    let refused: BTreeSet<&str> = all.map(|file| file.name).filter(|&name| !declared.contains(name)).collect();
     (stage.run)(&Job { scratch: &job.scratch.view(stage.name, refused), ..*job }).unwrap();
     for file in stage.writes.iter().flat_map(|access| access.files(setting)) {
         assert!(job.scratch.folder().join(file.path_name(None)).exists(), "{} writes {}", stage.name, file.name);

@@ -16,7 +16,7 @@ pub struct Kind {
 pub const V8: Kind = Kind { is: "a heap snapshot of V8", advice: ANALYZE };
 
 /// A profiler log. It is a heap as well where the profiler wrote walks.
-pub const LOG: Kind = Kind { is: "a profiler log", advice: REPLAY };
+pub const LOG: Kind = Kind { is: "a profiler log", advice: WALKS };
 
 /// A recording of Java's Flight Recorder.
 pub const JFR: Kind = Kind {
@@ -26,6 +26,7 @@ pub const JFR: Kind = Kind {
 
 const ANALYZE: &str = "heaplake analyze reads it";
 const REPLAY: &str = "heaplake replay reads it";
+const WALKS: &str = "heaplake replay reads it; heaplake analyze does where it has walks of the heap";
 const UNPACK: &str = "unpack it first";
 const NOT_A_HEAP: &str = "no command of heaplake reads it: it has nothing of a heap";
 const DUMP: &str = "no command of heaplake reads it: take a heap snapshot of the program while it runs; of a Java process, \
@@ -36,7 +37,7 @@ const PPROF: &str = "no command of heaplake reads it: go tool pprof does; heapla
 const BINARY: &[(&[u8], Kind)] = &[
     (b"JAVA PROFILE 1.0.", Kind { is: "a heap dump of Java (.hprof)", advice: ANALYZE }),
     (b"\x14\0\0\0!FastSerialization", Kind { is: "a heap dump of .NET (.gcdump)", advice: ANALYZE }),
-    (b"Nettrace", Kind { is: "an event trace of .NET (.nettrace)", advice: REPLAY }),
+    (b"Nettrace", Kind { is: "an event trace of .NET (.nettrace)", advice: WALKS }),
     (b"# clrprof ", LOG),
     (b"FLR\0", JFR),
     (b"MDMP", Kind { is: "a minidump of Windows (.dmp)", advice: DUMP }),

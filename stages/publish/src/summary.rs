@@ -30,7 +30,7 @@ use heaplake_schemas::scratch::{
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "summary",
-    version: 3,
+    version: 4,
     when: |setting| setting.analysis(|_| true),
     reads: &[
         document(documents::FACTS),
@@ -98,6 +98,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         partial: facts.partial,
         remarks: remarks(facts.remarks, job),
         duplicates: if scratch.has(columns::SET_ROW) { Some(duplicates(scratch)?) } else { None },
+        no_duplicates: (!scratch.has(columns::SET_ROW)).then(|| no_duplicates(&setting).to_owned()),
         findings: if has_findings(&setting) { scratch.read_document(documents::FINDINGS)? } else { Vec::new() },
         owners: if has_owners(&setting) { owners(scratch)? } else { Vec::new() },
         classes,
@@ -206,10 +207,17 @@ fn possible(summary: &mut DuplicateSummary, scratch: &Scratch) -> Result<(), Sta
     Ok(())
 }
 
+/// Why duplicates were not looked for, where there is no column of sets.
+fn no_duplicates(setting: &Setting<'_>) -> &'static str {
+    if setting.duplicates() { NO_VALUES } else { "nobody asked for them" }
+}
+
+const NO_VALUES: &str = "this format has no values of objects to compare";
+
 /// What the reader says of the input, and that there can be no duplicates where they were asked for.
 fn remarks(mut remarks: Vec<String>, job: &Job<'_>) -> Vec<String> {
     if job.setting.looks_into_references() && !job.scratch.has(columns::SET_ROW) {
-        remarks.push("duplicates were not looked for: this format has no values of objects to compare".to_owned());
+        remarks.push(format!("duplicates were not looked for: {NO_VALUES}"));
     }
     remarks
 }

@@ -82,6 +82,9 @@ const NEEDED: [&str; 4] = [allocation_types::FILE, collections::FILE, moved_rang
 /// [`QueryError`].
 pub fn find(run: &Path, at: Spot) -> Result<Found, QueryError> {
     let description = commit::read(run)?;
+    if description.is_none() && run.is_file() {
+        return Err(QueryError::no_run(run));
+    }
     let tables = description.map(|run| run.tables).unwrap_or_default();
     if !NEEDED.iter().all(|file| tables.iter().any(|table| table.file == *file)) {
         let cause = format!("{}: no run of a trace that was replayed with --tracks", run.display());

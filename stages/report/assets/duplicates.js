@@ -14,5 +14,5 @@
       { title: "To find its duplicates", text: true, value: (row) => commandOf(row) || "", cell: (row) => (commandOf(row) ? command(commandOf(row)) : el("span", { class: "soft" }, "the snapshot does not tell more")) },
     ];
     const made = grid("possible", columns, rows, { by: 1, down: true, of, placeholder: "Search classes", id: (row) => "possible-" + row.class, words: (row) => text(row.name) });
-    return el("details", { id: "possible-classes" }, el("summary", null, plural(of, "class has", "classes have") + " possible duplicates"), soft("Objects that look alike, but of which it is not known whether they are duplicates. At most: what sharing them would save, without what they refer to."), made.view);
+    return el("details", { id: "possible-classes" }, el("summary", null, plural(of, "class has", "classes have") + " possible duplicates"), soft("Objects that look alike, but of which it is not known whether they are duplicates. At most: what sharing them would save of their own bytes; what they refer to comes on top."), made.view);
   };

@@ -122,7 +122,7 @@ mod tests {
             let job = Job { input: &input, ..Job::on(&scratch, &context, &options) };
             let mine: BTreeSet<&str> =
                 stage.accesses().flat_map(|access| access.files(&job.setting)).map(|file| file.name).collect();
-            let view = scratch.view(stage.name, every.difference(&mine).copied().collect());
+            let view = scratch.view(stage.name, every.difference(&mine).copied().collect::<BTreeSet<_>>());
             (stage.run)(&Job { scratch: &view, ..job })?;
             for access in stage.writes.iter().filter(|access| !access.is_optional()) {
                 access.files(&job.setting).for_each(|file| assert!(scratch.file(file.name).exists(), "{}", file.name));

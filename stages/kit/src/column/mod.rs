@@ -114,6 +114,14 @@ mod tests {
             assert!(read(&scratch, NUMBERS) == [1, 2, 3] && !scratch.originals().has(NUMBERS));
             scratch.write_document("it.json", &[5]).unwrap();
             assert_eq!(scratch.read_document::<[u32; 1]>("it.json").unwrap(), [5]);
+            // There is never more than one of a name, wherever it is.
+            for (limit, number) in [(0, 6), (1 << 30, 7), (0, 8)].into_iter().filter(|_| scratch.residents().is_some())
+            {
+                scratch.residents().unwrap().limit_to(limit).unwrap();
+                scratch.write_document("it.json", &[number]).unwrap();
+                assert_eq!(scratch.file("it.json").exists(), limit == 0);
+                assert_eq!(scratch.read_document::<[u32; 1]>("it.json").unwrap(), [number]);
+            }
             scratch.withdraw(OTHERS).unwrap();
             assert!(!scratch.has(OTHERS));
             // A refused column is refused in memory too.

@@ -7,6 +7,7 @@ use crate::column::Residents;
 use crate::fs::{self, File};
 use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
+use names::gone;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +43,7 @@ pub struct Scratch {
 #[derive(Debug)]
 struct Refused {
     stage: String,
-    files: BTreeSet<&'static str>,
+    files: Arc<BTreeSet<&'static str>>,
 }
 
 /// Suffix of the original of a column while a stage rewrites it.
@@ -89,8 +90,8 @@ impl Scratch {
 
     /// A view for a stage: it refuses these files, which other stages declare and this one does not.
     #[must_use]
-    pub fn view(&self, stage: &str, refused: BTreeSet<&'static str>) -> Self {
-        let refused = Refused { stage: stage.to_owned(), files: refused };
+    pub fn view(&self, stage: &str, refused: impl Into<Arc<BTreeSet<&'static str>>>) -> Self {
+        let refused = Refused { stage: stage.to_owned(), files: refused.into() };
         Self { refused: Some(Arc::new(refused)), ..self.clone() }
     }
 
@@ -276,12 +277,13 @@ impl Scratch {
         let text = serde_json::to_vec(document)
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
+            gone(fs::remove_file(&path)).map_err(|error| StageError::io(&path, "remove", error))?;
             self.note(&path, Some(Sum::of(&text)));
             return Ok(());
         }
         let new = self.file(&format!("{name}.new"));
         fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
-        fs::rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
+        self.rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
         self.note(&path, Some(Sum::of(&text)));
         Ok(())
     }

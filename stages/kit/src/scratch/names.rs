@@ -20,7 +20,7 @@ impl Scratch {
         cut.map_err(|error| StageError::io(path, "write", error))
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         if self.residents.as_ref().is_some_and(|residents| residents.rename(from, to)) {
             // What had the name before may be a file.
             return gone(fs::remove_file(to));
@@ -136,7 +136,7 @@ impl Scratch {
 }
 
 /// What is not there need not be removed.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

@@ -89,7 +89,8 @@ impl Unknown {
         if self.uncompared.members > 0 {
             let (members, bytes) = (count(self.uncompared.members), size(self.uncompared.bytes));
             parts.push(format!(
-                "{members} objects look alike, but what they refer to was not compared; sharing them saves {bytes} at most"
+                "{members} objects look alike, but what they refer to was not compared; if they are duplicates, sharing \
+                 them saves {bytes} without what they refer to"
             ));
         }
         parts.join(". ")

@@ -1,0 +1,399 @@
+//! Several inputs at a time: small ones side by side, each with a part of the memory and of the threads; large ones
+//! alone, with all of both. What becomes of them is told in the order of the inputs.
+
+use crate::complaint::{Complaint, Exit, Kind};
+use crate::engine::request::{Outcome, Request};
+use crate::engine::workers::Workers;
+use crate::inputs;
+use heaplake_input::source::Input;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// What an input is called, and what to do with it.
+pub struct Requested {
+    /// Its name.
+    pub name: String,
+    /// What to do, or why nothing can be done.
+    pub request: Result<Request, Complaint>,
+}
+
+/// What a small input has at most, bytes: the stages of a larger one are long enough to keep all threads at work.
+const SMALL: u64 = 64 << 20;
+
+/// A compressed input is taken for one of so many times its size.
+const COMPRESSED: u64 = 12;
+
+/// Memory that an input needs beside the others, at least, and so many times its size more, bytes.
+const LEAST_SHARE: u64 = 96 << 20;
+const TIMES: u64 = 2;
+
+/// Outcomes wait for those of earlier inputs up to so many inputs ahead.
+const AHEAD: usize = 64;
+
+/// How many inputs are worked on at a time, and what each may take of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    number: usize,
+    memory: u64,
+    threads: usize,
+}
+
+impl Lanes {
+    /// One input after the other.
+    pub const ONE: Self = Self { number: 1, memory: 0, threads: 0 };
+
+    /// As many as threads and memory allow for these requests.
+    #[must_use]
+    pub fn of(requests: &[Requested]) -> Self {
+        let requests: Vec<&Request> = requests.iter().filter_map(|requested| requested.request.as_ref().ok()).collect();
+        let Some(first) = requests.first() else { return Self::ONE };
+        let small = requests.iter().filter(|request| size(request).is_some_and(|bytes| bytes <= SMALL)).count();
+        Self::share(first.memory, first.threads, small)
+    }
+
+    fn share(memory: u64, threads: usize, inputs: usize) -> Self {
+        let number = threads.min(inputs).min(usize::try_from(memory / LEAST_SHARE).unwrap_or(usize::MAX));
+        if number < 2 {
+            return Self::ONE;
+        }
+        Self { number, memory: memory / number as u64, threads: threads / number }
+    }
+
+    /// Whether there is more than one.
+    #[must_use]
+    pub fn are_several(&self) -> bool {
+        self.number > 1
+    }
+
+    /// Whether an input of so many bytes is worked on beside others.
+    fn take(&self, bytes: Option<u64>) -> bool {
+        let fits = |bytes: u64| bytes <= SMALL && LEAST_SHARE + TIMES * bytes <= self.memory;
+        self.are_several() && bytes.is_some_and(fits)
+    }
+}
+
+/// What an input may have when it is not compressed, bytes; nothing for what is no file.
+fn size(request: &Request) -> Option<u64> {
+    let Input::File(path) = &request.input else { return None };
+    let bytes = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+    let compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
+    Some(if compressed { bytes.saturating_mul(COMPRESSED) } else { bytes })
+}
+
+/// Two inputs that have this in common may become the same run, so the second waits for the first.
+type Kin = (String, Option<u64>);
+
+/// An input that waits for its turn.
+struct Item {
+    position: usize,
+    name: String,
+    request: Request,
+    kin: Kin,
+    /// Whether it is worked on beside others.
+    shares: bool,
+}
+
+/// Works on requests, and tells what became of each in their order; returns the number of those that were not started,
+/// because the user stopped one.
+pub fn work(
+    requests: &mut impl ExactSizeIterator<Item = Requested>,
+    lanes: Lanes,
+    make: impl Fn(&Request) -> Result<Outcome, Complaint> + Sync,
+    mut tell: impl FnMut(String, Result<Outcome, Complaint>),
+) -> u64 {
+    let (ended, ends) = channel();
+    let mut turns = Turns::new(requests, lanes);
+    thread::scope(|scope| {
+        let mut workers = Workers::new(scope);
+        loop {
+            while let Some(item) = turns.next() {
+                if let Some(alone) = start(item, &mut turns, &mut workers, &make, &ended) {
+                    let outcome = make(&alone.request);
+                    turns.end(alone, outcome);
+                }
+                turns.told(&mut tell);
+            }
+            turns.told(&mut tell);
+            if turns.running.is_empty() {
+                return;
+            }
+            let (item, outcome) = wait(&ends);
+            turns.running.remove(&item.position);
+            turns.end(item, outcome);
+        }
+    });
+    turns.not_started()
+}
+
+type End = (Item, thread::Result<Result<Outcome, Complaint>>);
+
+/// Starts an input beside others; gives it back if it is to be worked on alone, or no thread can be had for it.
+fn start<'scope>(
+    item: Item,
+    turns: &mut Turns<'_, impl ExactSizeIterator<Item = Requested>>,
+    workers: &mut Workers<'scope, '_>,
+    make: &'scope (impl Fn(&Request) -> Result<Outcome, Complaint> + Sync),
+    ended: &Sender<End>,
+) -> Option<Item> {
+    if !item.shares {
+        return Some(item);
+    }
+    let Lanes { memory, threads, .. } = turns.lanes;
+    let (place, request) = (item.position, Request { memory, threads, ..item.request.clone() });
+    let (kin, busy, ended) = (item.kin.clone(), turns.running.len(), ended.clone());
+    let (hand_over, taken) = channel();
+    let job = move || {
+        let Ok(item) = taken.recv() else { return };
+        // A panic goes on in the thread that waits.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| make(&request)));
+        let _ = ended.send((item, outcome));
+    };
+    match workers.work(busy, job) {
+        Ok(()) => {
+            turns.running.insert(place, kin);
+            let _ = hand_over.send(item);
+            None
+        }
+        Err(_) if turns.running.is_empty() => Some(item),
+        Err(_) => {
+            turns.again.push_back(Item { shares: false, ..item });
+            None
+        }
+    }
+}
+
+/// Waits for an input that is worked on beside others.
+fn wait(ends: &Receiver<End>) -> (Item, Result<Outcome, Complaint>) {
+    let (item, outcome) = ends.recv().unwrap_or_else(|_| unreachable!("the caller holds a sender"));
+    (item, outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
+}
+
+/// Whose turn it is.
+struct Turns<'a, I> {
+    requests: &'a mut I,
+    lanes: Lanes,
+    /// The next input of the requests, if it had to wait.
+    waiting: Option<Item>,
+    /// Those that need the whole memory after all.
+    again: VecDeque<Item>,
+    running: BTreeMap<usize, Kin>,
+    ended: BTreeMap<usize, (String, Result<Outcome, Complaint>)>,
+    taken: usize,
+    told: usize,
+    stopped: bool,
+}
+
+impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
+    fn new(requests: &'a mut I, lanes: Lanes) -> Self {
+        let (running, ended) = (BTreeMap::new(), BTreeMap::new());
+        let (waiting, again) = (None, VecDeque::new());
+        Self { requests, lanes, waiting, again, running, ended, taken: 0, told: 0, stopped: false }
+    }
+
+    /// The next input that can be started now.
+    fn next(&mut self) -> Option<Item> {
+        if self.stopped {
+            return None;
+        }
+        if let Some(item) = self.again.pop_front() {
+            return self.if_free(item, |turns, item| turns.again.push_front(item));
+        }
+        let item = self.waiting.take().or_else(|| self.take())?;
+        self.if_free(item, |turns, item| turns.waiting = Some(item))
+    }
+
+    /// An input, unless it has to wait.
+    fn if_free(&mut self, item: Item, put_back: impl FnOnce(&mut Self, Item)) -> Option<Item> {
+        let free = if item.shares {
+            let apart = self.running.values().all(|kin| *kin != item.kin);
+            apart && self.running.len() < self.lanes.number && item.position < self.told + AHEAD
+        } else {
+            self.running.is_empty()
+        };
+        if free {
+            return Some(item);
+        }
+        put_back(self, item);
+        None
+    }
+
+    /// The next input of the requests for which there is anything to do.
+    fn take(&mut self) -> Option<Item> {
+        loop {
+            let Requested { name, request } = self.requests.next()?;
+            let position = self.taken;
+            self.taken += 1;
+            match request {
+                Err(complaint) => {
+                    self.ended.insert(position, (name, Err(complaint)));
+                }
+                Ok(request) => {
+                    let size = size(&request);
+                    let (kin, shares) = ((inputs::stem(&request.input), size), self.lanes.take(size));
+                    return Some(Item { position, name, request, kin, shares });
+                }
+            }
+        }
+    }
+
+    /// Takes note of what became of an input.
+    fn end(&mut self, item: Item, outcome: Result<Outcome, Complaint>) {
+        match outcome {
+            // Its part of the memory did not suffice. All of it may.
+            Err(complaint) if item.shares && complaint.kind() == Kind::Memory => {
+                self.again.push_back(Item { shares: false, ..item });
+            }
+            outcome => {
+                self.stopped |= outcome.as_ref().is_err_and(|complaint| complaint.exit == Exit::Interrupted);
+                self.ended.insert(item.position, (item.name, outcome));
+            }
+        }
+    }
+
+    /// Tells what became of those inputs before which no other one is at work; of all when none follows.
+    fn told(&mut self, tell: &mut impl FnMut(String, Result<Outcome, Complaint>)) {
+        while let Some((&position, _)) = self.ended.first_key_value() {
+            if position > self.told && !(self.stopped && self.running.is_empty()) {
+                return;
+            }
+            let Some((name, outcome)) = self.ended.remove(&position) else { return };
+            self.told = position + 1;
+            tell(name, outcome);
+        }
+    }
+
+    fn not_started(&self) -> u64 {
+        (self.requests.len() + usize::from(self.waiting.is_some()) + self.again.len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::request::Resume;
+    use heaplake_kit::StageError;
+    use heaplake_schemas::options::{AnalysisOptions, Options};
+    use std::path::Path;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    const WHOLE: u64 = 1 << 30;
+
+    fn requested(folder: &Path, name: &str, bytes: u64) -> Requested {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // A file with a hole, which takes no disk.
+        fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+        let request = Request {
+            input: Input::File(path),
+            lake: folder.to_owned(),
+            release: "none".to_owned(),
+            snapshot: None,
+            hash: None,
+            options: Options::Analysis(AnalysisOptions::default()),
+            memory: WHOLE,
+            threads: 4,
+            scratch: None,
+            resume: Resume::Auto,
+            force: false,
+            allow_bomb: false,
+        };
+        Requested { name: name.to_owned(), request: Ok(request) }
+    }
+
+    /// Works on requests that all fail: what was told, those that were not started, and the most at a time.
+    fn failing(
+        requests: Vec<Requested>,
+        fail: impl Fn(&Request) -> Complaint + Sync,
+    ) -> (Vec<(String, String)>, u64, usize) {
+        let (lanes, running) = (Lanes::of(&requests), Mutex::new((Vec::new(), 0)));
+        let make = |request: &Request| {
+            let kin = (inputs::stem(&request.input), size(request));
+            {
+                let mut running = running.lock().unwrap();
+                assert!(!running.0.contains(&kin), "{kin:?}");
+                assert!(request.memory < WHOLE || running.0.is_empty(), "the whole memory is for one");
+                running.0.push(kin.clone());
+                running.1 = running.0.len().max(running.1);
+            }
+            std::thread::sleep(Duration::from_millis(kin.1.unwrap() % 7));
+            running.lock().unwrap().0.retain(|other| *other != kin);
+            Err(fail(request))
+        };
+        let mut told = Vec::new();
+        let not_started = work(&mut requests.into_iter(), lanes, make, |name, outcome| {
+            told.push((name, outcome.unwrap_err().cause));
+        });
+        let most = running.into_inner().unwrap().1;
+        (told, not_started, most)
+    }
+
+    #[test]
+    fn what_becomes_of_inputs_is_told_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |nth: u64| format!("{}/{}.heapsnapshot", nth % 3, nth / 2);
+        // Some may become the same run, two are large, some cannot be used.
+        let requests = |folder: &Path| -> Vec<Requested> {
+            (0..200)
+                .map(|nth| match nth {
+                    50 | 51 => requested(folder, &name(nth), SMALL + 1),
+                    60 => Requested { name: name(nth), request: Err(Complaint::failed("60", "")) },
+                    _ => requested(folder, &name(nth), 1000 + nth / 3),
+                })
+                .collect()
+        };
+        let memory = |request: &Request| request.memory.to_string();
+        let (told, not_started, most) = failing(requests(folder.path()), |it| Complaint::failed(memory(it), ""));
+        assert!((2..=4).contains(&most), "{most}");
+        assert_eq!((told.len(), not_started), (200, 0));
+        for (nth, (told, cause)) in (0..).zip(told) {
+            let expected = match nth {
+                50 | 51 => WHOLE.to_string(),
+                60 => "60".to_owned(),
+                _ => (WHOLE / 4).to_string(),
+            };
+            assert_eq!((told, cause), (name(nth), expected));
+        }
+    }
+
+    #[test]
+    fn an_input_for_which_a_part_of_the_memory_does_not_suffice_gets_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let requests = (0..20).map(|nth| requested(folder.path(), &format!("{nth}.hprof"), nth)).collect();
+        let (told, ..) = failing(requests, |request| {
+            if request.memory < WHOLE && inputs::stem(&request.input).ends_with('3') {
+                return StageError::Plan { stage: "it", limit: request.memory, suffices: WHOLE }.into();
+            }
+            Complaint::failed(request.memory.to_string(), "")
+        });
+        let whole: Vec<_> =
+            told.iter().filter(|(_, cause)| *cause == WHOLE.to_string()).map(|(name, _)| name).collect();
+        assert_eq!(whole, ["3.hprof", "13.hprof"]);
+        assert!(told.iter().zip(0..).all(|((name, _), nth)| *name == format!("{nth}.hprof")), "{told:?}");
+    }
+
+    #[test]
+    fn nothing_is_started_after_an_interruption() {
+        let folder = tempfile::tempdir().unwrap();
+        let requests = (0..100).map(|nth| requested(folder.path(), &format!("{nth}.hprof"), nth)).collect();
+        let (told, not_started, _) = failing(requests, |request| match inputs::stem(&request.input).as_str() {
+            "20" => StageError::Cancelled.into(),
+            _ => Complaint::failed("", ""),
+        });
+        assert!((21..=21 + 2 * 4).contains(&told.len()), "{}", told.len());
+        assert_eq!(told.len() as u64 + not_started, 100);
+    }
+
+    #[test]
+    fn lanes_have_the_memory_and_threads_that_there_are() {
+        assert_eq!(Lanes::share(WHOLE, 4, 100), Lanes { number: 4, memory: WHOLE / 4, threads: 1 });
+        assert_eq!(Lanes::share(WHOLE, 16, 3), Lanes { number: 3, memory: WHOLE / 3, threads: 5 });
+        assert_eq!(Lanes::share(2 * LEAST_SHARE, 16, 100).number, 2);
+        for alone in [Lanes::share(WHOLE, 1, 100), Lanes::share(WHOLE, 4, 1), Lanes::share(LEAST_SHARE, 4, 9)] {
+            assert_eq!(alone, Lanes::ONE);
+        }
+    }
+}
