@@ -7,6 +7,7 @@
   if (!data.trace) {
     dominators();
     classes();
+    holders();
     owners();
     chains();
     duplicates();

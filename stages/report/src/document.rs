@@ -3,6 +3,7 @@
 use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
 use crate::findings::{self, Finding, Possible};
+use crate::holders;
 use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
 use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
@@ -32,6 +33,8 @@ pub(crate) struct Document {
     above: Vec<Above>,
     classes: Option<Shown<Class>>,
     chains: Option<Shown<Chain>>,
+    /// All holders of big classes.
+    holders: Option<Shown<holders::Tree>>,
     owners: Option<Shown<Owner>>,
     duplicates: Option<Shown<Set>>,
     findings: Option<Shown<Finding>>,
@@ -109,6 +112,12 @@ impl Document {
         let alive = alive::read(folder, &mut texts, context)?;
         let mut asked: Vec<u32> = findings.iter().flat_map(|found| &found.rows).flat_map(Finding::nodes).collect();
         asked.extend(run.summary.objects.iter().map(|object| object.object.node));
+        let mut named_classes = Vec::new();
+        for class in findings.iter().flat_map(|found| &found.rows).filter_map(Finding::class) {
+            if !named_classes.contains(&class) {
+                named_classes.push(class);
+            }
+        }
         asked.sort_unstable();
         asked.dedup();
         let (groups, above) = groups(folder, &asked, scratch, context)?.unzip();
@@ -128,6 +137,7 @@ impl Document {
             above,
             classes: tables::classes(folder, &mut texts)?,
             chains: tables::chains(folder, &mut texts)?,
+            holders: holders::read(folder, &named_classes, &mut texts)?,
             owners: tables::owners(folder, &mut texts)?,
             duplicates: tables::duplicates(folder, &mut texts)?,
             findings,

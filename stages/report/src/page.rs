@@ -16,6 +16,7 @@ const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
     include_str!("../assets/report.js"),
+    include_str!("../assets/holders.js"),
     include_str!("../assets/findings.js"),
     include_str!("../assets/duplicates.js"),
     include_str!("../assets/flame.js"),
