@@ -14,6 +14,7 @@
     objects();
   }
   if (data.alive) alive();
+  if (data.old_objects || (data.trace && data.trace.old_object_count > 0)) oldObjects();
   if (data.allocations) allocations();
   stages();
   addEventListener("hashchange", arrive);

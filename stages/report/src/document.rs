@@ -4,6 +4,7 @@ use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
 use crate::findings::{self, Finding, Possible};
 use crate::holders;
+use crate::old_objects::{self, OldObject};
 use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
 use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
@@ -46,6 +47,8 @@ pub(crate) struct Document {
     allocations: Option<Allocations>,
     /// What is alive of allocations that a snapshot tracked.
     alive: Option<Alive>,
+    /// Objects that a recording of Java sampled.
+    old_objects: Option<Shown<OldObject>>,
 }
 
 /// What `run.json` says, without what the page shows elsewhere.
@@ -110,6 +113,7 @@ impl Document {
         let stages = tables::stages(folder, &mut texts)?;
         let allocations = allocations::read(folder, &mut texts)?;
         let alive = alive::read(folder, &mut texts, context)?;
+        let old_objects = old_objects::read(folder, &mut texts)?;
         let mut asked: Vec<u32> = findings.iter().flat_map(|found| &found.rows).flat_map(Finding::nodes).collect();
         asked.extend(run.summary.objects.iter().map(|object| object.object.node));
         let mut named_classes = Vec::new();
@@ -146,6 +150,7 @@ impl Document {
             trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
             allocations,
             alive,
+            old_objects,
             texts: texts.into_list(),
         })
     }

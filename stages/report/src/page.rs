@@ -22,6 +22,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/flame.js"),
     include_str!("../assets/trace.js"),
     include_str!("../assets/alive.js"),
+    include_str!("../assets/old_objects.js"),
     include_str!("../assets/begin.js"),
     "})();\n"
 );
