@@ -50,7 +50,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required(
         "path",
         Type::List(&STEP),
-        "The references from a root that people know (a global object, a class with static fields, a thread) to `node`, each as `Holder.field`; the insides of standard containers are `[]`, a star marks repeats; of a very long path the middle is left out; empty if the finding is about no object",
+        "The references from a root that people know (a global object, a class with static fields, a thread) to `node`, each as `Holder.field`; the insides of standard containers are `[]`, a star marks repeats; of a very long path the middle is left out; of old objects of a recording their chain; empty if the finding is about no object",
     ),
     optional(
         "holder_node",

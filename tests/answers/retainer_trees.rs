@@ -1,12 +1,16 @@
 //! All holders of big classes, where a map and a plain object hold the same sessions.
 
+use crate::findings::analyzed;
 use crate::lake::{Lake, heaplake};
 use crate::table::Table;
 use heaplake_oracle::{Layout, Snapshot};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Sessions in a map of a cache and in an object by user; each tenth in a list, too. A list states its elements with
 /// its backing store once more.
-fn snapshot() -> Snapshot {
+fn snapshot(size: u64) -> Snapshot {
     let mut it = Snapshot::new();
     let root = it.add_node("synthetic", "", 0);
     let global = it.add_node("object", "global", 40);
@@ -24,7 +28,7 @@ fn snapshot() -> Snapshot {
     it.add_edge(global, "property", "recent", list);
     it.add_edge(list, "internal", "elements", store);
     for index in 0..3000 {
-        let session = it.add_node("object", "Sess", 100);
+        let session = it.add_node("object", "Sess", size);
         it.add_numbered_edge(table, "element", index, session);
         if index > 0 {
             it.add_edge(users, "property", format!("u{index}").as_str(), session);
@@ -42,7 +46,7 @@ fn snapshot() -> Snapshot {
 #[test]
 fn a_map_and_an_object_hold_the_same() {
     let lake = Lake::new();
-    let input = lake.input("leak.heapsnapshot", &snapshot().to_json(&Layout::default()));
+    let input = lake.input("leak.heapsnapshot", &snapshot(100).to_json(&Layout::default()));
     lake.analyze(input).assert().success();
     let table = Table::read(&lake.run(), "retainer_trees.parquet");
     let (class, text) = (table.texts("class"), table.texts("text"));
@@ -64,6 +68,87 @@ fn a_map_and_an_object_hold_the_same() {
     let output = heaplake().arg("show").arg(lake.run()).output().unwrap();
     let summary = String::from_utf8(output.stdout).unwrap();
     assert!(summary.contains("100 % held by ") && summary.contains("also held by "), "{summary}");
+}
+
+#[test]
+fn a_finding_names_both_holders() {
+    let lake = Lake::new();
+    let input = lake.input("leak.heapsnapshot", &snapshot(4000).to_json(&Layout::default()));
+    let (run, findings) = analyzed(&lake, &input);
+    let messages: Vec<&str> = findings.iter().map(|one| one["message"].as_str().unwrap()).collect();
+    let both = |message: &str| {
+        message.starts_with("One Users @") && message.contains(" holds 2,999 Sess objects, ") && message.contains(
+            "Of 3,000 Sess, also held by global.cache → Cache.entries → Map.table → (array)[] → Sess (100 %, 1 by nothing else)",
+        )
+    };
+    assert!(messages.iter().any(|message| both(message)), "{messages:#?}");
+    let table = Table::read(&run, "findings.parquet");
+    assert!(table.texts("message").iter().flatten().any(|message| both(message)));
+}
+
+/// What `why --all` says of a node, as level, class, edge and whether the branch holds it alone.
+fn holders(run: &Path, node: usize) -> Vec<(u64, String, String, bool)> {
+    let output = heaplake().arg("why").arg(run).arg(node.to_string()).args(["--all", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let one =
+        |one: &Value| (one["level"].as_u64().unwrap(), text(&one["class"]), text(&one["edge"]), one["alone"] == true);
+    answer["holders"].as_array().unwrap().iter().map(one).collect()
+}
+
+/// Nodes that hold a node directly, by the table of edges.
+fn holding(run: &Path, node: usize) -> BTreeSet<u32> {
+    let edges = Table::read(run, "edges.parquet");
+    let (from, to, essential) = (edges.u32s("from"), edges.u32s("to"), edges.bools("essential"));
+    let is_it = |&row: &usize| to[row] == Some(node as u32) && essential[row] == Some(true) && from[row] != to[row];
+    (0..edges.rows()).filter(is_it).map(|row| from[row].unwrap()).collect()
+}
+
+#[test]
+fn walks_and_dumps_have_trees_and_all_holders() {
+    for file in
+        ["dotnet/net8_exact.log.zst", "dotnet/both.nettrace.zst", "jvm/weakfix.hprof.zst", "jvm/dupfix.hprof.zst"]
+    {
+        let lake = Lake::new();
+        lake.analyze(crate::fixtures::path(file)).args(["--min-count", "1", "--edges"]).assert().success();
+        let run = lake.run();
+        let nodes = Table::read(&run, "nodes.parquet");
+        let (ids, classes) = (nodes.u32s("class_id"), nodes.texts("class"));
+        let (reachable, dominators) = (nodes.bools("reachable"), nodes.u32s("dominator"));
+        let trees = Table::read(&run, "retainer_trees.parquet");
+        let (of, level, kind) = (trees.u32s("class_id"), trees.u32s("level"), trees.texts("kind"));
+        let (count, holder_class) = (trees.u64s("count"), trees.texts("holder_class"));
+        let mut single = 0;
+        // Classes with one object: the tree of the class begins as that of the object, and as the table of edges says.
+        let of_one = |class: u32| ids.iter().filter(|one| **one == Some(class)).count() == 1;
+        let big: BTreeSet<u32> = of.iter().flatten().copied().filter(|&class| of_one(class)).take(12).collect();
+        for class in big {
+            let node = ids.iter().position(|one| *one == Some(class)).unwrap();
+            let found = holders(&run, node);
+            let mut direct: BTreeSet<String> =
+                found.iter().filter(|one| one.0 == 1 && !one.1.is_empty()).map(|one| one.1.clone()).collect();
+            let by_edges: BTreeSet<String> =
+                holding(&run, node).into_iter().map(|from| classes[from as usize].clone().unwrap()).collect();
+            assert!(!direct.is_empty() && direct.is_subset(&by_edges), "{file}, node {node}: {found:?} {by_edges:?}");
+            let rows = (0..trees.rows()).filter(|&row| of[row] == Some(class) && level[row] == Some(1));
+            for row in rows.filter(|&row| kind[row].as_deref() != Some("rest")) {
+                assert_eq!(count[row], Some(1), "{file}, row {row}");
+                assert!(by_edges.contains(holder_class[row].as_ref().unwrap()), "{file}, row {row}");
+            }
+            // Who alone holds it and is one object dominates it.
+            if reachable[node] == Some(true)
+                && found.iter().filter(|one| one.0 == 1).count() == 1
+                && holding(&run, node).len() == 1
+            {
+                assert!(found[0].3, "{file}, node {node}: {found:?}");
+                let above = classes[dominators[node].unwrap() as usize].clone().unwrap();
+                assert!(direct.remove(&above), "{file}, node {node}: {found:?} {above}");
+                single += 1;
+            }
+        }
+        assert!(single > 0, "{file}");
+    }
 }
 
 #[test]

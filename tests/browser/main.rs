@@ -125,6 +125,12 @@ fn the_time_line_works_in_a_browser() {
 }
 
 #[test]
+fn the_page_of_a_recording_works_in_a_browser() {
+    let lake = Lake::new();
+    open("old_objects.mjs", || vec![replayed(&lake, &fixtures::path("jfr/jdk17-g1.jfr.zst"))]);
+}
+
+#[test]
 fn the_pages_of_comparisons_and_trends_work_in_a_browser() {
     let (usual, hostile, empty) = (comparison::usual(), comparison::hostile(), comparison::empty());
     let lake = Lake::new();

@@ -124,6 +124,27 @@ const owns = async (opened) => {
   assert.ok(isSorted((await column(opened, 2, "owners")).map(bytes)), "owners by retained size");
 };
 
+// All holders of the class of a finding: the tree opens level by level, and says what a branch alone holds.
+const holds = async (opened) => {
+  const link = opened.locator("#findings a[href^='#holders-']").first();
+  const id = (await link.getAttribute("href")).slice(1);
+  await link.click();
+  const tree = opened.locator("#" + id);
+  assert.ok((await tree.getAttribute("open")) !== null, "a link opens the tree");
+  const first = tree.locator(":scope > details[data-branch]");
+  await first.first().waitFor();
+  const lines = await first.locator(":scope > summary").allTextContents();
+  assert.ok(lines.every((line) => /holders? of [\d,]+ \(\d+ %\), .* retained .*; (alone|others hold)/.test(line)), String(lines));
+  assert.ok(lines.some((line) => line.includes("; alone")), String(lines));
+  const branch = first.first();
+  assert.equal(await branch.locator("details").count(), 0, "what is further up is made when it is asked for");
+  await branch.locator(":scope > summary").focus();
+  await opened.keyboard.press("Enter");
+  await branch.locator(":scope > p code").waitFor();
+  assert.match(await branch.locator(":scope > p code").first().textContent(), /^heaplake why \S+ \d+ --all$/);
+  assert.ok((await branch.locator(":scope > details, :scope > .leafline").count()) > 0, "holders have holders");
+};
+
 // The table is still searched for something else: the link must bring its row back.
 const follows = async (opened) => {
   await opened.locator("#findings a[href^='#class-']").first().click();
@@ -292,7 +313,7 @@ try {
   await looks();
   const opened = await open(page, {});
   assert.equal(await opened.evaluate(() => scrollY), 0, "the page begins at its beginning");
-  for (const check of [explains, layers, begins, zooms, hasKeys, sorts, searches, owns, follows]) {
+  for (const check of [explains, layers, begins, zooms, hasKeys, sorts, searches, owns, follows, holds]) {
     await check(opened);
     assert.deepEqual(opened.trouble, [], check.name);
   }

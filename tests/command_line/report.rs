@@ -4,6 +4,7 @@ use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,7 @@ fn a_page_says_what_the_tables_say() {
         check_groups(&data, &run);
         check_classes(&data, &run);
         check_owners(&data, &run);
+        check_holders(&data, &run);
         assert!(!data["stages"].as_array().unwrap().is_empty());
         assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
     }
@@ -75,6 +77,52 @@ fn check_owners(data: &Value, run: &Path) {
     assert_eq!(*name(data, first), owners.texts("owner")[0].clone().unwrap());
 }
 
+/// The trees of all holders: those of classes that findings name first, and each branch as the table has it.
+fn check_holders(data: &Value, run: &Path) {
+    let table = Table::read(run, "retainer_trees.parquet");
+    let (classes, counts, alone) = (table.u32s("class_id"), table.u64s("count"), table.u64s("exclusive_count"));
+    let (retained, examples, levels) = (table.u64s("retained_bytes"), table.u32s("example_node"), table.u32s("level"));
+    let names = table.texts("holder_class");
+    let trees = data["holders"]["rows"].as_array().unwrap();
+    let mut order: Vec<u64> =
+        data["findings"]["rows"].as_array().unwrap().iter().filter_map(|one| one["class"].as_u64()).collect();
+    order.extend(classes.iter().flatten().map(|&class| u64::from(class)));
+    order.retain(|class| classes.iter().flatten().any(|&one| u64::from(one) == *class));
+    let mut seen = BTreeSet::new();
+    order.retain(|&class| seen.insert(class));
+    let shown: Vec<u64> = trees.iter().map(|tree| tree["class"].as_u64().unwrap()).collect();
+    assert!(shown.len() > 2 && order.starts_with(&shown), "{shown:?} {order:?}");
+    assert_eq!(data["holders"]["of"], order.len());
+    for tree in trees {
+        let rows: Vec<usize> =
+            (0..table.rows()).filter(|&row| classes[row].map(u64::from) == tree["class"].as_u64()).collect();
+        let branches = tree["branches"]["rows"].as_array().unwrap();
+        assert_eq!(tree["branches"]["of"], rows.len());
+        assert!(branches.len() == rows.len() || branches.len() == 60);
+        let mut rows = rows.into_iter();
+        for (at, branch) in branches.iter().enumerate() {
+            let is_it = |row: &usize| {
+                branch["count"] == counts[*row].unwrap()
+                    && branch["alone"][0] == alone[*row].unwrap()
+                    && branch["retained"] == retained[*row].unwrap()
+                    && branch["example"] == examples[*row].unwrap()
+                    && branch["level"] == levels[*row].unwrap()
+                    && branch["holder"].as_u64().map(|text| data["texts"][text as usize].as_str().unwrap().to_owned())
+                        == names[*row]
+            };
+            assert!(rows.any(|row| is_it(&row)), "{branch}");
+            let level = branch["level"].as_u64().unwrap();
+            match branch["parent"].as_u64() {
+                None => assert_eq!(level, 1),
+                Some(above) => {
+                    assert!((above as usize) < at);
+                    assert_eq!(branches[above as usize]["level"], level - 1);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_page_is_made_of_what_there_is() {
     let lake = Lake::new();
@@ -83,7 +131,9 @@ fn a_page_is_made_of_what_there_is() {
     let page = lake.folder().join("it.html");
     heaplake().arg("report").arg(lake.run()).arg("-o").arg(&page).assert().success();
     let data = data(&page);
-    assert_eq!((&data["groups"], &data["stages"], &data["chains"]), (&Value::Null, &Value::Null, &Value::Null));
+    for missing in ["groups", "stages", "chains", "holders"] {
+        assert_eq!(data[missing], Value::Null, "{missing}");
+    }
     assert!(!data["classes"]["rows"].as_array().unwrap().is_empty());
     // The same run gives the same bytes.
     let again = lake.folder().join("again.html");

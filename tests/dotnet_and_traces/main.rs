@@ -30,6 +30,7 @@ mod findings;
 mod golden;
 mod heap_profiles;
 mod logs;
+mod old_objects;
 mod profiles;
 mod recordings;
 mod replays;

@@ -90,6 +90,11 @@ impl Graph {
         Ok(())
     }
 
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.distance.len()
+    }
+
     /// Sources and labels of the essential edges to a node.
     pub fn held_by(&self, node: u32) -> &[(u32, u32)] {
         &self.edges[self.start[node as usize] as usize..self.start[node as usize + 1] as usize]
@@ -180,9 +185,13 @@ impl Holders for Graph {
     }
 
     fn retainers(&mut self, node: u32, most: usize, out: &mut Vec<u32>) -> Result<bool, StageError> {
+        // Nothing holds the root, whatever refers to it.
+        if node == self.root {
+            return Ok(false);
+        }
         let edges = self.held_by(node);
         out.extend(edges.iter().take(most).map(|edge| edge.0));
-        if edges.is_empty() && node != self.root {
+        if edges.is_empty() {
             out.push(self.root);
         }
         Ok(edges.len() > most)
@@ -218,5 +227,34 @@ impl Holders for Graph {
     fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {
         let (begin, end) = self.place[above as usize];
         Ok((begin..end).contains(&self.place[node as usize].0))
+    }
+}
+
+#[cfg(test)]
+impl Graph {
+    /// A graph of edges (source, target, label), distances, classes and parts; 0 is the root. Classes and labels are
+    /// named by their numbers.
+    pub fn of(
+        edges: &[(u32, u32, u32)],
+        distance: Vec<i32>,
+        class: Vec<u32>,
+        is_part: Vec<bool>,
+        dominator: Vec<u32>,
+    ) -> Self {
+        let mut sorted: Vec<(u32, u32, u32)> = edges.iter().map(|&(from, to, label)| (to, from, label)).collect();
+        sorted.sort_by_key(|edge| edge.0);
+        let start = (0..=distance.len()).map(|node| sorted.partition_point(|edge| (edge.0 as usize) < node) as u64);
+        Self {
+            root: 0,
+            start: start.collect(),
+            edges: sorted.iter().map(|&(_, from, label)| (from, label)).collect(),
+            labels: (0..16).map(|label| label.to_string()).collect(),
+            classes: class.iter().map(|&class| (class, class.to_string())).collect(),
+            distance,
+            class,
+            is_part,
+            place: numbered(&dominator),
+            dominator,
+        }
     }
 }

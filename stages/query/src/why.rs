@@ -136,7 +136,7 @@ fn more(node: u32, (nodes, edges): (&Path, &Path), part_kinds: &[String], wanted
         return Ok((Vec::new(), None, false));
     }
     let mut graph = Graph::read(nodes, edges, part_kinds)?;
-    let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| holders::paths(&graph, node, most));
+    let (found, is_done) = wanted.paths.map_or((Vec::new(), true), |most| crate::paths::paths(&graph, node, most));
     let mut paths = Vec::new();
     for path in found {
         // From its end, as the names of edges are looked up.

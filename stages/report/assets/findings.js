@@ -41,6 +41,7 @@
       finding.place !== null ? ["at ", name(text(finding.place))] : null,
       finding.class !== null && classRow.has(finding.class) ? el("a", { href: "#class-" + finding.class }, "class in the table") : null,
       finding.class !== null && chained.has(finding.class) ? el("a", { href: "#chain-" + finding.class }, "chains") : null,
+      finding.class !== null && heldTrees.has(finding.class) ? el("a", { href: "#holders-" + finding.class }, "all holders") : null,
       finding.set !== null ? setLink(finding.set) : null,
       finding.type !== null && shownHere("types", finding.type) ? el("a", { href: "#type-" + finding.type }, "type in the table") : null,
       finding.function !== null && shownHere("functions", finding.function) ? el("a", { href: "#function-" + finding.function }, "function in the table") : null,

@@ -430,7 +430,7 @@
 
   // ---- links open what they lead to ----
   const arrive = () => {
-    const [, kind, id] = location.hash.match(/^#(class|set|chain|type|function)-(\d+)$/) || [];
+    const [, kind, id] = location.hash.match(/^#(class|set|chain|holders|type|function)-(\d+)$/) || [];
     if (!kind) return;
     if (links[kind]) links[kind](Number(id));
     if (kind === "class" && classGrid && classRow.has(Number(id))) classGrid.reveal(classRow.get(Number(id)));
@@ -440,7 +440,7 @@
     }
     const target = byId(location.hash.slice(1));
     if (!target) return;
-    if (kind === "chain") target.open = true;
+    if (kind === "chain" || kind === "holders") target.open = true;
     for (const other of document.querySelectorAll(".target")) other.classList.remove("target");
     target.classList.add("target");
     target.tabIndex = -1;

@@ -3,6 +3,8 @@
 use crate::alive::{self, Alive};
 use crate::allocations::{self, Allocations};
 use crate::findings::{self, Finding, Possible};
+use crate::holders;
+use crate::old_objects::{self, OldObject};
 use crate::tables::{self, Chain, Class, Node, Owner, Set, Shown, Stage, shown_id};
 use crate::texts::Texts;
 use crate::tree::{self, Above, Folded, Group, NONE, OTHERS};
@@ -32,6 +34,8 @@ pub(crate) struct Document {
     above: Vec<Above>,
     classes: Option<Shown<Class>>,
     chains: Option<Shown<Chain>>,
+    /// All holders of big classes.
+    holders: Option<Shown<holders::Tree>>,
     owners: Option<Shown<Owner>>,
     duplicates: Option<Shown<Set>>,
     findings: Option<Shown<Finding>>,
@@ -43,6 +47,8 @@ pub(crate) struct Document {
     allocations: Option<Allocations>,
     /// What is alive of allocations that a snapshot tracked.
     alive: Option<Alive>,
+    /// Objects that a recording of Java sampled.
+    old_objects: Option<Shown<OldObject>>,
 }
 
 /// What `run.json` says, without what the page shows elsewhere.
@@ -107,8 +113,15 @@ impl Document {
         let stages = tables::stages(folder, &mut texts)?;
         let allocations = allocations::read(folder, &mut texts)?;
         let alive = alive::read(folder, &mut texts, context)?;
+        let old_objects = old_objects::read(folder, &mut texts)?;
         let mut asked: Vec<u32> = findings.iter().flat_map(|found| &found.rows).flat_map(Finding::nodes).collect();
         asked.extend(run.summary.objects.iter().map(|object| object.object.node));
+        let mut named_classes = Vec::new();
+        for class in findings.iter().flat_map(|found| &found.rows).filter_map(Finding::class) {
+            if !named_classes.contains(&class) {
+                named_classes.push(class);
+            }
+        }
         asked.sort_unstable();
         asked.dedup();
         let (groups, above) = groups(folder, &asked, scratch, context)?.unzip();
@@ -128,6 +141,7 @@ impl Document {
             above,
             classes: tables::classes(folder, &mut texts)?,
             chains: tables::chains(folder, &mut texts)?,
+            holders: holders::read(folder, &named_classes, &mut texts)?,
             owners: tables::owners(folder, &mut texts)?,
             duplicates: tables::duplicates(folder, &mut texts)?,
             findings,
@@ -136,6 +150,7 @@ impl Document {
             trace: run.replay.as_ref().map(|replay| replay.facts.clone()),
             allocations,
             alive,
+            old_objects,
             texts: texts.into_list(),
         })
     }

@@ -43,6 +43,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The class that it is about.
+    pub fn class(&self) -> Option<u32> {
+        self.class
+    }
+
     /// The nodes that it names.
     pub fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.node.into_iter().chain(self.holder)

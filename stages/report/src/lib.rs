@@ -6,7 +6,7 @@
 //!
 //! [`tree`] folds the dominator tree into groups, [`calls`] the call trees of a replay; [`lifetimes`] what died on
 //! which path; [`tables`] and [`allocations`] read the first rows of the other tables, [`alive`] the time line of
-//! allocations, and the document puts all of it together. [`texts`] makes
+//! allocations, [`holders`] the trees of all holders, [`old_objects`] those of a recording, and the document puts all of it together. [`texts`] makes
 //! names from the snapshot harmless and keeps them within a number of bytes; [`page`] puts the document into HTML. [`comparison`] and
 //! [`trend`] do the same with the tables of comparisons and trends.
 
@@ -16,7 +16,9 @@ pub mod calls;
 pub mod comparison;
 mod document;
 mod findings;
+pub mod holders;
 pub mod lifetimes;
+pub mod old_objects;
 pub mod page;
 mod report;
 mod sides;

@@ -16,11 +16,13 @@ const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../assets/common.js"),
     include_str!("../assets/report.js"),
+    include_str!("../assets/holders.js"),
     include_str!("../assets/findings.js"),
     include_str!("../assets/duplicates.js"),
     include_str!("../assets/flame.js"),
     include_str!("../assets/trace.js"),
     include_str!("../assets/alive.js"),
+    include_str!("../assets/old_objects.js"),
     include_str!("../assets/begin.js"),
     "})();\n"
 );

@@ -3,8 +3,10 @@
 //! * Computes: the findings of all rules. A rule is one file here: what it looks for, when that matters, what it says.
 //!   Thresholds are fractions of all allocated bytes, with a floor in bytes.
 //! * Resident memory: 4 bytes per function; the rows of types and functions that make a thousandth of all bytes or
-//!   more, since no rule looks at others, and 96 bytes per caller of these functions.
-//! * Passes over disk: two over types, functions and callers each, one over lifetimes and sites.
+//!   more, since no rule looks at others, and 96 bytes per caller of these functions; old
+//!   objects by type and what holds them, 256 bytes each and the text of the chain four times.
+//! * Passes over disk: two over types, functions and callers each, one over lifetimes, sites and old
+//!   objects.
 //! * Worst case: linear.
 //! * Fails when: scratch cannot be read or written.
 //! * Determinism: order of the rows.
@@ -19,11 +21,13 @@
 //! A rule for which a trace tells nothing finds nothing.
 
 mod churn;
+mod held_old_objects;
 mod hot_functions;
 mod hot_types;
 mod induced;
 mod large_objects;
 mod mid_life;
+mod old_objects;
 mod pinned_objects;
 mod rule;
 mod trace;
@@ -38,8 +42,15 @@ use rule::Rule;
 use trace::Trace;
 
 /// All rules, in the order in which they report.
-const RULES: &[Rule] =
-    &[hot_functions::RULE, hot_types::RULE, mid_life::RULE, large_objects::RULE, pinned_objects::RULE, induced::RULE];
+const RULES: &[Rule] = &[
+    hot_functions::RULE,
+    hot_types::RULE,
+    mid_life::RULE,
+    large_objects::RULE,
+    pinned_objects::RULE,
+    induced::RULE,
+    held_old_objects::RULE,
+];
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -54,10 +65,13 @@ pub const STAGE: Stage = Stage {
         column(replay::COLLECTIONS),
         texts(replay::TYPE_NAMES),
         texts(replay::STRINGS),
+        column(replay::OLD_OBJECTS).if_any(),
+        texts(replay::RECORDING_TEXTS).if_any(),
     ],
     writes: &[document(documents::FINDINGS)],
     fixed: 8 << 20,
-    passes: "rows of types and functions, sites and callers once",
+    version: 2,
+    passes: "rows of types and functions, sites, callers and old objects once",
     run,
     ..Stage::NEW
 };

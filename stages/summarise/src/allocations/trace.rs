@@ -1,5 +1,6 @@
 //! What a replay came to, as rules look at it.
 
+use super::old_objects::{self, OldObjects};
 use crate::findings::{blank, shorten};
 use heaplake_kit::text::{count, size};
 use heaplake_kit::{BudgetVec, ColumnReader, Context, Scratch, StageError, StringTable};
@@ -42,6 +43,8 @@ pub struct Trace {
     callers: FxHashMap<u32, (u32, u64)>,
     /// Garbage collections, and those that somebody asked for.
     pub collections: (u64, u64),
+    /// Objects that a recording sampled and that something holds.
+    pub old_objects: OldObjects,
     names: Names,
 }
 
@@ -83,6 +86,7 @@ impl Trace {
             products: FxHashMap::default(),
             callers: FxHashMap::default(),
             collections: collections(scratch)?,
+            old_objects: old_objects::read(scratch, context)?,
             names: Names { types: type_names, functions: strings, places },
         };
         trace.deaths(scratch, context)?;

@@ -1,0 +1,106 @@
+//! Rule `held-old-objects`: several old objects of one type that are held alike. A recording of Java samples some of all
+//! objects when they are allocated and keeps those that stay alive, so what grows is among them again and again, in all
+//! ages; what was filled once has one age.
+
+use super::old_objects::{Group, OldObjects};
+use super::rule::Rule;
+use super::trace::{Trace, about_type};
+use crate::findings::shorten;
+use heaplake_kit::text::{count, size};
+use heaplake_schemas::findings::{Finding, Severity};
+
+/// The rule.
+pub const RULE: Rule = Rule { name: "held-old-objects", find };
+
+/// Samples from which on it is a finding, and from which on it may be high.
+const LEAST: [u64; 2] = [3, 10];
+/// Percent of all samples that something holds from which on it is a finding, and from which on it may be high.
+const PERCENT: [u64; 2] = [10, 50];
+/// Percent of the age of the oldest sample over which ages are spread where something grows.
+const SPREAD: f64 = 25.0;
+/// Characters of a step.
+const STEP: usize = 200;
+/// Steps that are told from each end.
+const ENDS: usize = 12;
+
+fn find(trace: &Trace) -> Vec<Finding> {
+    let all = &trace.old_objects;
+    let mut found: Vec<(u64, Finding)> =
+        all.groups.iter().filter_map(|group| Some((group.count, about(group, severity(group, all)?, trace)))).collect();
+    // Before JDK 19 there are no bytes that put them in order.
+    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn severity(group: &Group, all: &OldObjects) -> Option<Severity> {
+    let at_least = |of: usize| group.count >= LEAST[of] && group.count * 100 >= all.held * PERCENT[of];
+    let (youngest, oldest) = group.ages;
+    // False where ages are not known.
+    let grows = (oldest - youngest) * 100.0 >= all.oldest * SPREAD && oldest > youngest;
+    match grows {
+        _ if !at_least(0) => None,
+        true if at_least(1) => Some(Severity::High),
+        true => Some(Severity::Medium),
+        false => Some(Severity::Low),
+    }
+}
+
+fn about(group: &Group, severity: Severity, trace: &Trace) -> Finding {
+    let mut finding = about_type(RULE.name, severity, group.type_id, trace);
+    (finding.count, finding.bytes) = (group.count, group.bytes);
+    finding.path = chain(group);
+    finding.stable_path.clone_from(&finding.path);
+    let (youngest, oldest) = group.ages;
+    let ages = match oldest.is_finite() {
+        true if youngest < oldest => format!(", {youngest:.1} s to {oldest:.1} s old"),
+        true => format!(", {oldest:.1} s old"),
+        false => String::new(),
+    };
+    let bytes = if group.bytes == 0 { String::new() } else { format!(", {}", size(group.bytes)) };
+    let function = group.function.as_deref().map(|name| shorten(name, STEP));
+    let function = function.map_or_else(String::new, |name| format!("; the oldest is from {name}"));
+    finding.message = format!(
+        "{} × {} of {} old objects that something holds{bytes}{ages}{function}: {}",
+        count(group.count),
+        finding.subject,
+        count(trace.old_objects.held),
+        finding.path.join(" → ")
+    );
+    "If they should be gone, follow the path from its end: the first holder that should have let go is the place to fix. \
+     What is filled once, or has a limit, is no leak."
+        .clone_into(&mut finding.next_step);
+    finding
+}
+
+/// The chain; of a very long one the middle is left out.
+fn chain(group: &Group) -> Vec<String> {
+    let steps = &group.chain;
+    let short = |steps: &[String]| steps.iter().map(|step| shorten(step, STEP)).collect::<Vec<_>>();
+    if steps.len() <= 2 * ENDS + 1 {
+        return short(steps);
+    }
+    let (first, last) = (short(&steps[..ENDS]), short(&steps[steps.len() - ENDS..]));
+    first.into_iter().chain(["…".to_owned()]).chain(last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many of 20 held samples, the oldest of which is 100 s old.
+    fn of(count: u64, ages: (f64, f64)) -> Option<Severity> {
+        let group = Group { type_id: 0, chain: Vec::new(), count, bytes: 0, ages, function: None };
+        severity(&group, &OldObjects { held: 20, oldest: 100.0, ..OldObjects::default() })
+    }
+
+    #[test]
+    fn what_grows_weighs_more_than_what_was_filled_once() {
+        assert_eq!(of(10, (1.0, 90.0)), Some(Severity::High));
+        assert_eq!(of(9, (1.0, 90.0)), Some(Severity::Medium));
+        assert_eq!(of(20, (80.0, 100.0)), Some(Severity::Low));
+        assert_eq!(of(20, (75.0, 100.0)), Some(Severity::High));
+        assert_eq!(of(2, (1.0, 90.0)), None);
+        // Without ages nobody knows that it grows.
+        assert_eq!(of(20, (f64::INFINITY, f64::NEG_INFINITY)), Some(Severity::Low));
+    }
+}

@@ -1,0 +1,141 @@
+//! Old objects of a recording that something holds, put together by type and chain.
+
+use heaplake_kit::{ColumnReader, Context, Reservation, Scratch, StageError, StringTable};
+use heaplake_schemas::old_objects::OldObjectRow;
+use heaplake_schemas::replay::{ABSENT, OLD_OBJECTS, RECORDING_TEXTS};
+use std::collections::BTreeMap;
+
+/// No text.
+const NONE: u32 = u32::MAX;
+
+/// Between the steps of a path.
+const STEP: &str = " > ";
+
+/// Bytes of a group besides its chain.
+const ENTRY: u64 = 256;
+
+/// Old objects of one type with one chain.
+pub struct Group {
+    /// Their type.
+    pub type_id: u32,
+    /// From the root to the object, without links between objects of one class: elements of a linked list are held alike.
+    pub chain: Vec<String>,
+    /// How many there are.
+    pub count: u64,
+    /// Their bytes, 0 where the recording does not tell.
+    pub bytes: u64,
+    /// The ages of the youngest and of the oldest, seconds.
+    pub ages: (f64, f64),
+    /// The function that allocated the oldest, if it is known.
+    pub function: Option<String>,
+}
+
+/// All that something holds.
+#[derive(Default)]
+pub struct OldObjects {
+    /// By type and chain.
+    pub groups: Vec<Group>,
+    /// All of them, those that are in no group too.
+    pub held: u64,
+    /// Age of the oldest, seconds.
+    pub oldest: f64,
+    _charge: Option<Reservation>,
+}
+
+/// What is known of a group while rows are read.
+struct Sums {
+    count: u64,
+    bytes: u64,
+    ages: (f64, f64),
+    function: u32,
+}
+
+/// Reads them; none where no recording was replayed.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn read(scratch: &Scratch, context: &Context<'_>) -> Result<OldObjects, StageError> {
+    if !scratch.has(OLD_OBJECTS) {
+        return Ok(OldObjects::default());
+    }
+    let texts = StringTable::open(scratch, RECORDING_TEXTS)?;
+    let mut charge = context.budget.reserve("old objects by what holds them", 0)?;
+    let mut groups: BTreeMap<(u32, String), Sums> = BTreeMap::new();
+    let (mut held, mut oldest) = (0, 0.0_f64);
+    let mut rows = ColumnReader::open(scratch, OLD_OBJECTS)?;
+    while rows.remaining() > 0 {
+        if rows.remaining().is_multiple_of(1 << 12) {
+            context.check()?;
+        }
+        let row: OldObjectRow = rows.next()?;
+        oldest = oldest.max(row.age_seconds);
+        if row.path == NONE {
+            continue;
+        }
+        held += 1;
+        let key = (row.type_id, without_links(&texts.text(row.path as usize)));
+        if !groups.contains_key(&key) {
+            // The text, and its steps at the end.
+            charge.grow(ENTRY + 4 * key.1.len() as u64)?;
+        }
+        let none = Sums { count: 0, bytes: 0, ages: (f64::INFINITY, f64::NEG_INFINITY), function: NONE };
+        add(groups.entry(key).or_insert(none), &row);
+    }
+    let groups = groups.into_iter().map(|((type_id, chain), sums)| {
+        let function = (sums.function != NONE).then(|| texts.text(sums.function as usize).into_owned());
+        let chain = chain.split(STEP).map(str::to_owned).collect();
+        Group { type_id, chain, count: sums.count, bytes: sums.bytes, ages: sums.ages, function }
+    });
+    Ok(OldObjects { groups: groups.collect(), held, oldest, _charge: Some(charge) })
+}
+
+fn add(sums: &mut Sums, row: &OldObjectRow) {
+    sums.count += 1;
+    sums.bytes = sums.bytes.saturating_add(if row.bytes == ABSENT { 0 } else { row.bytes });
+    // Comparisons with an age that is not known are false.
+    if row.age_seconds < sums.ages.0 {
+        sums.ages.0 = row.age_seconds;
+    }
+    if row.age_seconds > sums.ages.1 {
+        sums.ages.1 = row.age_seconds;
+        sums.function = row.function;
+    }
+}
+
+/// A path without the steps from an object to another one of its class.
+fn without_links(path: &str) -> String {
+    let steps: Vec<&str> = path.split(STEP).collect();
+    let mut kept: Vec<&str> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let next = steps.get(at + 1).map(|next| if at + 2 == steps.len() { next } else { class_of(next) });
+        // The root is no object.
+        let is_link = at > 0 && step.contains('.') && next == Some(class_of(step));
+        if !is_link {
+            kept.push(step);
+        }
+    }
+    kept.join(STEP)
+}
+
+/// The class that has the field of a step.
+fn class_of(step: &str) -> &str {
+    step.rsplit_once('.').map_or(step, |(class, _)| class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_lists_are_left_out() {
+        let of = |path| without_links(path);
+        let short = "Root > App.ALL > java.util.HashMap.table > a.Node[n] > a.Node.value > byte[]";
+        assert_eq!(of(short), short);
+        let long =
+            "Root > App.ALL > java.util.HashMap.table > a.Node[n] > a.Node.next > a.Node.next > a.Node.value > byte[]";
+        assert_eq!(of(long), short);
+        assert_eq!(of("Root > App.LIST > Link.next > Link.next > Link"), "Root > App.LIST > Link");
+        assert_eq!(of("Root > byte[]"), "Root > byte[]");
+        assert_eq!(of(""), "");
+    }
+}
