@@ -65,7 +65,8 @@ fn a_damaged_map_is_named_and_left_out() {
 #[test]
 fn functions_of_call_trees_have_their_originals() {
     // `Order(` at 1:19 is from 10:7, `makeOrders(` at 2:32 from 20:3.
-    let map = br#"{"version":3,"sources":["orders.ts"],"names":["PurchaseOrder","fillOrders"],"mappings":"kBASMA;+BAUJC"}"#;
+    let map =
+        br#"{"version":3,"sources":["orders.ts"],"names":["PurchaseOrder","fillOrders"],"mappings":"kBASMA;+BAUJC"}"#;
     let snapshot = crate::fixtures::path("v8/alloc20.heapsnapshot.zst");
     for verb in ["analyze", "replay"] {
         let lake = Lake::new();
@@ -83,9 +84,8 @@ fn functions_of_call_trees_have_their_originals() {
             .collect();
         found.sort();
         let expected = [("Order", "PurchaseOrder", 10, 7), ("makeOrders", "fillOrders", 20, 3)];
-        let expected = expected.map(|(function, name, line, column)| {
-            (function.to_owned(), name.to_owned(), Some(line), Some(column))
-        });
+        let expected = expected
+            .map(|(function, name, line, column)| (function.to_owned(), name.to_owned(), Some(line), Some(column)));
         assert_eq!(found, expected, "{verb}");
         assert!(files.iter().flatten().all(|file| file.ends_with("orders.ts")), "{files:?}");
     }
