@@ -161,16 +161,16 @@ fn is_right(run: &Path, answers: &Answers) -> Result<bool, StageError> {
     let columns = ["type", "allocated_count", "exact_bytes"];
     let mut rows = Reader::open(&run.join(allocation_types::FILE))?.columns(&columns)?;
     while let Some(batch) = rows.batch()? {
-        let (counts, bytes) = (batch.u64s("allocated_count")?, batch.u64s("exact_bytes")?);
+        let (counts, bytes) = (batch.sizes("allocated_count")?, batch.sizes("exact_bytes")?);
         for (at, name) in batch.texts("type")?.iter().enumerate() {
             let number = name.unwrap_or_default().trim_start_matches("Generated.Type").parse().unwrap_or(u64::MAX);
-            types.insert(number, (value(counts, at).unwrap_or(0), value(bytes, at).unwrap_or(0)));
+            types.insert(number, (value(&counts, at).unwrap_or(0), value(&bytes, at).unwrap_or(0)));
         }
     }
     let mut rows = Reader::open(&run.join(collections::FILE))?.columns(&["live_objects", "dead_objects"])?;
     while let Some(batch) = rows.batch()? {
-        live.extend(batch.u64s("live_objects")?.iter().flatten());
-        dead.extend(batch.u64s("dead_objects")?.iter().flatten());
+        live.extend(batch.sizes("live_objects")?.iter().flatten());
+        dead.extend(batch.sizes("dead_objects")?.iter().flatten());
     }
     Ok(types == answers.types && live == answers.live && dead == answers.dead)
 }
