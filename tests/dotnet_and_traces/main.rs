@@ -26,6 +26,7 @@ mod check;
 mod diff_objects;
 mod dumps;
 mod exact;
+mod exact_calls;
 mod findings;
 mod golden;
 mod heap_profiles;
