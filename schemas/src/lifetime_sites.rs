@@ -14,8 +14,10 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`bytes` descending, then `function_id`, `type_id`, `generation`",
     runs: Runs::Replay,
     condition: Some("for traces with stacks, moves and survivors"),
-    notes: &["Counts and bytes are those of all objects whose stack the trace has: their sums over all generations are what was \
-         allocated, but for objects that an anomaly lost."],
+    notes: &[
+        "Counts and bytes are those of all objects whose stack the trace has: their sums over all generations are what was \
+         allocated, but for objects that an anomaly lost.",
+    ],
     names_run: true,
     columns: COLUMNS,
 };

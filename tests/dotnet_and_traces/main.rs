@@ -35,4 +35,5 @@ mod profiles;
 mod recordings;
 mod replays;
 mod symbols;
+mod token_types;
 mod walks;

@@ -33,12 +33,7 @@ pub struct Calls<'a> {
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-pub fn write(
-    replay: &Replay,
-    calls: &mut Calls<'_>,
-    names: &[u32],
-    space: Space<'_>,
-) -> Result<u64, StageError> {
+pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space<'_>) -> Result<u64, StageError> {
     let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
     let mut spilled = 0;
     for generation in 0..GENERATIONS.len() {

@@ -85,7 +85,15 @@ pub fn write(
     let mut writer = ColumnWriter::create(space.scratch, SITES)?;
     while let Some(Site { function, type_id, generation, count, bytes, .. }) = rows.pop()? {
         let name = names[function as usize];
-        writer.push(SiteRow { function_id: function, type_id, generation, function: name, count, bytes, samples: count })?;
+        writer.push(SiteRow {
+            function_id: function,
+            type_id,
+            generation,
+            function: name,
+            count,
+            bytes,
+            samples: count,
+        })?;
     }
     writer.finish().map(drop)
 }
