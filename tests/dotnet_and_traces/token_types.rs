@@ -38,7 +38,7 @@ fn block(trace: &mut Vec<u8>, name: &str, events: &[u8]) {
     trace.extend(name.as_bytes());
     trace.push(6);
     trace.extend((events.len() as u32 + 20).to_le_bytes());
-    while trace.len() % 4 > 0 {
+    while !trace.len().is_multiple_of(4) {
         trace.push(0);
     }
     // 20 bytes of header; compressed.

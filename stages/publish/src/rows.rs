@@ -50,7 +50,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         of: fn(&R) -> T,
     ) -> Result<impl FnMut(usize) -> Result<Vec<T>, StageError> + Send + use<R, T>, StageError> {
         let mut rows = self.open()?;
-        let mut buffer = vec![R::zeroed(); AT_ONCE];
+        let mut buffer: Box<[R]> = vec![R::zeroed(); AT_ONCE].into();
         Ok(move |count| {
             let mut values = Vec::with_capacity(count);
             while values.len() < count {

@@ -152,7 +152,7 @@ mod tests {
     /// The first sample before which, itself included, any sample has an id that is not below this one.
     fn interval_of(lasts: &[u64], id: u64) -> u32 {
         let mut reached = (0..lasts.len()).filter(|&at| lasts[..=at].iter().any(|&last| last >= id));
-        if id % 2 == 0 { NONE } else { reached.next().map_or(NONE, |at| at as u32) }
+        if id.is_multiple_of(2) { NONE } else { reached.next().map_or(NONE, |at| at as u32) }
     }
 
     proptest! {
