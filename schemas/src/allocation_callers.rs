@@ -35,9 +35,9 @@ const COLUMNS: &[ColumnSchema] = &[
     required(
         "estimated_bytes",
         Type::Int64,
-        "Bytes of all objects that the samples stand for; exact with `--sample-interval 1`",
+        "Bytes of all objects; an estimate only where the trace has no single allocations",
     ),
-    required("estimated_count", Type::Int64, "Number of those objects"),
+    required("estimated_count", Type::Int64, "Number of those objects; likewise"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -10,15 +10,14 @@ pub const FILE: &str = TABLE.file;
 pub const TABLE: TableSchema = TableSchema {
     name: "allocation_functions",
     file: "allocation_functions.parquet",
-    row: "function on the stack of a sampled allocation",
+    row: "function on the stack of an allocation",
     order: "`inclusive_bytes` descending, then `function_id`",
     runs: Runs::Both,
     condition: Some("for traces, and for snapshots of V8 with allocation stacks"),
     notes: &[
         "Inclusive: allocated while the function was on the stack; a recursive function counts once per stack. Exclusive: \
-         allocated by the function itself. Which stacks allocated how much of \
-         a type is estimated, exact with `--sample-interval 1`; in any case they allocated together what the type has, if the \
-         trace tells it. A snapshot with allocation stacks counts every allocation since the tracking began.",
+         allocated by the function itself. Counts and bytes are those of all allocations of the \
+         trace, whatever `--sample-interval` is; the columns `_samples` count those that were sampled. A snapshot with allocation stacks counts every allocation since the tracking began.",
     ],
     names_run: true,
     columns: COLUMNS,

@@ -17,8 +17,8 @@ pub const TABLE: TableSchema = TableSchema {
     notes: &[
         "The paths are those of `allocation_callees`; one has a row for each generation in which some of its objects died, and \
          one for those alive.",
-        "Counts and bytes are estimates from the sample, exact with `--sample-interval 1`: their sums over all generations \
-         are then those of `allocation_callees`, but for objects that an anomaly lost.",
+        "Counts and bytes are those of all objects, whatever `--sample-interval` is: their sums over all generations \
+         are those of `allocation_callees`, but for objects that an anomaly lost.",
     ],
     names_run: true,
     columns: COLUMNS,
@@ -35,8 +35,8 @@ const COLUMNS: &[ColumnSchema] = &[
     required("inclusive_bytes", Type::Int64, "Sum of their sizes"),
     required("exclusive_count", Type::Int64, "Objects that the function itself allocated"),
     required("exclusive_bytes", Type::Int64, "Sum of their sizes"),
-    required("inclusive_samples", Type::Int64, "Sampled objects behind the inclusive estimates"),
-    required("exclusive_samples", Type::Int64, "Sampled objects behind the exclusive estimates"),
+    required("inclusive_samples", Type::Int64, "Allocations behind the inclusive numbers"),
+    required("exclusive_samples", Type::Int64, "Allocations behind the exclusive numbers"),
 ];
 
 /// The columns, as Arrow knows them.

@@ -14,7 +14,10 @@ pub const TABLE: TableSchema = TableSchema {
     order: "`bytes` descending, then `function_id`, `type_id`, `generation`",
     runs: Runs::Replay,
     condition: Some("for traces with stacks, moves and survivors"),
-    notes: &["Counts and bytes are estimates from the sample, exact with `--sample-interval 1`."],
+    notes: &[
+        "Counts and bytes are those of all objects whose stack the trace has: their sums over all generations are what was \
+         allocated, but for objects that an anomaly lost.",
+    ],
     names_run: true,
     columns: COLUMNS,
 };
@@ -27,7 +30,7 @@ const COLUMNS: &[ColumnSchema] = &[
     required("generation", Type::Utf8, "As in `object_lifetimes`"),
     required("count", Type::Int64, "Objects"),
     required("bytes", Type::Int64, "Sum of their sizes"),
-    required("samples", Type::Int64, "Sampled objects behind these estimates"),
+    required("samples", Type::Int64, "Allocations behind these numbers: the objects, each of them counted"),
 ];
 
 /// The columns, as Arrow knows them.
@@ -52,6 +55,6 @@ pub struct SiteRow {
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Sampled objects.
+    /// Allocations behind them.
     pub samples: u64,
 }

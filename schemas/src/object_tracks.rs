@@ -27,7 +27,7 @@ const COLUMNS: &[ColumnSchema] = &[
     optional(
         "stack",
         Type::UInt32,
-        "`node` of `allocation_callees` that allocated the object; null if its stack was not taken",
+        "`node` of `allocation_callees` that allocated the object; null if the trace has no stack for it",
     ),
     required("first_address", Type::UInt64, "Address at allocation"),
     optional("last_address", Type::UInt64, "Address at death or at the end; null for an object that an anomaly lost"),

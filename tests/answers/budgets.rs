@@ -186,3 +186,17 @@ fn random_graphs_are_right_where_stages_spill() {
 fn random_graphs_are_right_where_most_stages_page() {
     check_forest(2, 4_200_000, &["candidate classes", "preorder", "dominators"]);
 }
+
+/// A snapshot whose allocations were tracked, with the tables of these.
+#[test]
+fn tracked_allocations_are_the_same_bytes() {
+    let lake = Lake::new();
+    let input = crate::fixtures::path("v8/alloc20.heapsnapshot.zst");
+    let expected = files(&analyzed(&lake, &input, PLENTY, 1));
+    for table in ["allocation_functions", "allocation_callees", "live_allocations", "samples"] {
+        assert!(expected.contains_key(Path::new(&format!("{table}.parquet"))), "{table}");
+    }
+    for (memory, threads) in [(PLENTY, 2), (PLENTY, 7), (smallest_budget(), 1), (smallest_budget(), 7)] {
+        assert!(files(&analyzed(&lake, &input, memory, threads)) == expected, "{memory} bytes, {threads} threads");
+    }
+}

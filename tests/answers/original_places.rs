@@ -60,3 +60,33 @@ fn a_damaged_map_is_named_and_left_out() {
     assert!(warning.contains("app.cjs.map: line 1 of its mappings is damaged"), "{warning}");
     assert!(Table::read(&lake.run(), "nodes.parquet").texts("original_file").iter().all(Option::is_none));
 }
+
+/// The functions of a call tree have the places that a map of their script gives, and so do those of a replay.
+#[test]
+fn functions_of_call_trees_have_their_originals() {
+    // `Order(` at 1:19 is from 10:7, `makeOrders(` at 2:32 from 20:3.
+    let map =
+        br#"{"version":3,"sources":["orders.ts"],"names":["PurchaseOrder","fillOrders"],"mappings":"kBASMA;+BAUJC"}"#;
+    let snapshot = crate::fixtures::path("v8/alloc20.heapsnapshot.zst");
+    for verb in ["analyze", "replay"] {
+        let lake = Lake::new();
+        let map = lake.input("alloc_target.cjs.map", map);
+        let mut command = heaplake();
+        command.args([verb, "--quiet"]).arg(&snapshot).arg("--out").arg(lake.path());
+        command.arg("--symbols").arg(map).assert().success();
+        let table = Table::read(&lake.run(), "allocation_functions.parquet");
+        let (functions, files) = (table.texts("function"), table.texts("original_file"));
+        let (names, lines) = (table.texts("original_name"), table.u32s("original_line"));
+        let columns = table.u32s("original_column");
+        let mut found: Vec<_> = (0..table.rows())
+            .filter(|&row| files[row].is_some() || names[row].is_some() || lines[row].is_some())
+            .map(|row| (functions[row].clone().unwrap(), names[row].clone().unwrap(), lines[row], columns[row]))
+            .collect();
+        found.sort();
+        let expected = [("Order", "PurchaseOrder", 10, 7), ("makeOrders", "fillOrders", 20, 3)];
+        let expected = expected
+            .map(|(function, name, line, column)| (function.to_owned(), name.to_owned(), Some(line), Some(column)));
+        assert_eq!(found, expected, "{verb}");
+        assert!(files.iter().flatten().all(|file| file.ends_with("orders.ts")), "{files:?}");
+    }
+}

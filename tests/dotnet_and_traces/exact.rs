@@ -151,7 +151,7 @@ fn ticks_have_intervals_that_hold() {
     assert!(high[0].unwrap() - low[0].unwrap() < bytes[0].unwrap() * 6 / 10);
 }
 
-/// Calls are estimated, but sum to no more than what was allocated: with those that have no stack, to all of it.
+/// Calls sum to what was allocated with a stack; with what has none, to all of it.
 #[test]
 fn sampled_calls_sum_to_what_was_allocated() {
     for (input, start) in

@@ -57,11 +57,7 @@ pub(crate) fn write(run: &Run, replay: &Replay, look: &Look, out: &mut String) -
         writeln!(out, "\n{}", look.wrap(&format!("Note: {remark}"), 0, 2))?;
     }
     list(out, look, "Types by bytes allocated", &replay.types)?;
-    // Sizes of types are exact where the trace has them; who allocates them is known of the stacks that were taken.
-    let sampled =
-        if facts.interval > 1 { ", estimated from the stacks taken (--sample-interval 1 takes all)" } else { "" };
-    let title = format!("Functions by bytes allocated in them and in what they call{sampled}");
-    list(out, look, &title, &replay.functions)?;
+    list(out, look, "Functions by bytes allocated in them and in what they call", &replay.functions)?;
     list(out, look, "Paths of calls by bytes that died in generation 2, innermost function first", &replay.old_paths)?;
     held(out, look, &facts.held)
 }

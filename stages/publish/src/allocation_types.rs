@@ -52,7 +52,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     }
     let classes = ColumnMap::uncounted(scratch, CLASS_NAME)?;
     publish(job, STRINGS, CLASS_SIGNATURES, |rows, names| {
-        let mut positions = rows.positions(|row| row.type_id)?;
+        let mut positions = rows.values(|row| row.type_id)?;
         let name = move |class: u32| classes.get(class as usize).and_then(|name| name.get()).unwrap_or(NONE);
         Ok(Source::texts(names, move |count| Ok(positions(count)?.into_iter().map(&name).collect())))
     })
@@ -83,6 +83,6 @@ fn publish(
         rows.optional_sizes(|row| row.live_bytes)?,
         rows.some::<UInt32Type>(|row| row.interval, |&interval| interval > 0)?,
     ];
-    sources.extend(signed(&signatures, || rows.positions(|row| row.type_id))?);
+    sources.extend(signed(&signatures, || rows.values(|row| row.type_id))?);
     write(job, STAGE.name, (FILE, schema()), sources, rows.count()?)
 }

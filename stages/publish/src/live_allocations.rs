@@ -31,7 +31,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let classes = ColumnMap::uncounted(job.scratch, CLASS_NAME)?;
     let name = |class: u32| classes.get(class as usize).and_then(|name| name.get()).unwrap_or(NONE);
     let rows = Rows::of(job.scratch, ROWS);
-    let mut positions = rows.positions(|row| row.class)?;
+    let mut positions = rows.values(|row| row.class)?;
     let sources = vec![
         rows.optional_ids(|row| row.sample)?,
         rows.u32s(|row| row.class)?,

@@ -5,11 +5,14 @@ use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, Scratch, Stage, StageError};
-use heaplake_lake::source::{Source, array, nullable, nullable_sizes, read, sizes};
+use heaplake_lake::source::{Source, array, nullable, nullable_sizes, sizes};
 use heaplake_lake::text::Texts;
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
 use std::sync::Arc;
+
+/// Rows that are read at once.
+const AT_ONCE: usize = 1 << 10;
 
 /// A scratch column of rows, and the columns of a table that can be made from it.
 #[derive(Clone, Copy)]
@@ -37,13 +40,38 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         Ok(self.open()?.remaining())
     }
 
-    /// A column of any type; `of` turns a batch of rows into its values.
+    /// What gives a value for each of the next rows. Rows are wider than what is taken of them, so they pass through a
+    /// buffer that stays in the cache.
     ///
     /// # Errors
     /// As [`Self::count`].
-    pub(crate) fn arrays(self, of: impl Fn(&[R]) -> ArrayRef + Send + 'a) -> Result<Source<'a>, StageError> {
+    pub(crate) fn values<T: Send>(
+        self,
+        of: fn(&R) -> T,
+    ) -> Result<impl FnMut(usize) -> Result<Vec<T>, StageError> + Send + use<R, T>, StageError> {
         let mut rows = self.open()?;
-        Ok(Source::values(move |count| Ok(of(&read(&mut rows, count)?))))
+        let mut buffer: Box<[R]> = vec![R::zeroed(); AT_ONCE].into();
+        Ok(move |count| {
+            let mut values = Vec::with_capacity(count);
+            while values.len() < count {
+                let some = &mut buffer[..AT_ONCE.min(count - values.len())];
+                rows.read_into(some)?;
+                values.extend(some.iter().map(of));
+            }
+            Ok(values)
+        })
+    }
+
+    /// A column of any type; `of` gives what is taken of a row, `array` turns many of it into an array.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    fn arrays<T: Send + 'a>(self, of: fn(&R) -> T, array: fn(Vec<T>) -> ArrayRef) -> Result<Source<'a>, StageError>
+    where
+        R: 'a,
+    {
+        let mut values = self.values(of)?;
+        Ok(Source::values(move |count| Ok(array(values(count)?))))
     }
 
     /// A column of numbers without nulls.
@@ -54,7 +82,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     where
         P::Native: Send,
     {
-        self.arrays(move |rows| array::<P>(rows.iter().map(of).collect()))
+        self.arrays(of, array::<P>)
     }
 
     /// A column of ids or addresses of 64 bits.
@@ -70,7 +98,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
-        self.arrays(move |rows| sizes(rows.iter().map(of).collect()))
+        self.arrays(of, sizes)
     }
 
     /// A column of 32-bit numbers without nulls.
@@ -94,8 +122,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn optional_sizes(self, of: fn(&R) -> u64) -> Result<Source<'a>, StageError> {
-        self.arrays(move |rows| {
-            let values: Vec<u64> = rows.iter().map(of).collect();
+        self.arrays(of, |values| {
             let valid = BooleanBuffer::collect_bool(values.len(), |row| values[row] != ABSENT);
             nullable_sizes(values, valid)
         })
@@ -122,8 +149,8 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn times(self, of: fn(&R) -> i64) -> Result<Source<'a>, StageError> {
-        self.arrays(move |rows| {
-            let times = rows.iter().map(|row| Some(of(row)).filter(|&time| time != i64::MIN));
+        self.arrays(of, |times| {
+            let times = times.into_iter().map(|time| Some(time).filter(|&time| time != i64::MIN));
             Arc::new(TimestampMicrosecondArray::from_iter(times).with_timezone("UTC"))
         })
     }
@@ -133,8 +160,8 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn flags(self, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
-        self.arrays(move |rows| {
-            let flags = rows.iter().map(|row| Some(of(row)).filter(|&flag| flag != u32::MAX).map(|flag| flag == 1));
+        self.arrays(of, |flags| {
+            let flags = flags.into_iter().map(|flag| Some(flag).filter(|&flag| flag != u32::MAX).map(|flag| flag == 1));
             Arc::new(BooleanArray::from_iter(flags))
         })
     }
@@ -151,11 +178,12 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     where
         P::Native: Send,
     {
-        self.arrays(move |rows| {
-            let values: Vec<P::Native> = rows.iter().map(of).collect();
+        let mut values = self.values(of)?;
+        Ok(Source::values(move |count| {
+            let values = values(count)?;
             let valid = BooleanBuffer::collect_bool(values.len(), |row| valid(&values[row]));
-            nullable::<P>(values, valid)
-        })
+            Ok(nullable::<P>(values, valid))
+        }))
     }
 
     /// A column of texts; `of` gives the position of a row's text in `texts`, or `u32::MAX` for null.
@@ -163,19 +191,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     /// # Errors
     /// As [`Self::count`].
     pub(crate) fn texts(self, texts: Texts<'a>, of: fn(&R) -> u32) -> Result<Source<'a>, StageError> {
-        Ok(Source::texts(texts, self.positions(of)?))
-    }
-
-    /// What gives a position for each of the next rows.
-    ///
-    /// # Errors
-    /// As [`Self::count`].
-    pub(crate) fn positions(
-        self,
-        of: fn(&R) -> u32,
-    ) -> Result<impl FnMut(usize) -> Result<Vec<u32>, StageError> + Send + use<R>, StageError> {
-        let mut rows = self.open()?;
-        Ok(move |count| Ok(read(&mut rows, count)?.iter().map(of).collect()))
+        Ok(Source::texts(texts, self.values(of)?))
     }
 }
 

@@ -8,9 +8,8 @@
 //! Cells are sorted by type, then by their stacks from the inside out ([`ranks`]), so that those that share callers are
 //! next to each other, and rows follow in order of depth first.
 
-use crate::calls::{Amount, Cell, NONE};
+use crate::calls::{Amount, Cells, NONE};
 use crate::ordered::{Space, Unordered};
-use crate::shares::Shares;
 use crate::stacks::EMPTY;
 use crate::tree::{Children, Link, ROOT, Step, Tree};
 use bytemuck::{Pod, Zeroable};
@@ -104,14 +103,23 @@ fn ranks(tree: &mut Tree, space: Space<'_>) -> Result<Array<u32>, StageError> {
     }
 }
 
+/// A cell among the others of its type.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Place {
+    number: u32,
+    type_id: u32,
+    /// Node of its stack.
+    node: u32,
+    /// Functions on its stack.
+    depth: u32,
+}
+
 /// Cells in the order of their types and stacks.
-struct Sorted<'a> {
-    cells: &'a [Cell],
-    /// Their numbers.
-    order: Array<u32>,
-    /// Functions on the stack of each.
-    depth: Array<u32>,
-    /// Innermost functions that it shares with the one before, of the same type.
+struct Sorted {
+    places: Array<Place>,
+    count: usize,
+    /// Innermost functions that each shares with the one before, of the same type.
     shared: Array<u32>,
     spilled: u64,
 }
@@ -119,91 +127,70 @@ struct Sorted<'a> {
 /// Where the stacks of cells end in the tree.
 pub struct Stacks<'a> {
     /// The cells.
-    pub cells: &'a [Cell],
+    pub cells: &'a Cells,
     /// The node of each stack.
     pub nodes: &'a mut Array<u32>,
     /// The tree.
     pub tree: &'a mut Tree,
 }
 
-impl Stacks<'_> {
-    /// Node of a cell's stack.
-    fn of(&mut self, cell: &Cell) -> Result<u32, StageError> {
-        Ok(self.nodes.get(cell.stack as usize)?)
-    }
-}
-
-impl<'a> Sorted<'a> {
-    fn new(stacks: &mut Stacks<'a>, space: Space<'_>) -> Result<Self, StageError> {
-        let cells = stacks.cells;
+impl Sorted {
+    fn new(stacks: &mut Stacks<'_>, space: Space<'_>) -> Result<Self, StageError> {
+        let (cells, tree) = (stacks.cells.all(), &mut *stacks.tree);
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
-        let empty = || filled(cells.len(), 0_u32);
-        let (mut order, mut depth, shared) = plan.make((empty(), empty(), empty()))?;
-        let mut ranks = ranks(stacks.tree, space)?;
+        let (mut places, shared) = plan.make((filled(cells.len(), Place::zeroed()), filled(cells.len(), 0_u32)))?;
+        let mut ranks = ranks(tree, space)?;
         let mut sorted = Unordered::new(WHO, cells.len(), BY_TYPE, space)?;
         for (number, cell) in cells.iter().enumerate() {
-            let rank = ranks.get(stacks.of(cell)? as usize)?;
+            let rank = ranks.get(stacks.nodes.get(cell.stack as usize)? as usize)?;
             sorted.push(Ranked { key: u64::from(cell.type_id) << 32 | u64::from(rank), number: number as u64 })?;
         }
         drop(ranks);
         let mut sorted = sorted.finish()?;
-        let mut at = 0;
-        while let Some(Ranked { number, .. }) = sorted.pop()? {
-            order.set(at, number as u32)?;
-            at += 1;
-        }
-        let spilled = sorted.spilled();
-        drop(sorted);
-        let mut depths = plan.one(filled(stacks.tree.count, 0_u32))?;
-        for node in 1..stacks.tree.count {
+        let mut depths = plan.one(filled(tree.count, 0_u32))?;
+        for node in 1..tree.count {
             space.check(node)?;
-            let above = depths.get(stacks.tree.links.get(node)?.parent as usize)?;
+            let above = depths.get(tree.links.get(node)?.parent as usize)?;
             depths.set(node, above + 1)?;
         }
-        for at in 0..cells.len() {
-            space.check(at)?;
-            let node = stacks.of(&cells[order.get(at)? as usize])?;
-            depth.set(at, depths.get(node as usize)?)?;
+        let mut count = 0;
+        while let Some(Ranked { key, number }) = sorted.pop()? {
+            let node = stacks.nodes.get(cells[number as usize].stack as usize)?;
+            let (type_id, depth) = ((key >> 32) as u32, depths.get(node as usize)?);
+            places.set(count, Place { number: number as u32, type_id, node, depth })?;
+            count += 1;
         }
-        Ok(Self { cells, order, depth, shared, spilled: spilled + plan.spilled_bytes() })
-    }
-
-    fn cell(&mut self, at: usize) -> Result<Cell, StageError> {
-        Ok(self.cells[self.order.get(at)? as usize])
+        Ok(Self { places, count, shared, spilled: sorted.spilled() + plan.spilled_bytes() })
     }
 
     /// Finds what neighbours share, and how deep chains of callers may be.
-    fn limit(&mut self, stacks: &mut Stacks<'_>, space: Space<'_>) -> Result<u32, StageError> {
+    fn limit(&mut self, tree: &mut Tree, space: Space<'_>) -> Result<u32, StageError> {
         let mut deepest = 0;
-        for at in 0..self.cells.len() {
+        for at in 0..self.count {
             space.check(at)?;
-            deepest = deepest.max(self.depth.get(at)?);
+            deepest = deepest.max(self.places.get(at)?.depth);
         }
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
         let mut changes = plan.one(filled(deepest as usize + 1, 0_i64))?;
-        for at in 0..self.cells.len() {
+        for at in 0..self.count {
             space.check(at)?;
-            span(&mut changes, 0, self.depth.get(at)?)?;
+            span(&mut changes, 0, self.places.get(at)?.depth)?;
         }
-        let all = (self.cells.len() + stacks.tree.count) as u64;
+        let all = (self.count + tree.count) as u64;
         let most = |(each, least): (u64, u64)| (all.saturating_mul(each) + least).min(u64::from(NONE - 1));
         let steps = deepest_within(&mut changes, most(STEPS), space)?;
         changes = plan.one(filled(deepest as usize + 1, 0_i64))?;
         let mut before = None;
-        for at in 0..self.cells.len() {
+        for at in 0..self.count {
             space.check(at)?;
-            let cell = self.cell(at)?;
-            let node = stacks.of(&cell)?;
+            let Place { type_id, node, depth, .. } = self.places.get(at)?;
+            let depth = depth.min(steps);
             let shared = match before {
-                Some((type_id, other)) if type_id == cell.type_id => {
-                    let whole = self.depth.get(at)?.min(steps);
-                    alike(stacks.tree, (node, other), whole, space)?
-                }
+                Some((other_type, other)) if other_type == type_id => alike(tree, (node, other), depth, space)?,
                 _ => 0,
             };
-            before = Some((cell.type_id, node));
+            before = Some((type_id, node));
             self.shared.set(at, shared)?;
-            let depth = self.depth.get(at)?.min(steps);
             span(&mut changes, shared, depth)?;
         }
         Ok(steps.min(deepest_within(&mut changes, most(ROWS), space)?))
@@ -250,27 +237,26 @@ fn alike(tree: &mut Tree, (mut a, mut b): (u32, u32), whole: u32, space: Space<'
     Ok(whole)
 }
 
-/// Writes the rows of all types. `shares` tell what a cell stands for.
+/// Writes the rows of all types.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
-pub fn write(mut stacks: Stacks<'_>, shares: &mut Shares, space: Space<'_>) -> Result<Written, StageError> {
+pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageError> {
     let mut sorted = Sorted::new(&mut stacks, space)?;
-    let depth = sorted.limit(&mut stacks, space)?;
+    let depth = sorted.limit(stacks.tree, space)?;
     let mut written = Written { depth: depth.into(), cut: 0, spilled: sorted.spilled };
     let mut writer = Writer { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, space, spilled: 0 };
     let mut at = 0;
-    while at < sorted.cells.len() {
+    while at < sorted.count {
         let (end, rows) = batch(&mut sorted, at, depth, space)?;
         let mut batch = Batch::new(rows, depth, space)?;
         while at < end {
             space.check(at)?;
-            let cell = sorted.cell(at)?;
-            let amount = shares.of(sorted.order.get(at)? as usize, &cell)?;
-            let (whole, shared) = (sorted.depth.get(at)?, sorted.shared.get(at)?);
-            written.cut += if whole > depth { cell.samples } else { 0 };
-            let end = Stack { node: stacks.of(&cell)?, depth: whole.min(depth), shared: shared.min(depth) };
-            batch.add(stacks.tree, cell.type_id, end, &amount)?;
+            let Place { number, type_id, node, depth: whole } = sorted.places.get(at)?;
+            let (amount, shared) = (stacks.cells.amount(number as usize), sorted.shared.get(at)?);
+            written.cut += if whole > depth { amount.samples.max(amount.count) } else { 0 };
+            let end = Stack { node, depth: whole.min(depth), shared: shared.min(depth) };
+            batch.add(stacks.tree, type_id, end, &amount)?;
             at += 1;
         }
         writer.write(batch)?;
@@ -281,20 +267,20 @@ pub fn write(mut stacks: Stacks<'_>, shares: &mut Shares, space: Space<'_>) -> R
 }
 
 /// The end of a batch of whole types that begins at a cell, and how many rows it has.
-fn batch(sorted: &mut Sorted<'_>, from: usize, most: u32, space: Space<'_>) -> Result<(usize, u64), StageError> {
+fn batch(sorted: &mut Sorted, from: usize, most: u32, space: Space<'_>) -> Result<(usize, u64), StageError> {
     let (mut end, mut rows) = (from, 0);
     let (mut at, mut of_type, mut type_id) = (from, 0, None);
-    while at < sorted.cells.len() {
+    while at < sorted.count {
         space.check(at)?;
-        let cell = sorted.cell(at)?;
-        if type_id.replace(cell.type_id).is_some_and(|before| before != cell.type_id) {
+        let place = sorted.places.get(at)?;
+        if type_id.replace(place.type_id).is_some_and(|before| before != place.type_id) {
             (end, rows, of_type) = (at, rows + of_type, 0);
         }
         if rows > 0 && rows + of_type > BATCH {
             return Ok((end, rows));
         }
         // Each type has a row of its own besides those of functions.
-        let new = sorted.depth.get(at)?.min(most) - sorted.shared.get(at)?.min(most);
+        let new = place.depth.min(most) - sorted.shared.get(at)?.min(most);
         of_type += u64::from(new) + u64::from(of_type == 0);
         at += 1;
     }

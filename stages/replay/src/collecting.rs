@@ -51,7 +51,7 @@ impl Deaths<'_> {
     fn add(&mut self, object: &Object, generation: u8) -> Result<(), StageError> {
         self.generations |= 1 << generation.min(31);
         self.lifetimes.add(object, usize::from(generation), self.now)?;
-        self.cells.died(object.cell, usize::from(generation), object.bytes);
+        self.cells.died(object.cell, usize::from(generation), object.bytes)?;
         self.tracks.as_mut().map_or(Ok(()), |tracks| tracks.died(object, self.now.gcs, generation))
     }
 }
@@ -62,6 +62,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn start(&mut self, start: CollectionStart) -> Result<(), StageError> {
+        self.place()?;
         self.report_ends(start.time)?;
         if self.open.len() == MOST_OPEN {
             let open = self.open.remove(0);
@@ -93,6 +94,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn range(&mut self, range: Range) -> Result<(), StageError> {
+        self.place()?;
         self.report_ends(self.last_time)?;
         let keep = self.objects.swept.is_some() || self.tracks.is_some();
         let Some(open) = self.current() else { return Ok(()) };
@@ -145,6 +147,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn end(&mut self, number: u32, time: u64) -> Result<(), StageError> {
+        self.place()?;
         self.report_ends(time)?;
         let Some(at) = self.open.iter().rposition(|open| open.start.number == number) else {
             self.anomalies.ends_without_start += 1;
@@ -343,6 +346,7 @@ impl Replay {
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`].
     pub fn leave_open(&mut self) -> Result<(), StageError> {
+        self.place()?;
         self.objects.settle()?;
         let unsettled = |open: &Open| open.start.concurrent && open.effect.is_none();
         if let Some(at) = self.open.iter().position(unsettled) {

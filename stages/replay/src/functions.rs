@@ -94,7 +94,7 @@ impl<'a> Functions<'a> {
                 ..row
             };
             // A function that is on no counted stack has no row.
-            if row.inclusive_samples > 0 {
+            if inclusive.is_there() {
                 rows.push(row)?;
             }
         }
@@ -185,7 +185,7 @@ pub fn callees(
 ) -> Result<(Array<u32>, ByFunction), StageError> {
     let weight = |node: usize, _| {
         let amount = inclusive.get(node)?;
-        Ok((amount.samples > 0).then_some(amount.bytes))
+        Ok(amount.is_there().then_some(amount.bytes))
     };
     let children = Children::new(tree, weight, space)?;
     let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);

@@ -44,6 +44,13 @@ impl IndexTable {
         }
     }
 
+    /// The index at the first place of a hash, which is most often that of the item, if it is in the table.
+    #[inline]
+    #[must_use]
+    pub fn guess(&self, hash: u64) -> Option<u32> {
+        self.places[(hash >> self.shift) as usize].checked_sub(1)
+    }
+
     /// Adds the index of an item that is not in the table; `hash_of` gives the hash of any item.
     ///
     /// # Errors

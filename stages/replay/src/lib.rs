@@ -4,8 +4,8 @@
 //! [`replay`], which keeps [`types`], [`stacks`] and [`symbols`] (with [`index_table`]s), takes a sample
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and counts
-//! their [`lifetimes`]. At the end [`shares`] divides what was allocated of each type among its stacks, [`tree`] makes a
-//! call tree of the sampled stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`],
+//! their [`lifetimes`]. At the end [`tree`] makes a
+//! call tree of all stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`],
 //! [`sites`] and [`paths`], [`ordered`] in memory or on disk.
 //! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
 
@@ -34,7 +34,6 @@ pub mod replay_trace;
 pub mod reports;
 pub mod sample;
 pub mod sampling;
-pub mod shares;
 pub mod sites;
 pub mod stacks;
 pub mod sweep;

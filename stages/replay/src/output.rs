@@ -2,7 +2,7 @@
 
 use crate::binomial;
 use crate::callers::{self, Stacks};
-use crate::calls::{Amount, Cell, NONE};
+use crate::calls::{Amount, NONE};
 use crate::functions::{self, Functions};
 use crate::ordered::Space;
 use crate::paths;
@@ -10,7 +10,6 @@ use crate::posterior::{Estimate, Pool, Population};
 use crate::replay::{Replay, TypeCounts};
 use crate::sample::Sample;
 use crate::sampling::scale;
-use crate::shares::Shares;
 use crate::sites;
 use crate::stacks::EMPTY;
 use crate::symbolize::{self, Sources};
@@ -57,19 +56,16 @@ pub fn write(
     let (mut tree, mut nodes) = tree::merge(&frames, |frame| functions.of(frame), space)?;
     drop(frames);
     let mut totals = Totals { unresolved_frames: functions.unresolved, ..Totals::default() };
-    let totals_of = |counts: &TypeCounts| is_exact(replay).then_some((counts.allocated, counts.bytes));
-    let by_type = replay.counts.iter().map(totals_of);
-    let mut shares = Shares::new(replay.cells.all(), by_type, |cell| estimate(replay, cell), space)?;
     let mut amounts = ArrayPlan::new(&context.budget, scratch, "a call tree")
         .make((filled(tree.count, Amount::default()), filled(tree.count, Amount::default())))?;
     for (at, cell) in replay.cells.all().iter().enumerate() {
         space.check(at)?;
-        totals.sampled = totals.sampled.saturating_add(cell.samples);
+        let amount = replay.cells.amount(at);
+        totals.sampled = totals.sampled.saturating_add(amount.samples);
         let node = nodes.get(cell.stack as usize)?;
         if node == EMPTY {
-            totals.stackless = totals.stackless.saturating_add(cell.samples);
+            totals.stackless = totals.stackless.saturating_add(amount.samples);
         } else {
-            let amount = shares.of(at, cell)?;
             amounts.0.change(node as usize, |sum| sum.add(&amount))?;
             amounts.1.change(node as usize, |sum| sum.add(&amount))?;
         }
@@ -78,14 +74,13 @@ pub fn write(
     let (mut positions, by_function) = functions::callees(&mut tree, &mut amounts, functions.list.len(), space)?;
     drop(amounts);
     let names = functions.write(replay, by_function, sources, space)?;
-    let stacks = Stacks { cells: replay.cells.all(), nodes: &mut nodes, tree: &mut tree };
-    let callers = callers::write(stacks, &mut shares, space)?;
-    drop(shares);
+    let stacks = Stacks { cells: &replay.cells, nodes: &mut nodes, tree: &mut tree };
+    let callers = callers::write(stacks, space)?;
     (totals.cut_stacks, totals.spilled_bytes) = (callers.cut, callers.spilled);
     if replay.tracks() && replay.has_stacks {
-        sites::write(replay, (&mut tree, &mut nodes), &names, |cell| ratio_of(replay, cell), space)?;
+        sites::write(replay, (&mut tree, &mut nodes), &names, space)?;
         let mut calls = paths::Calls { tree: &mut tree, nodes: &mut nodes, positions: &mut positions };
-        totals.spilled_bytes += paths::write(replay, &mut calls, &names, |cell| ratio_of(replay, cell), space)?;
+        totals.spilled_bytes += paths::write(replay, &mut calls, &names, space)?;
     }
     let Some(tracks) = tracks else { return Ok(totals) };
     if !replay.tracks() {
@@ -110,23 +105,9 @@ fn ratio(replay: &Replay, counts: &TypeCounts) -> (u64, u64) {
     }
 }
 
-/// The ratio by which the objects of a cell are scaled.
-fn ratio_of(replay: &Replay, cell: &Cell) -> (u64, u64) {
-    let counts = &replay.counts[cell.type_id as usize];
-    match replay.coverage {
-        Coverage::Every => counts.sample.ratio(cell.stratum, counts.allocated),
-        _ => ratio(replay, counts),
-    }
-}
-
 /// Whether the trace has the count and the bytes of each type.
 fn is_exact(replay: &Replay) -> bool {
     matches!(replay.coverage, Coverage::Every | Coverage::Sampled)
-}
-
-/// What the sample says of a cell.
-fn estimate(replay: &Replay, cell: &Cell) -> Amount {
-    Amount::of(cell.samples, cell.count, cell.bytes, ratio_of(replay, cell))
 }
 
 fn types(replay: &Replay, space: Space<'_>) -> Result<(), StageError> {

@@ -1,6 +1,6 @@
 //! Where objects died by the whole path of calls that allocated them.
 
-use crate::calls::{Amount, Cell};
+use crate::calls::Amount;
 use crate::ordered::{Space, Unordered};
 use crate::replay::Replay;
 use crate::stacks::EMPTY;
@@ -29,25 +29,18 @@ pub struct Calls<'a> {
     pub positions: &'a mut Array<u32>,
 }
 
-/// Writes the rows; gives the bytes that were spilled for them. `names` has the position of each function's name,
-/// `ratio` tells by what a cell is scaled.
+/// Writes the rows; gives the bytes that were spilled for them. `names` has the position of each function's name.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
-pub fn write(
-    replay: &Replay,
-    calls: &mut Calls<'_>,
-    names: &[u32],
-    ratio: impl Fn(&Cell) -> (u64, u64),
-    space: Space<'_>,
-) -> Result<u64, StageError> {
+pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space<'_>) -> Result<u64, StageError> {
     let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
     let mut spilled = 0;
     for generation in 0..GENERATIONS.len() {
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
         let count = calls.tree.count;
         let (mut own, mut all) = plan.make((filled(count, Amount::default()), filled(count, Amount::default())))?;
-        if !died(replay, (generation, &ratio), calls.nodes, (&mut own, &mut all), space)? {
+        if !died(replay, generation, calls.nodes, (&mut own, &mut all), space)? {
             continue;
         }
         calls.tree.sum(&mut all, space)?;
@@ -82,7 +75,7 @@ pub fn write(
 /// Adds to the nodes of their stacks what died in a generation; whether anything did.
 fn died(
     replay: &Replay,
-    (generation, ratio): (usize, &impl Fn(&Cell) -> (u64, u64)),
+    generation: usize,
     nodes: &mut Array<u32>,
     (own, all): (&mut Array<Amount>, &mut Array<Amount>),
     space: Space<'_>,
@@ -90,10 +83,10 @@ fn died(
     let mut any = false;
     for (number, cell) in replay.cells.all().iter().enumerate() {
         space.check(number)?;
-        let (count, bytes) = replay.cells.deaths(number)[generation];
+        let (count, bytes) = replay.cells.deaths_in(number, generation);
         let node = nodes.get(cell.stack as usize)?;
         if count > 0 && node != EMPTY {
-            let amount = Amount::of(count, count, bytes, ratio(cell));
+            let amount = Amount { samples: count, sampled_bytes: bytes, count, bytes };
             own.change(node as usize, |sum| sum.add(&amount))?;
             all.change(node as usize, |sum| sum.add(&amount))?;
             any = true;

@@ -1,6 +1,6 @@
 //! The replay itself: applies each event to the state of the heap and to all counts.
 
-use crate::calls::{self, Cells};
+use crate::calls::{self, BATCH, Cells};
 use crate::collection::Open;
 use crate::events::{Allocation, Clock};
 use crate::lifetimes::{Lifetimes, Moment};
@@ -38,6 +38,14 @@ pub struct TypeCounts {
     pub represented: u64,
     /// Events of which there is one for every so many bytes, and these bytes.
     pub ticks: (u64, u64),
+}
+
+/// An allocation that has not been counted by stack yet.
+struct Pending {
+    object: Object,
+    stack: u32,
+    count: u64,
+    taken: bool,
 }
 
 /// Anomalies of a trace, counted by kind.
@@ -99,6 +107,8 @@ pub struct Replay {
     pub has_moves: bool,
     /// Objects alive.
     pub objects: Objects,
+    /// Allocations that come next, at most [`BATCH`].
+    pending: Vec<Pending>,
     /// The addresses of each object, where they are recorded.
     pub tracks: Option<Tracks>,
     /// Collections that have begun.
@@ -145,6 +155,7 @@ impl Replay {
             has_stacks: false,
             has_moves: false,
             objects: Objects::new(budget)?,
+            pending: Vec::with_capacity(BATCH),
             tracks: if recording.tracks() { Some(Tracks::new(scratch, budget)?) } else { None },
             open: Vec::new(),
             sizes: Charge::new(budget, "the sizes of objects")?,
@@ -179,10 +190,9 @@ impl Replay {
                 swept.sized = false;
             }
         }
-        let mut cell = calls::NONE;
         // What the runtime sampled is not thinned out any more.
-        if taken.is_some() || event.count != 1 {
-            let stratum = taken.filter(|_| event.count == 1).unwrap_or(1);
+        let taken = if event.count == 1 { taken } else { Some(1) };
+        if let Some(stratum) = taken {
             if sampler.interval() == 1 {
                 counts.sample.add_one_of_all(event.bytes);
             } else {
@@ -191,28 +201,46 @@ impl Replay {
                 self.sizes.add(counts.sample.held() - before)?;
             }
             counts.represented = counts.represented.saturating_add(event.count);
-            let stack = self.stack(event.stack, frames)?;
-            cell = self.cells.add(stack, (type_id, stratum), event.count, event.bytes)?;
         }
+        let stack = self.stack(event.stack, frames)?;
         self.allocations += 1;
         self.last_time = self.last_time.max(event.time);
-        if self.recording.sample_mode == SampleMode::Creation {
-            return Ok(());
-        }
         let object = Object {
             address: event.address,
             bytes: event.bytes,
             born_at: event.time,
             born: self.ended + self.reporting,
             type_id,
-            cell,
+            cell: calls::NONE,
             moves: 0,
             serial: self.allocations - 1,
         };
-        if let Some(tracks) = &mut self.tracks {
-            tracks.born(&object)?;
+        self.pending.push(Pending { object, stack, count: event.count, taken: taken.is_some() });
+        if self.pending.len() == BATCH { self.place() } else { Ok(()) }
+    }
+
+    /// Counts what was allocated by stack, and gives objects their places.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub(crate) fn place(&mut self) -> Result<(), StageError> {
+        let numbers = self.cells.numbers(self.pending.iter().map(|of| (of.stack, of.object.type_id)))?;
+        let tracked = self.recording.sample_mode != SampleMode::Creation;
+        for (mut of, cell) in self.pending.drain(..).zip(numbers) {
+            self.cells.count(cell, of.count, of.object.bytes);
+            if of.taken {
+                self.cells.take(cell, of.object.bytes);
+            }
+            if !tracked {
+                continue;
+            }
+            of.object.cell = cell;
+            if let Some(tracks) = &mut self.tracks {
+                tracks.born(&of.object)?;
+            }
+            self.objects.allocate(of.object)?;
         }
-        self.objects.allocate(object)
+        Ok(())
     }
 
     /// So many bytes were allocated since the last event of this kind; the last of them for an object of this type.
@@ -302,12 +330,12 @@ impl Replay {
         }
         self.objects.settle()?;
         for (&cell, &(count, bytes)) in &self.objects.lost {
-            self.cells.lost(cell, count, bytes);
+            self.cells.lost(cell, count, bytes)?;
         }
         let now = Moment { gcs: self.ended, time: self.last_time };
         for object in self.objects.iter() {
             self.lifetimes.add(object, ALIVE, now)?;
-            self.cells.died(object.cell, ALIVE, object.bytes);
+            self.cells.died(object.cell, ALIVE, object.bytes)?;
             if let Some(tracks) = &mut self.tracks {
                 tracks.lives(object)?;
             }

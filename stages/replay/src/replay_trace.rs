@@ -1,15 +1,15 @@
 //! Stage `replay`: from a trace of allocations and garbage collections to the rows of all its tables.
 //!
-//! * Computes: exact counts and sizes by type; stacks of a sample; call trees and reverse call graphs; what each
+//! * Computes: exact counts and sizes by type and stack; a sample of objects; call trees and reverse call graphs; what each
 //!   collection moved and reclaimed; how long objects live, by type and by allocating function.
 //! * Optional columns: those of tracked objects (lifetimes, sites, tracks, moves, walks) exist only where the trace
 //!   tells of deaths, and sites only where it has stacks.
 //! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
 //!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
-//!   to 64 bytes per distinct frame of a stack, 150 to 300 per distinct triple of stack, type and stratum of
-//!   the sample, 600 to 900 per type and 16 per distinct size in its sample, 500 and its texts per function; the events
+//!   to 64 bytes per distinct frame of a stack, 70 to 140 per distinct pair of stack and type, 24 to 48
+//!   more for each generation in which its objects died, 600 to 900 per type and 16 per distinct size in its sample, 500 and its texts per function; the events
 //!   that a format buffers to bring them into order. What is given up when the trace has been read suffices for the end:
-//!   call trees and orders, some 150 bytes per node and row, 16 per triple, page or are sorted on disk where they do not fit. 32 bytes
+//!   call trees and orders, some 150 bytes per node and row, 20 per pair, page or are sorted on disk where they do not fit. 32 bytes
 //!   per object where tracks are wanted, paged where they do not fit. All of it depends on the trace and is unknown
 //!   beforehand, so `STAGE` declares only the fixed part; where it does not fit, the refusal comes while the trace is
 //!   read and names a budget for the whole of it.
@@ -50,7 +50,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 5,
+    version: 6,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),

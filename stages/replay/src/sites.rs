@@ -1,6 +1,6 @@
 //! Where objects of each allocating function and type died.
 
-use crate::calls::{Amount, Cell, NONE};
+use crate::calls::NONE;
 use crate::ordered::{Space, Unordered};
 use crate::replay::Replay;
 use crate::tree::Tree;
@@ -29,7 +29,6 @@ struct Site {
     padding: u32,
     count: u64,
     bytes: u64,
-    samples: u64,
 }
 
 impl Site {
@@ -38,7 +37,7 @@ impl Site {
     }
 }
 
-/// Writes the rows. `names` has the position of each function's name, `ratio` tells by what a cell is scaled.
+/// Writes the rows. `names` has the position of each function's name.
 ///
 /// # Errors
 /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`].
@@ -46,7 +45,6 @@ pub fn write(
     replay: &Replay,
     (tree, nodes): (&mut Tree, &mut Array<u32>),
     names: &[u32],
-    ratio: impl Fn(&Cell) -> (u64, u64),
     space: Space<'_>,
 ) -> Result<(), StageError> {
     let cells = replay.cells.all();
@@ -57,12 +55,10 @@ pub fn write(
         if function == NONE {
             continue;
         }
-        let ratio = ratio(cell);
         let deaths = replay.cells.deaths(number);
         for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
-            let Amount { samples, count, bytes, .. } = Amount::of(count, count, bytes, ratio);
             let type_id = cell.type_id;
-            parts.push(Site { heavy: 0, function, type_id, generation, padding: 0, count, bytes, samples })?;
+            parts.push(Site { heavy: 0, function, type_id, generation, padding: 0, count, bytes })?;
         }
     }
     let mut parts = parts.finish()?;
@@ -73,7 +69,6 @@ pub fn write(
             Some(row) if row.key() == part.key() => {
                 row.count = row.count.saturating_add(part.count);
                 row.bytes = row.bytes.saturating_add(part.bytes);
-                row.samples = row.samples.saturating_add(part.samples);
             }
             _ => {
                 if let Some(row) = last.replace(part) {
@@ -88,9 +83,17 @@ pub fn write(
     drop(parts);
     let mut rows = rows.finish()?;
     let mut writer = ColumnWriter::create(space.scratch, SITES)?;
-    while let Some(Site { function, type_id, generation, count, bytes, samples, .. }) = rows.pop()? {
+    while let Some(Site { function, type_id, generation, count, bytes, .. }) = rows.pop()? {
         let name = names[function as usize];
-        writer.push(SiteRow { function_id: function, type_id, generation, function: name, count, bytes, samples })?;
+        writer.push(SiteRow {
+            function_id: function,
+            type_id,
+            generation,
+            function: name,
+            count,
+            bytes,
+            samples: count,
+        })?;
     }
     writer.finish().map(drop)
 }

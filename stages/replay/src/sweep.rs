@@ -15,7 +15,7 @@ pub struct Object {
     pub born: u32,
     /// Its type.
     pub type_id: u32,
-    /// Where its deaths are counted by site; `u32::MAX` where its stack was not taken.
+    /// Where its deaths are counted by site; `u32::MAX` until it is known.
     pub cell: u32,
     /// How often its address changed.
     pub moves: u32,

@@ -78,7 +78,7 @@
     if (graphs.length > 0) {
       graph = flames("calls", graphs);
       const cut = graphs.filter((one) => one.rows.length < one.of).map((one) => count(one.rows.length) + " of " + count(one.of)).join(" and ");
-      section("calls", "Who allocates", soft("A box is as wide as what is allocated in a function and in what it calls. Click a box to look into it, a box above to go back; arrow keys move, Enter zooms, Backspace goes up." + (data.trace && data.trace.interval > 1 ? " Sizes of types are exact; which calls allocated how much of a type is estimated from every " + data.trace.interval + "th object or so." : "") + (cut === "" ? "" : " The largest boxes are in this page (" + cut + "); what is missing is a gap.")), graph.view);
+      section("calls", "Who allocates", soft("A box is as wide as what is allocated in a function and in what it calls. Click a box to look into it, a box above to go back; arrow keys move, Enter zooms, Backspace goes up." + (cut === "" ? "" : " The largest boxes are in this page (" + cut + "); what is missing is a gap.")), graph.view);
       graph.begin();
     } else {
       const why = data.trace && !data.trace.has_stacks ? "The trace has no stacks, so there are no calls to show." : "This run has no tables of calls.";

@@ -1,5 +1,6 @@
 //! What the functions on a call tree allocated.
 
+use crate::call_originals::{fill, push};
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
@@ -121,6 +122,7 @@ impl ByFunction {
                 rows.push(row)?;
             }
         }
+        fill(&mut rows, &mut texts, job)?;
         texts.finish()?;
         rows.sort_unstable_by_key(|row: &FunctionRow| (Reverse(row.inclusive_bytes), row.function_id));
         let mut writer = ColumnWriter::create(scratch, FUNCTIONS)?;
@@ -200,14 +202,4 @@ impl Named {
             ..row
         }))
     }
-}
-
-/// Adds a text; its position, [`NONE`] for an empty one.
-fn push(texts: &mut StringWriter, text: &str) -> Result<u32, StageError> {
-    if text.is_empty() {
-        return Ok(NONE);
-    }
-    let position = texts.count() as u32;
-    texts.push(text.as_bytes())?;
-    Ok(position)
 }

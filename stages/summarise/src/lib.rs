@@ -4,6 +4,9 @@
 pub mod allocations;
 pub mod big;
 mod call_functions;
+mod call_originals;
+#[cfg(test)]
+mod call_properties;
 pub mod call_tree;
 pub mod chains;
 pub mod class_rows;

@@ -127,7 +127,12 @@ fn sample(samples: &[u64], id: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{NONE, sample};
+    use super::{Calls, NONE, sample, samples};
+    use heaplake_kit::stage::Silent;
+    use heaplake_kit::{Budget, ColumnWriter, Context, Scratch};
+    use heaplake_schemas::scratch as columns;
+    use proptest::prelude::*;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn intervals_end_with_their_sample() {
@@ -136,5 +141,49 @@ mod tests {
             assert_eq!(sample(&samples, id), expected, "{id}");
         }
         assert_eq!(sample(&[], 1), NONE);
+    }
+
+    /// The last row with the id, as a later one takes the place of an earlier one.
+    fn row_of(rows: &[u32], id: u32) -> u32 {
+        let rows = rows.iter().zip(0..).filter(|&(&other, _)| id != 0 && other == id);
+        rows.last().map_or(NONE, |(_, row)| row)
+    }
+
+    /// The first sample before which, itself included, any sample has an id that is not below this one.
+    fn interval_of(lasts: &[u64], id: u64) -> u32 {
+        let mut reached = (0..lasts.len()).filter(|&at| lasts[..=at].iter().any(|&last| last >= id));
+        if id.is_multiple_of(2) { NONE } else { reached.next().map_or(NONE, |at| at as u32) }
+    }
+
+    proptest! {
+        /// Trees with ids in any order and some twice, samples that rise or fall: each node is where looking through
+        /// all of them puts it.
+        #[test]
+        fn nodes_are_where_looking_through_all_puts_them(
+            rows in prop::option::of(prop::collection::vec(0_u32..40, 0..60)),
+            lasts in prop::option::of(prop::collection::vec(0_u64..80, 0..30)),
+            nodes in prop::collection::vec((0_u32..45, 0_u64..90), 0..80),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+            let cancel = AtomicBool::new(false);
+            let context = Context { budget: Budget::new(1 << 20), threads: 1, progress: &Silent, cancel: &cancel };
+            if let Some(rows) = &rows {
+                let mut writer = ColumnWriter::create(&scratch, columns::TRACE_ID).unwrap();
+                writer.extend(rows).unwrap();
+                writer.finish().unwrap();
+            }
+            if let Some(lasts) = &lasts {
+                let mut writer = ColumnWriter::create(&scratch, columns::SAMPLE_LAST_ID).unwrap();
+                writer.extend(lasts).unwrap();
+                writer.finish().unwrap();
+            }
+            let (calls, found) = (Calls::read(&scratch, &context).unwrap(), samples(&scratch, &context).unwrap());
+            let (rows, lasts) = (rows.unwrap_or_default(), lasts.unwrap_or_default());
+            for (trace, id) in nodes {
+                prop_assert_eq!(calls.find(trace), row_of(&rows, trace), "trace node {}", trace);
+                prop_assert_eq!(sample(&found, id), interval_of(&lasts, id), "node {}", id);
+            }
+        }
     }
 }

@@ -4,7 +4,6 @@ use crate::support::{Chance, EXACT, Replayed, replay, replay_with};
 use heaplake_schemas::allocation_callees::CalleeRow;
 use heaplake_schemas::allocation_callers::CallerRow;
 use heaplake_schemas::allocation_functions::FunctionRow;
-use heaplake_schemas::allocation_types::TypeRow;
 use heaplake_schemas::options::{Recording, SampleStart};
 use heaplake_schemas::replay::{CALLEES, CALLERS, FUNCTIONS, TYPES};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,14 +153,16 @@ fn check(program: &Program, replayed: &Replayed) {
         let (own, all) = calls[path];
         assert_eq!((row.node, row.parent, row.depth), (node, *parent, path.len() as u32 - 1));
         assert_eq!(row.function_id, path[path.len() - 1]);
-        assert_eq!((row.exclusive_count, row.exclusive_bytes, row.exclusive_samples), (own.0, own.1, own.0));
-        assert_eq!((row.inclusive_count, row.inclusive_bytes, row.inclusive_samples), (all.0, all.1, all.0));
+        assert_eq!((row.exclusive_count, row.exclusive_bytes), own);
+        assert_eq!((row.inclusive_count, row.inclusive_bytes), all);
+        assert!(row.exclusive_samples <= own.0 && row.inclusive_samples <= all.0);
+        assert!(replayed.facts.interval > 1 || (row.exclusive_samples, row.inclusive_samples) == (own.0, all.0));
     }
-    check_callers(program, &reverse, &replayed.rows(CALLERS));
+    check_callers(program, &reverse, &replayed.rows(CALLERS), replayed.facts.interval == 1);
 }
 
 /// Types are numbered in the order in which they are named.
-fn check_callers(program: &Program, reverse: &BTreeMap<u32, Paths>, rows: &[CallerRow]) {
+fn check_callers(program: &Program, reverse: &BTreeMap<u32, Paths>, rows: &[CallerRow], each: bool) {
     let mut at = 0;
     for (&type_id, paths) in reverse {
         let base = at as u32;
@@ -170,8 +171,9 @@ fn check_callers(program: &Program, reverse: &BTreeMap<u32, Paths>, rows: &[Call
             let parent = if parent == NONE { NONE } else { base + parent };
             assert_eq!((row.node, row.parent, row.depth), (at as u32, parent, path.len() as u32 - 1));
             assert_eq!((row.type_id, row.function_id), (type_id, path[path.len() - 1]), "{:?}", program.stacks);
-            assert_eq!((row.samples, row.estimated_count), (all.0, all.0));
-            assert_eq!((row.sampled_bytes, row.estimated_bytes), (all.1, all.1));
+            assert_eq!((row.estimated_count, row.estimated_bytes), all);
+            assert!(row.samples <= all.0 && row.sampled_bytes <= all.1);
+            assert!(!each || (row.samples, row.sampled_bytes) == all);
             at += 1;
         }
     }
@@ -186,50 +188,25 @@ fn trees_of_random_stacks_are_those_of_their_paths() {
     }
 }
 
-/// Whatever is sampled, what calls allocate of a type sums to what was allocated of it, and to less where some of it has no
-/// stack; and no caller has more than what it calls.
+/// Whatever is sampled, each path has what was allocated on it.
 #[test]
-fn sampled_trees_sum_to_what_was_allocated() {
-    let mut whole = 0;
+fn sampled_trees_have_what_was_allocated_on_each_path() {
+    let (mut taken, mut all) = (0, 0);
     for seed in 0..400 {
         let program = Program::random(&mut Chance::new(seed));
-        let start = if seed % 3 == 0 { SampleStart::Nth } else { SampleStart::Random };
+        let start = if seed % 2 == 0 { SampleStart::Nth } else { SampleStart::Random };
         let recording =
             Recording { sample_interval: [2, 5, 10][seed as usize % 3], sample_start: start, seed, ..EXACT };
         let replayed = replay(program.log().as_bytes(), recording);
-        let types: Vec<TypeRow> = replayed.rows(TYPES);
-        let rows: Vec<CallerRow> = replayed.rows(CALLERS);
-        for row in &rows {
-            assert!(row.estimated_bytes >= row.sampled_bytes && row.estimated_count >= row.samples);
-        }
-        for (node, row) in rows.iter().enumerate() {
-            let callers = rows.iter().filter(|caller| caller.parent == node as u32);
-            let sum = callers.fold((0, 0), |sum, row| (sum.0 + row.estimated_count, sum.1 + row.estimated_bytes));
-            assert!(sum.0 <= row.estimated_count && sum.1 <= row.estimated_bytes);
-        }
-        let mut stacked = (0, 0);
-        for row in &types {
-            let of_type = || program.allocations.iter().filter(|allocation| allocation.0 == row.type_id);
-            let truth = of_type().fold((0, 0), |sum: Sum, &(_, _, bytes)| (sum.0 + 1, sum.1 + bytes));
+        check(&program, &replayed);
+        for row in replayed.rows(TYPES) {
+            let of_type = program.allocations.iter().filter(|allocation| allocation.0 == row.type_id);
+            let truth = of_type.fold((0, 0), |sum: Sum, &(_, _, bytes)| (sum.0 + 1, sum.1 + bytes));
             assert_eq!((row.allocated_count, row.bytes), truth);
-            let tops = rows.iter().filter(|caller| caller.type_id == row.type_id && caller.depth == 0);
-            let sum = tops.fold((0, 0), |sum, row| (sum.0 + row.estimated_count, sum.1 + row.estimated_bytes));
-            assert!(sum.0 <= truth.0 && sum.1 <= truth.1, "seed {seed}: {sum:?} of {truth:?}");
-            let has_stack = |stack: usize| program.stacks[stack].iter().any(|&function| function < program.unknown);
-            if row.sampled_count > 0 && of_type().all(|allocation| has_stack(allocation.1)) {
-                assert_eq!(sum, truth, "seed {seed}");
-                whole += 1;
-            }
-            stacked = (stacked.0 + sum.0, stacked.1 + sum.1);
+            (taken, all) = (taken + row.sampled_count, all + row.allocated_count);
         }
-        let functions: Vec<FunctionRow> = replayed.rows(FUNCTIONS);
-        let own = functions.iter().fold((0, 0), |sum, row| (sum.0 + row.exclusive_count, sum.1 + row.exclusive_bytes));
-        assert_eq!(own, stacked, "seed {seed}");
-        let calls: Vec<CalleeRow> = replayed.rows(CALLEES);
-        let roots = calls.iter().filter(|row| row.depth == 0);
-        assert_eq!(roots.fold((0, 0), |sum, row| (sum.0 + row.inclusive_count, sum.1 + row.inclusive_bytes)), stacked);
     }
-    assert!(whole > 50, "{whole}");
+    assert!(taken * 2 < all, "{taken} of {all}");
 }
 
 /// A profile in which each function calls the next one, and each allocates.

@@ -1,0 +1,126 @@
+//! Allocations of types that a trace describes by module and token alone: the trace of a walk, which has such types,
+//! with allocations of some of them put at its end.
+
+use crate::fixtures;
+use crate::lake::Lake;
+use crate::replay::replay;
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The allocation event of the runtime, and the number that its description gets.
+const ALLOCATION: (u32, u8) = (20, 120);
+
+/// Objects that are allocated: the token of their type, how many, and the size of each.
+const ORDERS: (u32, u64, u64) = (0x0200_0002, 700, 40);
+/// The same of a type of another module.
+const OTHERS: (u32, u64, u64) = (0x0200_0075, 30, 24);
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value > 0x7f {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// Appends a block, whose content begins at a multiple of four.
+fn block(trace: &mut Vec<u8>, name: &str, events: &[u8]) {
+    trace.extend([5, 5, 1, 2, 0, 0, 0, 2, 0, 0, 0]);
+    trace.extend((name.len() as u32).to_le_bytes());
+    trace.extend(name.as_bytes());
+    trace.push(6);
+    trace.extend((events.len() as u32 + 20).to_le_bytes());
+    while !trace.len().is_multiple_of(4) {
+        trace.push(0);
+    }
+    // 20 bytes of header; compressed.
+    trace.extend([20, 0, 1, 0]);
+    trace.extend([0; 16]);
+    trace.extend(events);
+    trace.push(6);
+}
+
+/// The handle of the type that is described with a token and without a name: type, module, token, flags, element, no
+/// name, no parameters.
+fn handle(trace: &[u8], token: u32) -> u64 {
+    let told = |at: &usize| trace[*at..at + 4] == token.to_le_bytes() && trace[at + 9..at + 15] == [0; 6];
+    let at = (16..trace.len() - 16).find(told).expect("the walk has the type");
+    u64::from_le_bytes(trace[at - 16..at - 8].try_into().unwrap())
+}
+
+/// The trace with the allocations.
+fn trace() -> Vec<u8> {
+    let walk = fixtures::path("symbols/traces/walk.nettrace.zst");
+    let mut trace = zstd::decode_all(fs::File::open(walk).unwrap()).unwrap();
+    let of = [ORDERS, OTHERS].map(|(token, count, bytes)| (handle(&trace, token), count, bytes));
+    assert_eq!(trace.pop(), Some(1), "the end of the trace");
+    let (event, number) = ALLOCATION;
+    let mut description = vec![number, 0, 0, 0];
+    description.extend(utf16("Microsoft-Windows-DotNETRuntime"));
+    description.extend(event.to_le_bytes());
+    description.extend(utf16(""));
+    description.extend([0; 20]);
+    let mut events = vec![1 | 128, 0, 0];
+    events.extend(varint(description.len() as u64));
+    events.extend(description);
+    block(&mut trace, "MetadataBlock", &events);
+    let mut events = Vec::new();
+    let each = of.into_iter().flat_map(|(handle, count, bytes)| (0..count).map(move |_| (handle, bytes)));
+    for ((handle, bytes), at) in each.zip(0_u64..) {
+        // Description, thread, a time behind all others or one tick later, and the size of what follows.
+        events.extend([1 | 4 | 128, number]);
+        events.extend(varint(4242));
+        events.extend(varint(if at == 0 { 1 << 60 } else { 1 }));
+        events.extend(varint(30));
+        events.extend((0x7000_0000 + 64 * at).to_le_bytes());
+        events.extend(handle.to_le_bytes());
+        events.extend(1_u32.to_le_bytes());
+        events.extend(bytes.to_le_bytes());
+        events.extend([0; 2]);
+    }
+    block(&mut trace, "EventBlock", &events);
+    trace.push(1);
+    trace
+}
+
+/// Objects and bytes by type.
+fn types(run: &Path) -> BTreeMap<String, (u64, u64)> {
+    let table = Table::read(run, "allocation_types.parquet");
+    let sums = table.u64s("allocated_count").into_iter().zip(table.u64s("bytes"));
+    let sums = sums.map(|(count, bytes)| (count.unwrap(), bytes.unwrap()));
+    table.texts("type").into_iter().map(Option::unwrap).zip(sums).collect()
+}
+
+#[test]
+fn types_of_allocations_have_the_names_of_assemblies() {
+    let lake = Lake::new();
+    let trace = lake.input("tokens.nettrace", &trace());
+    let sum = |(_, count, bytes): (u32, u64, u64)| (count, count * bytes);
+    let with = |file: Option<&str>| {
+        let lake = Lake::new();
+        let mut command = replay(&lake, &trace);
+        if let Some(file) = file {
+            command.arg("--symbols").arg(fixtures::path(&format!("symbols/{file}")));
+        }
+        command.assert().success();
+        types(&lake.run())
+    };
+    let plain = with(None);
+    assert_eq!(plain["[Shop.dll!0x02000002]"], sum(ORDERS), "{plain:?}");
+    assert_eq!(plain.len(), 2, "{plain:?}");
+    let named = with(Some("Shop.dll"));
+    assert_eq!(named["Shop.Order"], sum(ORDERS), "{named:?}");
+    // Of a module that nobody gave, the token stays.
+    let other = "[System.Private.CoreLib.dll!0x02000075]";
+    assert_eq!((plain[other], named[other], named.len()), (sum(OTHERS), sum(OTHERS), 2), "{named:?}");
+    // An assembly of another build is not used.
+    assert_eq!(with(Some("other/Shop.dll")), plain);
+}
