@@ -8,6 +8,7 @@ use super::trace::{Trace, about_type};
 use crate::findings::shorten;
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Severity};
+use std::cmp::Reverse;
 
 /// The rule.
 pub const RULE: Rule = Rule { name: "held-old-objects", find };
@@ -28,7 +29,7 @@ fn find(trace: &Trace) -> Vec<Finding> {
     let mut found: Vec<(u64, Finding)> =
         all.groups.iter().filter_map(|group| Some((group.count, about(group, severity(group, all)?, trace)))).collect();
     // Before JDK 19 there are no bytes that put them in order.
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|&(count, _)| Reverse(count));
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
@@ -90,7 +91,9 @@ mod tests {
     /// So many of 20 held samples, the oldest of which is 100 s old.
     fn of(count: u64, ages: (f64, f64)) -> Option<Severity> {
         let group = Group { type_id: 0, chain: Vec::new(), count, bytes: 0, ages, function: None };
-        severity(&group, &OldObjects { held: 20, oldest: 100.0, ..OldObjects::default() })
+        let mut all = OldObjects::default();
+        (all.held, all.oldest) = (20, 100.0);
+        severity(&group, &all)
     }
 
     #[test]
