@@ -154,9 +154,9 @@ fn locked(hidden: &Path) -> Result<Option<Lock>, StageError> {
     let folder = hidden.parent().unwrap_or(hidden);
     let mut tries = 0;
     loop {
-        fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error))?;
-        match Lock::try_take(beside(hidden, "lock")) {
-            // Another process removed the folder while it was empty.
+        let made = fs::create_dir_all(folder).map_err(|error| StageError::io(folder, "create", error));
+        match made.and_then(|()| Lock::try_take(beside(hidden, "lock"))) {
+            // Another process removed the folder, or the one around it, while it was empty.
             Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound && tries < 100 => tries += 1,
             other => return other,
         }

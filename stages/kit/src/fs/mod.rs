@@ -324,6 +324,17 @@ pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+/// Removes a file, which need not exist.
+///
+/// # Errors
+/// Those of the system.
+pub fn remove_file_if_any(path: impl AsRef<Path>) -> io::Result<()> {
+    match remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Removes an empty folder.
 ///
 /// # Errors

@@ -7,7 +7,6 @@ use crate::column::Residents;
 use crate::fs::{self, File};
 use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
-use names::gone;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -277,7 +276,7 @@ impl Scratch {
         let text = serde_json::to_vec(document)
             .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
-            gone(fs::remove_file(&path)).map_err(|error| StageError::io(&path, "remove", error))?;
+            fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))?;
             self.note(&path, Some(Sum::of(&text)));
             return Ok(());
         }

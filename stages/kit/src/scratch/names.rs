@@ -23,7 +23,7 @@ impl Scratch {
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         if self.residents.as_ref().is_some_and(|residents| residents.rename(from, to)) {
             // What had the name before may be a file.
-            return gone(fs::remove_file(to));
+            return fs::remove_file_if_any(to);
         }
         fs::rename(from, to)?;
         if let Some(residents) = &self.residents {
@@ -69,7 +69,7 @@ impl Scratch {
         if self.residents.as_ref().is_some_and(|residents| residents.remove(&path)) {
             return Ok(());
         }
-        gone(fs::remove_file(&path)).map_err(|error| StageError::io(&path, "remove", error))
+        fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))
     }
 
     /// Restores the original: the stage has nothing to change.
@@ -132,13 +132,5 @@ impl Scratch {
         self.rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
         self.sums.rename(&by, &path);
         Ok(())
-    }
-}
-
-/// What is not there need not be removed.
-pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
