@@ -50,6 +50,8 @@ const opensStacks = async (opened) => {
   const order = opened.locator("#alive tbody tr", { has: opened.locator("summary", { hasText: /^Order$/ }) });
   assert.equal(await order.locator(".stacks").count(), 0);
   await order.locator("summary").click();
+  // The page fills it in when the browser tells it that it is open.
+  await order.locator(".stacks li").first().waitFor();
   const stacks = await order.locator(".stacks li").allTextContents();
   assert.ok(stacks.some((stack) => /^[\d.]+ [KM]iB in [\d,]+ objects: \(root\) > .*makeHeap/.test(stack)), String(stacks));
   const sizes = stacks.map((stack) => bytes(stack.split(" in ")[0]));

@@ -18,6 +18,8 @@ try {
   const first = opened.locator("#old-objects tbody tr details").first();
   assert.match(await first.textContent(), /^Class Loader Data — 6 holders$/);
   await first.locator("summary").click();
+  // The page fills it in when the browser tells it that it is open.
+  await first.locator(".steps li").first().waitFor();
   const steps = await first.locator(".steps li").allTextContents();
   assert.deepEqual([steps[2], steps.at(-1)], ["Flight.SESSIONS", "byte[]"]);
   // The finding has the same chain, and its type leads to the row of the type.

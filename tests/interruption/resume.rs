@@ -21,10 +21,13 @@ fn bytes(run: &Path) -> Vec<Vec<u8>> {
     TABLES.map(|table| fs::read(run.join(table)).unwrap()).to_vec()
 }
 
-/// Starts heaplake with a log; what it leaves when it is killed can be gone on with.
+/// Starts heaplake with a log; what it leaves when it is killed can be gone on with, unless the options say more.
 fn spawn(lake: &Lake, verb: &str, input: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
-    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(["--resume", "always"]).args(options);
+    command.arg(verb).arg(input).arg("--out").arg(lake.path()).args(options);
+    if !options.contains(&"--resume") {
+        command.args(["--resume", "always"]);
+    }
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -155,6 +158,30 @@ fn a_run_killed_again_and_again_ends_all_the_same() {
     assert!(bytes(&lake.run()) == expected, "other bytes");
     finish(&lake, &input, &["--force"]);
     assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_run_that_kept_its_columns_in_memory_begins_anew() {
+    let (lake, input, expected) = undisturbed();
+    let cases =
+        [("auto", "auto", false), ("never", "always", false), ("always", "never", true), ("always", "auto", true)];
+    for (first, second, goes_on) in cases {
+        let late = |_: &u32| {
+            kill_at(start(&lake, &input, &["--resume", first]), "essential edges");
+            let late = !lake.runs().is_empty();
+            if late {
+                fs::remove_dir_all(lake.path()).unwrap();
+            }
+            late
+        };
+        assert!((0..20).take_while(late).count() < 20, "always done before the signal came");
+        let log = finish(&lake, &input, &["--resume", second]);
+        assert_eq!(log.contains("going on after"), goes_on, "{first} {second}: {log}");
+        assert_eq!(!log.contains(": read: "), goes_on, "{first} {second}: {log}");
+        assert!(bytes(&lake.run()) == expected, "{first} {second}: other bytes");
+        assert_eq!(lake.leftovers(), Vec::<PathBuf>::new());
+        fs::remove_dir_all(lake.path()).unwrap();
+    }
 }
 
 #[test]

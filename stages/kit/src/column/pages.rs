@@ -8,6 +8,7 @@
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pages that move together, bytes.
@@ -116,30 +117,49 @@ impl Drop for Range {
 
 /// Chunks of columns that went.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Vec<Range>>);
+pub(super) struct Pool {
+    ranges: Mutex<Vec<Range>>,
+    moves: AtomicUsize,
+}
+
+/// Chunks that may move. Each is a mapping of its own from then on, and the system gives a process 65,530 of them; the
+/// largest inputs whose columns are in memory by default move some thousands.
+const MOST_MOVES: usize = 20_000;
 
 impl Pool {
     fn ranges(&self) -> MutexGuard<'_, Vec<Range>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a range that is not used any more; returns its bytes.
-    pub fn take_in(&self, mut range: Range) -> usize {
+    /// Whether no more chunks are moved.
+    pub fn is_spent(&self) -> bool {
+        self.moves.load(Ordering::Relaxed) >= MOST_MOVES
+    }
+
+    /// Takes in a range that is not used any more; false, with the range given to the system, if chunks are moved no
+    /// more.
+    pub fn take_in(&self, mut range: Range) -> bool {
+        if self.is_spent() {
+            return false;
+        }
         range.trim();
-        let bytes = range.backed();
-        if bytes > 0 {
+        if range.backed() > 0 {
             self.ranges().push(range);
         }
-        bytes
+        true
     }
 
     /// Backs a chunk of a range by one of the pool; false if it has none, or the system refuses.
     pub fn back(&self, range: &mut Range) -> bool {
+        if self.is_spent() {
+            return false;
+        }
         let mut ranges = self.ranges();
         let moved = ranges.last_mut().is_some_and(|last| range.back_from(last));
         if moved && ranges.last().is_some_and(|last| last.backed() == 0) {
             ranges.pop();
         }
+        self.moves.fetch_add(usize::from(moved), Ordering::Relaxed);
         moved
     }
 
@@ -174,7 +194,7 @@ mod tests {
             first.bytes_mut()[chunk * CHUNK..].fill(chunk as u8 + 1);
         }
         assert!(!first.has_addresses());
-        assert_eq!(pool.take_in(first), 3 * CHUNK);
+        assert!(pool.take_in(first));
         let mut second = Range::reserve(10 * CHUNK).unwrap();
         let moves = cfg!(target_os = "linux");
         for chunk in (0..3).rev() {
@@ -186,10 +206,24 @@ mod tests {
         second.bytes_mut().fill(9);
         second.trim();
         assert!(!second.has_addresses() && second.bytes().iter().all(|&byte| byte == 9));
-        let bytes = second.backed();
-        assert_eq!(
-            (pool.take_in(second), pool.clear(), pool.clear()),
-            (bytes, bytes + if moves { 0 } else { 3 * CHUNK }, 0)
-        );
+        let bytes = second.backed() + if moves { 0 } else { 3 * CHUNK };
+        assert!(pool.take_in(second));
+        assert_eq!((pool.clear(), pool.clear()), (bytes, 0));
+    }
+
+    #[test]
+    fn chunks_move_a_limited_number_of_times() {
+        let pool = Pool::default();
+        let mut range = Range::reserve(CHUNK).unwrap();
+        assert!(range.back());
+        assert!(pool.take_in(range));
+        let mut moves = 0;
+        while !pool.is_spent() && cfg!(target_os = "linux") {
+            let mut next = Range::reserve(CHUNK).unwrap();
+            assert!(pool.back(&mut next));
+            moves += 1;
+            assert_eq!(pool.take_in(next), moves < MOST_MOVES);
+        }
+        assert_eq!(pool.clear(), if moves == 0 { CHUNK } else { 0 });
     }
 }

@@ -47,6 +47,9 @@ impl Store {
             self.pooled.fetch_sub(CHUNK as u64, Ordering::Relaxed);
             return true;
         }
+        if self.pool.is_spent() {
+            self.clear_beyond(0);
+        }
         if !self.take(CHUNK as u64) {
             return false;
         }
@@ -59,8 +62,12 @@ impl Store {
 
     fn take_in(&self, range: Range) {
         // Counted first: whoever takes a chunk out counts it out.
-        self.pooled.fetch_add(range.backed() as u64, Ordering::Relaxed);
-        self.pool.take_in(range);
+        let bytes = range.backed() as u64;
+        self.pooled.fetch_add(bytes, Ordering::Relaxed);
+        if !self.pool.take_in(range) {
+            self.pooled.fetch_sub(bytes, Ordering::Relaxed);
+            self.give_back(bytes);
+        }
     }
 
     /// Gives what is not used to the system, if more than this is taken.
