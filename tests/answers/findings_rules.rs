@@ -15,9 +15,15 @@ const REPORT: u64 = 60 * 24;
 
 /// What is found in the program that does one thing; nothing where node is missing.
 fn found(lake: &Lake, sin: &str) -> Option<(PathBuf, Vec<Value>)> {
+    found_with(&[], lake, sin)
+}
+
+/// The same of a program that has these options of V8.
+fn found_with(options: &[&str], lake: &Lake, sin: &str) -> Option<(PathBuf, Vec<Value>)> {
     let snapshot = lake.folder().join(format!("{sin}.heapsnapshot"));
     let program = program("resources.js");
-    took("node", &[program.to_str().unwrap(), sin, snapshot.to_str().unwrap()]).then(|| analyzed(lake, &snapshot))
+    let arguments = [program.to_str().unwrap(), sin, snapshot.to_str().unwrap()];
+    took("node", &[options, &arguments].concat()).then(|| analyzed(lake, &snapshot))
 }
 
 /// The only finding of these rules, which is the first or second of all and speaks of so many and of these words.
@@ -56,6 +62,18 @@ fn realms_that_callbacks_hold_are_found() {
     let holder = finding["node"].as_u64().unwrap() as usize;
     assert_eq!(nodes.texts("class")[holder].as_deref(), Some("Array"));
     assert!(nodes.u64s("retained_bytes")[holder] >= finding["bytes"].as_u64());
+}
+
+/// While its functions are compiled, handles of the compiler hold a realm too.
+#[test]
+fn realms_whose_functions_are_compiled_are_found() {
+    let lake = Lake::new();
+    let options = ["--concurrent-recompilation-delay=2000"];
+    let Some((_, findings)) = found_with(&options, &lake, "realms") else { return };
+    let found = of_rule(&findings, "realms");
+    let [finding] = found[..] else { panic!("{findings:#?}") };
+    assert_eq!(finding["count"], 11, "{finding}");
+    says(finding, &["11 V8 contexts", "11 of them are held by one Array", "callbacks"]);
 }
 
 #[test]

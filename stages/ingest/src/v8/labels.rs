@@ -9,8 +9,9 @@ macro_rules! labels {
         /// The names; [`StringId::NONE`] for those that the file lacks.
         pub struct Labels {
             $(pub $field: StringId,)*
-            /// Nodes whose strong edges are handles of the embedder or of what runs.
-            pub handles: [StringId; 3],
+            /// Nodes whose strong edges are handles of the embedder or frames of what runs. Handle scopes are not among
+            /// them: those of a compiler's job hold whatever it compiles, for a moment.
+            pub handles: [StringId; 2],
             /// Array buffers.
             pub buffers: [StringId; 2],
         }
@@ -23,14 +24,14 @@ macro_rules! labels {
             pub fn find(scratch: &Scratch) -> Result<Self, StageError> {
                 let texts = [
                     $($text,)*
-                    "(Global handles)", "(Handle scope)", "(Stack roots)", "ArrayBuffer", "SharedArrayBuffer",
+                    "(Global handles)", "(Stack roots)", "ArrayBuffer", "SharedArrayBuffer",
                 ];
                 // A name that the file lacks must not equal the name that a node lacks.
                 let mut ids = names::find(scratch, &texts)?.into_iter().map(|id| if id.is_none() { ABSENT } else { id });
                 let mut next = || ids.next().unwrap_or(ABSENT);
                 Ok(Self {
                     $($field: next(),)*
-                    handles: [next(), next(), next()],
+                    handles: [next(), next()],
                     buffers: [next(), next()],
                 })
             }
@@ -48,6 +49,8 @@ labels! {
     reaction = "system / PromiseReaction",
     memory = "Memory",
     dom_listener = "V8EventListener",
+    handle_scope = "(Handle scope)",
+    strong_roots = "(Strong roots)",
     proto = "__proto__",
     events = "_events",
     target_events = "<symbol kEvents>",

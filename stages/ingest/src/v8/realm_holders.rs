@@ -1,8 +1,9 @@
 //! Who holds realms that no handle holds. Used by [`super::resources`].
 //!
 //! A breadth-first search from the root over strong edges, without the bookkeeping of the embedder (Node's own native
-//! objects point at every context, yet keep none) and without the globals of these realms. The holder of a realm is
-//! the last object on its shortest path that is also on the path to another one: where they pile up.
+//! objects point at every context, yet keep none), without what a compiler's job holds (handle scopes and strong
+//! roots) and without the globals of these realms. The holder of a realm is the last object on its shortest path that
+//! is also on the path to another one: where they pile up.
 //!
 //! Resident memory: 4 bytes per node where the budget allows, paged where not; two stacks that spill. Nothing where
 //! there are fewer than [`LEAST`] such realms.
@@ -11,6 +12,7 @@ use super::graph::Graph;
 use super::labels::Labels;
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{ArrayPlan, Job, Stack, StageError, WriteAt, on_resident};
+use heaplake_schemas::ids::StringId;
 use heaplake_schemas::resources::NONE;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,14 +45,20 @@ pub fn find(
         }
     }
     let mut parents = plan.one(filled(graph.count() as usize, NONE))?;
-    on_resident!(parents => Search { realms, root, passed_over: &passed_over, graph, parents }.run(job))
+    let (passed_over, targets) = (&passed_over, &realms.iter().copied().collect());
+    let jobs = [labels.handle_scope, labels.strong_roots];
+    on_resident!(parents => Search { realms, targets, root, passed_over, jobs, graph, parents }.run(job))
 }
 
 struct Search<'a, P> {
     realms: &'a [u32],
+    /// The same, to ask for one.
+    targets: &'a BTreeSet<u32>,
     root: u32,
     /// Globals of the realms: the root has shortcuts to them.
     passed_over: &'a BTreeSet<u32>,
+    /// Names of the nodes of what a job of the compiler holds.
+    jobs: [StringId; 2],
     graph: &'a mut Graph,
     /// The node before each one on a shortest path.
     parents: P,
@@ -58,12 +66,11 @@ struct Search<'a, P> {
 
 impl<P: WriteAt<u32>> Search<'_, P> {
     fn run(mut self, job: &Job<'_>) -> Result<Vec<u32>, StageError> {
-        let targets: BTreeSet<u32> = self.realms.iter().copied().collect();
         let open = |name| Stack::new(&job.context.budget, job.scratch, name);
         let (mut level, mut next) = (open("realms.level")?, open("realms.next")?);
         self.parents.set(self.root as usize, self.root)?;
         level.push(self.root)?;
-        let mut missing = targets.len();
+        let mut missing = self.targets.len();
         loop {
             let mut any = false;
             while let Some(node) = level.pop()? {
@@ -76,7 +83,7 @@ impl<P: WriteAt<u32>> Search<'_, P> {
                         continue;
                     }
                     self.parents.set(edge.to as usize, node)?;
-                    if targets.contains(&edge.to) {
+                    if self.targets.contains(&edge.to) {
                         missing -= 1;
                     } else {
                         next.push(edge.to)?;
@@ -93,11 +100,20 @@ impl<P: WriteAt<u32>> Search<'_, P> {
         self.holders()
     }
 
+    /// If an edge keeps nothing, or for a moment only: shortcuts to globals, what a compiler's job holds, bookkeeping
+    /// of the embedder.
     fn is_passed_over(&mut self, from: u32, to: u32) -> Result<bool, StageError> {
         if from == self.root && self.passed_over.contains(&to) {
             return Ok(true);
         }
-        let (kind, kinds) = (self.graph.kind(to)?, self.graph.kinds);
+        let kinds = self.graph.kinds;
+        if self.targets.contains(&to) {
+            return Ok(self.graph.kind(from)? == kinds.synthetic);
+        }
+        let kind = self.graph.kind(to)?;
+        if kind == kinds.synthetic && self.jobs.contains(&self.graph.name(to)?) {
+            return Ok(true);
+        }
         let is_own = kind == kinds.native || (kind == kinds.synthetic && from == self.root);
         Ok(is_own && self.graph.text(to)?.starts_with(b"Node / "))
     }

@@ -42,7 +42,7 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     let own: u64 = realms.iter().map(|(_, realm)| realm.bytes).sum();
     let (_, largest) = realms.iter().max_by_key(|(_, realm)| realm.bytes)?;
     let place = accumulation(realms, heap);
-    let bytes = place.as_ref().map_or(own, |place| own.max(place.bytes));
+    let bytes = own.max(place.as_ref().map_or(0, |place| place.bytes));
     let severity = match severity(bytes, heap.bytes, PERCENT) {
         None if realms.len() as u64 >= VERY_MANY => Severity::Low,
         severity => severity?,
@@ -89,15 +89,16 @@ fn common_holder(realms: &[(Key, Group)]) -> Option<(u32, u64)> {
 struct Accumulation {
     /// The nearest dominator that most of them share.
     holder: u32,
-    /// How many it dominates.
+    /// How many it dominates, or holds beside a handle of a moment.
     count: u64,
-    /// What it holds of them directly: those of its dominator tree's children that have a realm below them, bytes.
+    /// What it holds of them directly: those of its dominator tree's children that have a realm below them; and what
+    /// the others retain by themselves. Bytes.
     bytes: u64,
 }
 
 /// The nearest dominator, an object of the program, that holds at least half of the realms.
-fn accumulation(realms: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
-    let realms: Vec<u32> = realms.iter().take(REALMS).map(|([node, _], _)| *node).collect();
+fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
+    let realms: Vec<u32> = groups.iter().take(REALMS).map(|([node, _], _)| *node).collect();
     // Of each dominator: how many of them it dominates.
     let mut above: BTreeMap<u32, u64> = BTreeMap::new();
     for &realm in &realms {
@@ -119,8 +120,15 @@ fn accumulation(realms: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
             below = at;
         }
     }
-    let bytes = children.into_iter().map(|child| heap.nodes.retained[child as usize]).sum();
-    Some(Accumulation { holder, count: above[&holder], bytes })
+    let retained = |node: u32| heap.nodes.retained[node as usize];
+    let mut place = Accumulation { holder, count: above[&holder], bytes: children.into_iter().map(retained).sum() };
+    for ([realm, _], group) in groups.iter().take(REALMS) {
+        if group.largest.holder == holder && dominators(*realm, heap).all(|at| at != holder) {
+            place.count += 1;
+            place.bytes += retained(*realm);
+        }
+    }
+    Some(place)
 }
 
 /// The dominators of a node, the nearest first, without the root.
