@@ -1,11 +1,13 @@
-//! The input's bytes, block by block, from a thread of their own.
+//! The input's bytes, block by block.
 //!
-//! A reader thread reads, hashes and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
+//! A file that is not compressed is read [directly](crate::direct). Of everything else, a reader thread reads, hashes and,
+//! where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead.
 //! What was compressed in [`blocked`] pieces, it leaves to several threads.
 //! Blocks travel back when used up, so a run touches a few fixed pages however large its input. What grows too much when
 //! it is decompressed, or is compressed twice, is refused ([`expansion`](crate::expansion)).
 
 use crate::blocked::{self, Blocked, Inflaters};
+use crate::direct::{Direct, is_gzip, is_zstd};
 use crate::expansion::{Expansion, Refusal};
 use crate::stored::{Counted, Hashing, Late};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
@@ -17,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
-use xxhash_rust::xxh3::Xxh3;
 
 pub use crate::stored::Identity;
 
@@ -58,16 +59,34 @@ impl Input {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn Read + Send>, StageError> {
+    fn open(&self) -> Result<Reader, StageError> {
         match self {
             Self::File(path) => match File::open(path) {
-                Ok(file) => Ok(Box::new(file)),
+                Ok(file) => Ok(Reader::File(file)),
                 // A pipe or a device. To open it may take until somebody writes to it: the reader thread waits for that.
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(Box::new(Late::new(path))),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    Ok(Reader::Stream(Box::new(Late::new(path))))
+                }
                 Err(error) if error.kind() == io::ErrorKind::IsADirectory => Err(StageError::io(path, "read", error)),
                 Err(error) => Err(StageError::io(path, "open", error)),
             },
-            Self::Stdin => Ok(Box::new(io::stdin())),
+            Self::Stdin => Ok(Reader::Stream(Box::new(io::stdin()))),
+        }
+    }
+}
+
+/// What an input is read from.
+enum Reader {
+    File(File),
+    /// Standard input, a pipe, a device.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Reader {
+    fn stream(self) -> Box<dyn Read + Send> {
+        match self {
+            Self::File(file) => Box::new(file),
+            Self::Stream(stream) => stream,
         }
     }
 }
@@ -100,9 +119,7 @@ pub struct Source {
     /// The first block, when it was looked at but not handed out.
     first: Vec<u8>,
     /// A file that is read without a thread.
-    direct: Option<File>,
-    /// The hash of what was read of it, where that is asked for.
-    hash: Option<Xxh3>,
+    direct: Option<Direct>,
     /// Bytes of the input as stored that were read so far.
     stored: Arc<AtomicU64>,
     /// Whether a compressed content may be any number of times as large as its file.
@@ -125,27 +142,35 @@ impl Source {
     pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
         let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
         let pool = move |beginning: &[u8]| Inflaters::plan(threads, beginning, &budget);
-        Ok(Self::start(input.open()?, pool, input.name(), BLOCK))
+        let reader: Box<dyn Read + Send> = match input.open()? {
+            Reader::File(file) => match Direct::plain(file).map_err(|error| unread(&input.name(), error))? {
+                Ok(direct) => return Ok(Self::of_direct(input.name(), direct.hashed())),
+                Err(compressed) => Box::new(compressed),
+            },
+            Reader::Stream(stream) => stream,
+        };
+        Ok(Self::start(reader, pool, input.name(), BLOCK))
     }
 
     /// Opens a file whose bytes are the content, without decompression and without a hash. Messages call it `name`.
-    /// It is read without a thread of its own: there is nothing to do but to read, and blocks stay in the cache of
-    /// the processor that uses them.
     ///
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
         let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
+        Ok(Self::of_direct(name.to_owned(), Direct::new(file)))
+    }
+
+    fn of_direct(name: String, direct: Direct) -> Self {
         let (_, blocks) = bounded(0);
         let (used, _) = bounded(0);
-        let source = Self::new(name.to_owned(), blocks, used);
-        Ok(Self { direct: Some(file), ..source })
+        Self { direct: Some(direct), ..Self::new(name, blocks, used) }
     }
 
     /// Hashes what is read of a file that was opened with [`Self::raw`]; its end gives the [`Self::identity`].
     #[must_use]
     pub fn hashed(self) -> Self {
-        Self { hash: Some(Xxh3::new()), ..self }
+        Self { direct: self.direct.map(Direct::hashed), ..self }
     }
 
     /// What lies in memory, in blocks of any size; messages call it `memory`. For tests.
@@ -191,7 +216,6 @@ impl Source {
             handed_out: 0,
             first: Vec::new(),
             direct: None,
-            hash: None,
             stored: Arc::default(),
             lifted: Arc::default(),
         }
@@ -254,18 +278,12 @@ impl Source {
         if self.identity.is_some() || self.broken {
             return Ok(false);
         }
-        if let Some(file) = &mut self.direct {
-            block.resize(BLOCK, 0);
-            let (filled, end) = fill(file, block);
-            end.map_err(|error| StageError::io(Path::new(&self.name), "read", error))?;
-            block.truncate(filled);
+        if let Some(direct) = &mut self.direct {
+            let filled = direct.next(block).map_err(|error| unread(&self.name, error))?;
             self.handed_out += filled as u64;
-            if let Some(hash) = &mut self.hash {
-                hash.update(block);
-                if filled == 0 {
-                    self.identity =
-                        Some(Identity { bytes: self.handed_out, hash: format!("{:032x}", hash.digest128()) });
-                }
+            self.stored.fetch_add(filled as u64, Ordering::Relaxed);
+            if filled == 0 {
+                self.identity = direct.identity();
             }
             return Ok(filled > 0);
         }
@@ -287,7 +305,7 @@ impl Source {
             }
             Ok(Message::Failed(error)) => Err(self.failed(error)),
             Ok(Message::NoThread(source)) => Err(StageError::Thread { source }),
-            Err(_) => Err(self.unread(io::Error::other("the reader thread stopped"))),
+            Err(_) => Err(unread(&self.name, io::Error::other("the reader thread stopped"))),
         }
     }
 
@@ -308,7 +326,7 @@ impl Source {
     fn failed(&mut self, error: io::Error) -> StageError {
         // Errors without a code of the system come from a decoder.
         if error.raw_os_error().is_some() {
-            return self.unread(error);
+            return unread(&self.name, error);
         }
         self.broken = true;
         let (file, offset) = (self.name.clone(), self.handed_out);
@@ -318,10 +336,10 @@ impl Source {
         let found = error.to_string();
         InputError { file, offset, expected: "intact compressed data".to_owned(), found, hint: HINT }.into()
     }
+}
 
-    fn unread(&self, error: io::Error) -> StageError {
-        StageError::io(Path::new(&self.name), "read", error)
-    }
+fn unread(name: &str, error: io::Error) -> StageError {
+    StageError::io(Path::new(name), "read", error)
 }
 
 /// Reads an input as stored and gives its identity, for comparing it with what was analysed before.
@@ -329,7 +347,7 @@ impl Source {
 /// # Errors
 /// [`StageError::Io`], [`StageError::Cancelled`].
 pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageError> {
-    let mut reader = Hashing::new(input.open()?);
+    let mut reader = Hashing::new(input.open()?.stream());
     let mut block = vec![0; BLOCK];
     loop {
         if cancel.load(Ordering::Relaxed) {
@@ -338,7 +356,7 @@ pub fn identify(input: &Input, cancel: &AtomicBool) -> Result<Identity, StageErr
         match reader.read(&mut block) {
             Ok(0) => return Ok(reader.identity()),
             Ok(_) => {}
-            Err(error) => return Err(StageError::io(Path::new(&input.name()), "read", error)),
+            Err(error) => return Err(unread(&input.name(), error)),
         }
     }
 }
@@ -372,7 +390,7 @@ fn pump(
 }
 
 /// Reads until `block` is full, the content ends or an error comes; gives how much that is, and the error.
-fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
+pub(crate) fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < block.len() {
         match reader.read(&mut block[filled..]) {
@@ -403,7 +421,7 @@ impl Content {
         let (filled, end) = fill(&mut reader, &mut magic);
         end?;
         magic.truncate(filled);
-        let (gzip, zstd) = (magic.starts_with(&[0x1f, 0x8b]), magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+        let (gzip, zstd) = (is_gzip(&magic), is_zstd(&magic));
         let pool = pool(&magic);
         let stored = io::Cursor::new(magic).chain(reader);
         Ok(if let Some(pool) = pool {

@@ -16,6 +16,7 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, Metadata, OpenOptions, ReadDir};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -158,6 +159,11 @@ impl File {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Asks the system to read so many bytes at a place before they are asked for. No effect where it does not.
+    pub fn will_need(&self, offset: u64, bytes: u64) {
+        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 
     /// Refuses a file that does not have the length of what was written to it since [`Self::create`].
