@@ -55,7 +55,7 @@ pub const STAGE: Stage = Stage {
     updates: &[document(documents::FACTS), document(DOCUMENT)],
     // Page ownership, then in-degrees.
     arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()], &[per_node::<u32>()]],
-    least: &[bits_per_node(2)],
+    least: &[bits_per_node(3)],
     fixed: 8 << 20,
     passes: "nodes and edges once",
     run,

@@ -1,8 +1,8 @@
 //! Which nodes a page owns: everything its windows and document trees reach. References to them from outside, such as
 //! a debugger's, do not count for dominators. Used by [`super::essential_edges`].
 //!
-//! Resident memory: one bit per node for the answer; while it spreads, 4 bytes per node and 5 per edge where the budget
-//! allows, paged where not, and 1 MiB of stack.
+//! Resident memory: one bit per node for the answer; while it spreads, one bit per node more, and where it does not
+//! spread in a few passes, 4 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack.
 
 use super::header::Header;
 use super::root_edges::RootEdges;
@@ -29,8 +29,24 @@ pub fn owned(
 ) -> Result<Option<Bitset>, StageError> {
     let Some(mut owned) = seeds(header, document_trees, scratch, context)? else { return Ok(None) };
     let weak = header.edge_type("weak");
+    let nodes = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?.remaining() as usize;
+    let mut followed = Bitset::new(&context.budget, "page ownership: nodes that were followed", nodes)?;
+    let mut open = u64::MAX;
+    for _ in 0..MOST_PASSES {
+        // A pass is worth it while it takes much from the search.
+        let before = std::mem::replace(&mut open, spread_forwards(weak, &mut owned, &mut followed, scratch, context)?);
+        if open == 0 {
+            return Ok(Some(owned));
+        }
+        if open > before / 2 {
+            break;
+        }
+    }
     let mut open: Stack<NodeId> = Stack::new(&context.budget, scratch, "pages.open")?;
-    spread_forwards(weak, &mut owned, &mut open, scratch, context)?;
+    for node in (0..nodes).filter(|&node| owned.contains(node) && !followed.contains(node)) {
+        open.push(NodeId(node as u32))?;
+    }
+    drop(followed);
     let mut plan = ArrayPlan::new(&context.budget, scratch, "page ownership");
     let (mut offsets, mut kind, mut to) =
         plan.make((offsets(columns::NODE_EDGE_COUNT), lookup(columns::EDGE_KIND), lookup(columns::EDGE_TO)))?;
@@ -66,36 +82,48 @@ fn seeds(
     Ok(owned)
 }
 
-/// Spreads ownership in one pass in order, which brings it nearly everywhere, because most edges lead forwards.
-/// Leaves in `open` the nodes that the pass visited before they were owned.
+/// Passes in order, at most.
+const MOST_PASSES: u32 = 6;
+
+/// Spreads ownership in one pass in order, which brings it far, because most edges lead forwards. Returns how many nodes
+/// the pass had gone by before they were owned.
 fn spread_forwards(
     weak: Option<u8>,
     owned: &mut Bitset,
-    open: &mut Stack<NodeId>,
+    followed: &mut Bitset,
     scratch: &Scratch,
     context: &Context<'_>,
-) -> Result<(), StageError> {
+) -> Result<u64, StageError> {
     let mut counts = ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?;
     let mut kinds = ColumnReader::open(scratch, columns::EDGE_KIND)?;
     let mut targets = ColumnReader::open(scratch, columns::EDGE_TO)?;
+    let mut behind = 0;
+    // Edges of nodes that are not followed.
+    let mut between = 0;
     for node in 0..counts.remaining() as usize {
         let count = counts.next()?;
-        if !owned.contains(node) {
-            kinds.skip(u64::from(count))?;
-            targets.skip(u64::from(count))?;
+        if !owned.contains(node) || !followed.insert(node) {
+            between += u64::from(count);
             continue;
         }
-        for _ in 0..count {
-            let (edge_kind, target) = (kinds.next()?, targets.next()?);
-            if Some(edge_kind) != weak && owned.insert(target.index()) && target.index() < node {
-                open.push(target)?;
+        kinds.skip(between)?;
+        targets.skip(between)?;
+        between = 0;
+        let mut left = count as usize;
+        while left > 0 {
+            let now = targets.next_slice(left)?;
+            left -= now.len();
+            for target in now {
+                if Some(kinds.next()?) != weak && owned.insert(target.index()) && target.index() < node {
+                    behind += 1;
+                }
             }
         }
         if node.is_multiple_of(1 << 16) {
             context.check()?;
         }
     }
-    Ok(())
+    Ok(behind)
 }
 
 /// Spreads ownership from the nodes in `open`.
