@@ -12,6 +12,7 @@ mod writer;
 
 pub use map::ColumnMap;
 pub use reader::{ColumnReader, ReverseReader};
+pub(crate) use resident::Growing;
 pub use resident::Residents;
 pub use writer::ColumnWriter;
 

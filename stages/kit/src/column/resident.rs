@@ -69,7 +69,7 @@ impl Drop for Pages {
 
 /// A column that is being written.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(crate) struct Growing {
     pages: Pages,
 }
 
@@ -170,7 +170,7 @@ impl Residents {
     }
 
     /// A column that is to be written.
-    pub(super) fn grow(&self) -> Growing {
+    pub(crate) fn grow(&self) -> Growing {
         let store = Arc::clone(&self.0.store);
         Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store } }
     }

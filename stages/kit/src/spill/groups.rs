@@ -1,6 +1,6 @@
 //! Reads partitions back and writes the groups of their keys.
 
-use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill, Part};
+use super::pairs::{BLOCK_PAIRS, BUFFER_BYTES, Pair, PairSpill};
 use crate::{Budget, ColumnWriter, Context, OrderedPool, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
@@ -147,12 +147,11 @@ impl PairSpill {
         Ok(())
     }
 
-    /// Truncates a file when the last of its partitions has been read.
+    /// Releases a file when the last of its partitions has been read.
     fn release(&self, index: usize, scratch: &Scratch) {
         if index.is_multiple_of(self.partitions_per_file) {
             scratch.measure();
-            // Space that cannot be released here is released with the file.
-            let _ = self.files[index / self.partitions_per_file].file.set_len(0);
+            self.files[index / self.partitions_per_file].release();
         }
     }
 
@@ -164,23 +163,22 @@ impl PairSpill {
         mut each: impl FnMut(Pair) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         let (partition, base) = (&self.partitions[index], (index << self.shift) as u32);
-        let Part { folder, file, .. } = &self.files[index / self.partitions_per_file];
-        block.resize(self.block_bytes(), 0);
-        for &number in &partition.blocks {
-            file.read_exact_at(block, u64::from(number) * self.block_bytes() as u64)
-                .map_err(|error| StageError::io(folder, "read a file in", error))?;
-            let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
-            let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
-            let (values, _) = values.as_chunks::<4>();
-            let (low, _) = low.as_chunks::<2>();
-            // Key bits that the partition determines may also be among the stored bits.
-            let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
-            let pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
-            if high.is_empty() {
-                pairs.into_iter().try_for_each(|(key, value)| each([key, value]))?;
-            } else {
-                pairs.zip(high).try_for_each(|((key, value), &high)| each([key | u32::from(high) << 16, value]))?;
-            }
+        let file = &self.files[index / self.partitions_per_file];
+        for &at in &partition.blocks {
+            file.with(at, self.block_bytes(), block, |block| {
+                let (values, keys) = block.split_at(BLOCK_PAIRS * 4);
+                let (low, high) = keys.split_at(BLOCK_PAIRS * 2);
+                let (values, _) = values.as_chunks::<4>();
+                let (low, _) = low.as_chunks::<2>();
+                // Key bits that the partition determines may also be among the stored bits.
+                let keys = low.iter().map(|&key| base | u32::from(u16::from_ne_bytes(key)));
+                let mut pairs = keys.zip(values.iter().map(|&value| u32::from_ne_bytes(value)));
+                if high.is_empty() {
+                    pairs.try_for_each(|(key, value)| each([key, value]))
+                } else {
+                    pairs.zip(high).try_for_each(|((key, value), &high)| each([key | u32::from(high) << 16, value]))
+                }
+            })?;
         }
         partition.buffer.iter().try_for_each(|&pair| each(pair))
     }

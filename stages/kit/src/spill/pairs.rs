@@ -1,9 +1,7 @@
 //! The writing half: receives pairs and writes them to the files of their partitions.
 
-use crate::fs::File;
+use super::blocks::Blocks;
 use crate::{Budget, Reservation, Scratch, StageError};
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Key and value.
 pub(super) type Pair = [u32; 2];
@@ -21,7 +19,7 @@ const PAIRS_PER_PARTITION: u64 = 1 << 18;
 
 /// See the module documentation.
 pub struct PairSpill {
-    pub(super) files: Vec<Part>,
+    pub(super) files: Vec<Blocks>,
     /// Partitions of a file.
     pub(super) partitions_per_file: usize,
     pub(super) shift: u32,
@@ -31,18 +29,11 @@ pub struct PairSpill {
     _buffers: Reservation,
 }
 
-/// One of the files.
-pub(super) struct Part {
-    pub(super) folder: PathBuf,
-    pub(super) file: Arc<File>,
-    blocks: u32,
-}
-
 #[derive(Default)]
 pub(super) struct Partition {
     pub(super) buffer: Vec<Pair>,
-    /// Positions of its blocks in its file.
-    pub(super) blocks: Vec<u32>,
+    /// Where its blocks begin in its file.
+    pub(super) blocks: Vec<u64>,
 }
 
 impl Partition {
@@ -55,8 +46,8 @@ impl PairSpill {
     /// Upper bound of the bytes of budget that any spill needs, for its buffers and for reading back.
     pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
-    /// Prepares for about `pairs` pairs with keys below `keys`. Files without names exist in the scratch folder until
-    /// the groups are written; `name` is who asks for memory.
+    /// Prepares for about `pairs` pairs with keys below `keys`. What is on disk has no name in the scratch folder;
+    /// `name` is who asks for memory.
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Budget`].
@@ -72,10 +63,8 @@ impl PairSpill {
         let count = (keys >> shift) + 1;
         let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
         let partitions_per_file = count.div_ceil(MOST_FILES);
-        let files = (0..count.div_ceil(partitions_per_file))
-            .map(|_| Ok(Part { file: scratch.unnamed()?, folder: scratch.folder().to_owned(), blocks: 0 }));
         Ok(Self {
-            files: files.collect::<Result<_, StageError>>()?,
+            files: (0..count.div_ceil(partitions_per_file)).map(|_| Blocks::new(scratch)).collect(),
             partitions_per_file,
             shift,
             keys,
@@ -108,11 +97,7 @@ impl PairSpill {
             self.block.extend(buffer.iter().map(|[key, _]| (key >> u16::BITS) as u8));
         }
         buffer.clear();
-        let Part { folder, file, blocks: written } = &mut self.files[index / self.partitions_per_file];
-        file.write_all_at(&self.block, u64::from(*written) * self.block.len() as u64)
-            .map_err(|error| StageError::io(folder, "write a file in", error))?;
-        blocks.push(*written);
-        *written += 1;
+        blocks.push(self.files[index / self.partitions_per_file].push(&self.block)?);
         Ok(())
     }
 
@@ -124,6 +109,6 @@ impl PairSpill {
     /// Bytes written to disk.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
-        self.files.iter().map(|part| u64::from(part.blocks)).sum::<u64>() * self.block_bytes() as u64
+        self.files.iter().map(Blocks::in_file).sum()
     }
 }

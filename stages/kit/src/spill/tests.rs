@@ -3,21 +3,36 @@
 use super::PairSpill;
 use super::pairs::Pair;
 use crate::stage::Silent;
-use crate::{Budget, ColumnMap, Context, Scratch};
+use crate::{Budget, ColumnMap, Context, Residents, Scratch};
 use heaplake_schemas::scratch::Column;
 use std::sync::atomic::AtomicBool;
 
 const SIZES: Column<u32> = Column::new("sizes");
 const VALUES: Column<u32> = Column::new("values");
 
+/// The groups, however much of the blocks is in memory.
 fn grouped(pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32>, Vec<u32>) {
+    let on_disk = grouped_within(None, pairs, keys, memory, announced);
+    for room in [100, 40_000, 1 << 20, 1 << 30] {
+        assert!(grouped_within(Some(room), pairs, keys, memory, announced) == on_disk, "{room}");
+    }
+    on_disk
+}
+
+fn grouped_within(room: Option<u64>, pairs: &[Pair], keys: usize, memory: u64, announced: u64) -> (Vec<u32>, Vec<u32>) {
     let folder = tempfile::tempdir().unwrap();
+    let residents = room.map(Residents::new);
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+    let scratch = match &residents {
+        Some(residents) => scratch.with_residents(residents.clone()),
+        None => scratch,
+    };
     let budget = Budget::new(memory);
     let cancel = AtomicBool::new(false);
     let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
     pairs.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
+    assert!(room != Some(1 << 30) || spill.spilled_bytes() == 0);
     spill.write_groups(&scratch, &context, 1, SIZES, VALUES).unwrap();
     assert_eq!(budget.used(), 0);
     let read = |column| ColumnMap::uncounted(&scratch, column).unwrap().to_vec();

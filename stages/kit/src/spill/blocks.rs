@@ -1,0 +1,82 @@
+//! A file without a name, the beginning of which is in memory while there is room.
+
+use crate::column::Growing;
+use crate::fs::File;
+use crate::{Scratch, StageError};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Bytes that are appended, read anywhere, and released all at once.
+pub(super) struct Blocks {
+    memory: RwLock<Option<Growing>>,
+    /// Bytes in memory; what follows is in the file.
+    in_memory: u64,
+    file: Option<Arc<File>>,
+    length: u64,
+    scratch: Scratch,
+}
+
+impl Blocks {
+    /// Nothing yet.
+    pub fn new(scratch: &Scratch) -> Self {
+        let memory = scratch.residents().map(crate::Residents::grow);
+        Self { memory: RwLock::new(memory), in_memory: 0, file: None, length: 0, scratch: scratch.clone() }
+    }
+
+    /// Appends a block; returns where it begins.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn push(&mut self, block: &[u8]) -> Result<u64, StageError> {
+        let at = self.length;
+        let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.file.is_none() && memory.as_mut().is_some_and(|memory| memory.push(block)) {
+            self.in_memory += block.len() as u64;
+        } else {
+            let file = match &self.file {
+                Some(file) => file,
+                None => self.file.insert(self.scratch.unnamed()?),
+            };
+            let written = file.write_all_at(block, at - self.in_memory);
+            written.map_err(|error| StageError::io(self.scratch.folder(), "write a file in", error))?;
+        }
+        self.length += block.len() as u64;
+        Ok(at)
+    }
+
+    /// Calls `each` with the block of so many bytes at a place. `buffer` is for what is not in memory.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], and those of `each`.
+    pub fn with<R>(
+        &self,
+        at: u64,
+        bytes: usize,
+        buffer: &mut Vec<u8>,
+        each: impl FnOnce(&[u8]) -> Result<R, StageError>,
+    ) -> Result<R, StageError> {
+        if at < self.in_memory {
+            let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+            let all = memory.as_ref().map_or(&[][..], Growing::bytes);
+            return each(&all[at as usize..at as usize + bytes]);
+        }
+        buffer.resize(bytes, 0);
+        if let Some(file) = &self.file {
+            let read = file.read_exact_at(buffer, at - self.in_memory);
+            read.map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))?;
+        }
+        each(buffer)
+    }
+
+    /// Releases everything. Space that cannot be released here is released with the file.
+    pub fn release(&self) {
+        *self.memory.write().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(file) = &self.file {
+            let _ = file.set_len(0);
+        }
+    }
+
+    /// Bytes written to disk.
+    pub fn in_file(&self) -> u64 {
+        self.length - self.in_memory
+    }
+}
