@@ -33,18 +33,27 @@ impl Offsets {
         let groups = relative.count() - 1;
         let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
         let mut start = 0u64;
-        for group in 0..=groups {
-            if group & ((1 << BLOCK_BITS) - 1) == 0 {
-                bases[group >> BLOCK_BITS] = start;
+        // The position behind the last group has an offset, too.
+        let mut block = Vec::with_capacity(1 << BLOCK_BITS);
+        for (nth, base) in bases.iter_mut().enumerate() {
+            *base = start;
+            let first = nth << BLOCK_BITS;
+            let count = (groups - first).min(1 << BLOCK_BITS);
+            block.clear();
+            reader.append_to(&mut block, count)?;
+            let mut within = 0u64;
+            for size in &mut block {
+                within += u64::from(std::mem::replace(size, within as u32));
             }
-            let offset = u32::try_from(start - bases[group >> BLOCK_BITS]).map_err(|_| StageError::Scratch {
-                path: scratch.path(sizes),
-                problem: format!("the groups around {group} hold 2^32 elements or more"),
-            })?;
-            relative.set(group, offset)?;
-            if group < groups {
-                start += u64::from(reader.next()?);
+            if count < 1 << BLOCK_BITS {
+                block.push(within as u32);
             }
+            if u32::try_from(within).is_err() {
+                let problem = format!("the groups around {first} hold 2^32 elements or more");
+                return Err(StageError::Scratch { path: scratch.path(sizes), problem });
+            }
+            relative.set_all(first, &block)?;
+            start += within;
         }
         Ok(Self { bases, relative })
     }
