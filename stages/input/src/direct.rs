@@ -4,8 +4,7 @@
 //! processor, and to write into a block that another one has read last is ten times as slow. The system reads the disk
 //! ahead.
 
-use crate::source::{BLOCK, fill};
-use crate::stored::Identity;
+use crate::stored::{BLOCK, Identity, fill};
 use heaplake_kit::fs::File;
 use std::io::{self, Seek};
 use xxhash_rust::xxh3::Xxh3;

@@ -9,7 +9,7 @@
 use crate::blocked::{self, Blocked, Inflaters};
 use crate::direct::{Direct, is_gzip, is_zstd};
 use crate::expansion::{Expansion, Refusal};
-use crate::stored::{Counted, Hashing, Late};
+use crate::stored::{Counted, Hashing, Late, fill};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use heaplake_kit::fs::{self, File};
 use heaplake_kit::{Budget, Context, InputError, StageError};
@@ -20,10 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-pub use crate::stored::Identity;
-
-/// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
-pub const BLOCK: usize = 256 << 10;
+pub use crate::stored::{BLOCK, Identity};
 
 /// Bytes from which a format is told, at least.
 pub const BEGINNING: usize = 64;
@@ -387,20 +384,6 @@ fn pump(
             return content.finish();
         }
     }
-}
-
-/// Reads until `block` is full, the content ends or an error comes; gives how much that is, and the error.
-pub(crate) fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
-    let mut filled = 0;
-    while filled < block.len() {
-        match reader.read(&mut block[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return (filled, Err(error)),
-        }
-    }
-    (filled, Ok(()))
 }
 
 type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;

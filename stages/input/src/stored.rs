@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::Xxh3;
 
+/// Size of a block, bytes: it still lies in the second-level cache when it goes from thread to thread.
+pub const BLOCK: usize = 256 << 10;
+
 /// What is known of an input once it was read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -91,4 +94,18 @@ impl Read for Hashing {
         self.bytes += count as u64;
         Ok(count)
     }
+}
+
+/// Reads until `block` is full, the content ends or an error comes; gives how much that is, and the error.
+pub fn fill(reader: &mut impl Read, block: &mut [u8]) -> (usize, io::Result<()>) {
+    let mut filled = 0;
+    while filled < block.len() {
+        match reader.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Err(error)),
+        }
+    }
+    (filled, Ok(()))
 }

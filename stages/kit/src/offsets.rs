@@ -1,6 +1,6 @@
 //! The start of each group of a grouped column, in four bytes per group.
 
-use crate::array::{Fault, ReadAt, Residency, WriteAt};
+use crate::array::{Fault, ReadAt, Residency};
 use crate::{Array, Budget, BudgetVec, ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::ops::{Deref, Range};
