@@ -6,6 +6,7 @@ use crate::engine::request::{Outcome, Request};
 use crate::engine::workers::Workers;
 use crate::inputs;
 use heaplake_input::source::Input;
+use heaplake_kit::give_back_freed;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
@@ -29,6 +30,9 @@ const COMPRESSED: u64 = 12;
 /// Memory that an input needs beside the others, at least, and so many times its size more, bytes.
 const LEAST_SHARE: u64 = 96 << 20;
 const TIMES: u64 = 2;
+
+/// After an input of so many bytes, freed memory goes to the system; small ones use again what the last one had.
+const TRIMMED: u64 = 4 << 20;
 
 /// Outcomes wait for those of earlier inputs up to so many inputs ahead.
 const AHEAD: usize = 64;
@@ -241,6 +245,9 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
 
     /// Takes note of what became of an input.
     fn end(&mut self, item: Item, outcome: Result<Outcome, Complaint>) {
+        if size(&item.request).is_none_or(|bytes| bytes >= TRIMMED) {
+            give_back_freed();
+        }
         match outcome {
             // Its part of the memory did not suffice. All of it may.
             Err(complaint) if item.shares && complaint.kind() == Kind::Memory => {

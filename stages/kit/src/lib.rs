@@ -74,7 +74,7 @@ pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};
-pub use hint::keep_little_freed;
+pub use hint::{give_back_freed, keep_little_freed};
 pub use offsets::Offsets;
 pub use ordered_pool::OrderedPool;
 pub use scratch::Scratch;
