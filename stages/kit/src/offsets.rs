@@ -18,7 +18,7 @@ pub struct Offsets<A = Array<u32>, B = BudgetVec<u64>> {
 }
 
 impl Offsets {
-    /// Computes the offsets from `sizes`, into an array with one more element. One sequential read.
+    /// Computes the offsets from `sizes_of`, into an array with one more element. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
@@ -27,24 +27,38 @@ impl Offsets {
         mut relative: Array<u32>,
         budget: &Budget,
         scratch: &Scratch,
-        sizes: Column<u32>,
+        sizes_of: Column<u32>,
     ) -> Result<Self, StageError> {
-        let mut reader = ColumnReader::open(scratch, sizes)?;
+        let mut reader = ColumnReader::open(scratch, sizes_of)?;
         let groups = relative.count() - 1;
         let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
         let mut start = 0u64;
-        for group in 0..=groups {
-            if group & ((1 << BLOCK_BITS) - 1) == 0 {
-                bases[group >> BLOCK_BITS] = start;
+        for (block, base) in bases.iter_mut().enumerate() {
+            let first = block << BLOCK_BITS;
+            let count = (groups + 1 - first).min(1 << BLOCK_BITS);
+            // The end of the last group is an offset as well.
+            let sizes = reader.block(count.min(groups - first))?;
+            let (mut end, mut last) = (0u64, 0u64);
+            let offsets = sizes.iter().map(|&size| {
+                (last, end) = (end, end + u64::from(size));
+                last as u32
+            });
+            match &mut relative {
+                Array::Resident(items) => {
+                    items[first..first + sizes.len()].iter_mut().zip(offsets).for_each(|(at, offset)| *at = offset);
+                }
+                Array::Paged(paged) => (first..).zip(offsets).try_for_each(|(at, offset)| paged.set(at, offset))?,
             }
-            let offset = u32::try_from(start - bases[group >> BLOCK_BITS]).map_err(|_| StageError::Scratch {
-                path: scratch.path(sizes),
-                problem: format!("the groups around {group} hold 2^32 elements or more"),
-            })?;
-            relative.set(group, offset)?;
-            if group < groups {
-                start += u64::from(reader.next()?);
+            if sizes.len() < count {
+                last = end;
+                relative.set(groups, end as u32)?;
             }
+            if u32::try_from(last).is_err() {
+                let problem = format!("the groups behind {first} hold 2^32 elements or more");
+                return Err(StageError::Scratch { path: scratch.path(sizes_of), problem });
+            }
+            *base = start;
+            start += end;
         }
         Ok(Self { bases, relative })
     }

@@ -11,7 +11,7 @@ mod store;
 mod writer;
 
 pub use map::ColumnMap;
-pub use reader::{ColumnReader, ReverseReader};
+pub use reader::{BLOCK, ColumnReader, ReverseReader};
 pub use resident::Residents;
 pub use writer::ColumnWriter;
 
@@ -78,11 +78,31 @@ mod tests {
         assert_eq!(rest, &numbers[100_000..]);
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
 
+        in_parts(scratch, &numbers);
+
         let mut reader = ReverseReader::open(scratch, NUMBERS).unwrap();
         for &number in numbers.iter().rev() {
             assert_eq!(reader.next().unwrap(), number);
         }
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
+    }
+
+    /// Blocks of several sizes from the front, slices from the back.
+    fn in_parts(scratch: &Scratch, numbers: &[u32]) {
+        for size in [1000, BLOCK - 1, BLOCK] {
+            let mut reader = ColumnReader::open(scratch, NUMBERS).unwrap();
+            for part in numbers.chunks(size) {
+                assert_eq!(reader.block(part.len()).unwrap(), part);
+            }
+            assert!(reader.remaining() == 0 && matches!(reader.block(1), Err(StageError::Scratch { .. })));
+        }
+        let (mut reader, mut end) = (ReverseReader::open(scratch, NUMBERS).unwrap(), numbers.len());
+        while end > 0 {
+            let part = reader.next_slice(999).unwrap();
+            assert!(!part.is_empty() && numbers[..end].ends_with(part));
+            end -= part.len();
+        }
+        assert!(reader.remaining() == 0 && reader.next_slice(1).is_err());
     }
 
     #[test]

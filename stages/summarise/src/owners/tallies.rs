@@ -11,6 +11,8 @@ use std::cmp::Reverse;
 #[derive(Clone, Copy)]
 struct Tally {
     row: OwnerRow,
+    /// Bytes of what nothing reaches, each for itself.
+    apart: u64,
     owner: u32,
 }
 
@@ -44,7 +46,7 @@ impl Tallies {
                 allocated_bytes: ABSENT,
             };
             let owner = self.all.len() as u32;
-            self.all.push(Tally { row, owner })?;
+            self.all.push(Tally { row, apart: 0, owner })?;
         }
         Ok(())
     }
@@ -52,6 +54,11 @@ impl Tallies {
     /// The row of an owner.
     pub fn owner(&mut self, owner: u32) -> &mut OwnerRow {
         &mut self.all[owner as usize + OWNERS].row
+    }
+
+    /// Bytes of an owner's objects that nothing reaches, each for itself.
+    pub fn apart(&mut self, owner: u32) -> &mut u64 {
+        &mut self.all[owner as usize + OWNERS].apart
     }
 
     /// The row of garbage.
@@ -104,6 +111,6 @@ impl Tallies {
 /// Adds bytes to a sum.
 #[inline]
 pub fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
-    *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of an owner"))?;
+    *sum = sum.checked_add(bytes).ok_or_else(|| StageError::Overflow("the size of an owner"))?;
     Ok(())
 }
