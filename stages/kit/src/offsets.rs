@@ -99,6 +99,12 @@ impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
         Ok(self.start(group)?..self.start(group + 1)?)
     }
 
+    /// Prefetches the start of `group`, which may be out of range. Without effect where it is not in memory.
+    #[inline]
+    pub fn prefetch(&self, group: usize) {
+        self.relative.prefetch(group);
+    }
+
     /// Number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {

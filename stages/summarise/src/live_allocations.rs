@@ -160,7 +160,7 @@ impl Sums {
 }
 
 fn add(sum: u64, bytes: u64) -> Result<u64, StageError> {
-    sum.checked_add(bytes).ok_or(StageError::Overflow("the size of the heap"))
+    sum.checked_add(bytes).ok_or_else(|| StageError::Overflow("the size of the heap"))
 }
 
 /// Hands on what has a stack or an interval; gives the bytes that were spilled.

@@ -10,6 +10,7 @@ use super::heap::{Heap, about_class, about_node};
 use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
@@ -190,18 +191,25 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         let mut dominator = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        for node in 0..heap.facts.node_count as u32 {
-            let (class, dominator) = (class.next()?.0, dominator.next()?.0);
-            let (bytes, name) = (retained.next()?, names.next()?);
-            if node.is_multiple_of(1 << 18) {
-                heap.job.context.check()?;
-            }
-            let Some(place) = self.place(dominator)?.filter(|&place| place != node) else { continue };
-            // Entries in entries are counted with the outer ones.
-            let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
-            if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
-                let parent = self.parent(node)?;
-                crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name, parent);
+        // Nodes next to each other often have the same dominator.
+        let mut last = (u32::MAX, None);
+        for first in (0..heap.facts.node_count as usize).step_by(BLOCK) {
+            let count = BLOCK.min(heap.facts.node_count as usize - first);
+            let (classes, dominators) = (class.block(count)?, dominator.block(count)?);
+            let (retained, names) = (retained.block(count)?, names.block(count)?);
+            heap.job.context.check()?;
+            for at in 0..count {
+                let (node, class, dominator) = ((first + at) as u32, classes[at].0, dominators[at].0);
+                if dominator != last.0 {
+                    last = (dominator, self.place(dominator)?);
+                }
+                let Some(place) = last.1.filter(|&place| place != node) else { continue };
+                // Entries in entries are counted with the outer ones.
+                let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
+                if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
+                    let parent = self.parent(node)?;
+                    crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, retained[at], names[at], parent);
+                }
             }
         }
         Ok(crowds)
