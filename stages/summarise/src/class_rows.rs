@@ -3,9 +3,9 @@
 //! * Computes: per class, over its nodes of non-zero shallow size (of any size if the format requires it; without
 //!   garbage): count, sums of sizes, least distance, largest retained size, and the sum of retained sizes over those
 //!   nodes that no other node of the class dominates.
-//! * Resident memory: 16 bytes per node (subtree sizes, free positions, and by position the nodes and their sizes),
-//!   then 20 (class, shallow and retained size), paged where the budget does not allow it; a bit; some 150 bytes per
-//!   class.
+//! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it 4
+//!   (subtree sizes, then free places), then 20 (class, shallow and retained size), paged where the budget does not allow
+//!   it; a bit; some 150 bytes per class.
 //! * Passes over disk: two over the tree, one over the node columns in order, one at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
@@ -19,12 +19,12 @@ use heaplake_kit::access::{bits_per_node, column, document, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage, StageError, Stats,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage, StageError, Stats,
     WriteAt, on_resident,
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -45,20 +45,15 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(columns::CLASS_ROW), column(columns::NODE_OUTERMOST)],
     arrays: &[
-        &[per_node::<u32>(), per_node::<u32>(), per_node::<[u32; 2]>()],
-        &[per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
+        &[per_node::<[u32; 2]>(), per_node::<u32>()],
+        &[per_node::<[u32; 2]>(), per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
     ],
     least: &[bits_per_node(1)],
     fixed: 8 << 20,
-    temporary: &[per_node::<[u32; 2]>()],
     passes: "dominator tree twice, node columns twice",
     run,
     ..Stage::NEW
 };
-
-/// Nodes in the order of the dominator tree's own preorder, and the sizes of their subtrees in nodes, between the two
-/// halves of this stage.
-const BY_PLACE: Column<[u32; 2]> = Column::new("tree.node_and_size");
 
 /// The accumulated row of a class.
 #[derive(Clone)]
@@ -74,8 +69,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let mut tallies = context.budget.filled(STAGE.name, job.class_count()?, Tally::new())?;
     Members::open(facts, scratch)?.add_up(facts, &mut tallies, job)?;
-    let mut spilled_bytes = lay_out(job)?;
-    spilled_bytes += retained(facts, &mut tallies, job)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let layout = lay_out(&mut plan, job)?;
+    retained(facts, &mut tallies, layout, &mut plan, job)?;
+    let spilled_bytes = plan.spilled_bytes();
     tallies.retain_mut(|class, tally| {
         tally.row.class_id = class as u32;
         tally.row.count > 0
@@ -187,17 +184,23 @@ pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
     size > 0 || (facts.counts_empty && node != facts.root.0)
 }
 
-/// Retained sizes of members that no other member dominates, and the set of these members. Returns the spilled bytes.
-fn retained(facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<u64, StageError> {
+/// Retained sizes of members that no other member dominates, and the set of these members.
+fn retained(
+    facts: &Facts,
+    tallies: &mut [Tally],
+    mut layout: Array<[u32; 2]>,
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let covered = context.budget.zeroed("class rows: covered", tallies.len())?;
     let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut class, mut shallow, mut retained) =
         plan.make((lookup(columns::NODE_CLASS), lookup(columns::NODE_SHALLOW), lookup(columns::NODE_RETAINED)))?;
-    on_resident!(class, shallow, retained => {
-        Outermost { facts, tallies, covered, outermost: &mut outermost, class, shallow, retained }.find(job)
+    on_resident!(layout, class, shallow, retained => {
+        Outermost { facts, tallies, covered, outermost: &mut outermost, class, shallow, retained }.find(layout, job)
     })?;
+    drop(layout);
     let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
     let mut part = Vec::with_capacity(BLOCK);
     for first in (0..facts.node_count as usize).step_by(BLOCK) {
@@ -206,9 +209,7 @@ fn retained(facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<u64, 
         part.extend(nodes.map(|node| u8::from(outermost.contains(node))));
         column.extend(&part)?;
     }
-    column.finish()?;
-    scratch.discard(BY_PLACE);
-    Ok(plan.spilled_bytes())
+    column.finish().map(drop)
 }
 
 /// Finds the members that no other member of their class dominates.
@@ -224,35 +225,32 @@ struct Outermost<'a, C, S, R> {
 }
 
 impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> {
-    fn find(&mut self, job: &Job<'_>) -> Result<(), StageError> {
-        let mut by_place = ColumnReader::open(job.scratch, BY_PLACE)?;
-        let reached = by_place.remaining();
-        let mut place = 0;
-        while by_place.remaining() > 0 {
-            let nodes = by_place.block((by_place.remaining() as usize).min(BLOCK))?;
-            for (at, &[node, size]) in nodes.iter().enumerate() {
-                if let Some(&[soon, _]) = nodes.get(at + 2 * AHEAD) {
-                    self.class.prefetch(soon as usize);
+    /// Goes through the nodes in the order of the layout.
+    fn find(&mut self, mut layout: impl ReadAt<[u32; 2]>, job: &Job<'_>) -> Result<(), StageError> {
+        let reached = layout.count();
+        for place in 0..reached {
+            if place + 2 * AHEAD < reached {
+                let [soon, _] = layout.get(place + 2 * AHEAD)?;
+                self.class.prefetch(soon as usize);
+                let [soon, _] = layout.get(place + AHEAD)?;
+                let class = self.class.get(soon as usize)?;
+                // As far as is known: in a subtree that is counted already, sizes do not matter.
+                if place + AHEAD >= self.covered[class.index()] as usize {
+                    self.shallow.prefetch(soon as usize);
+                    self.retained.prefetch(soon as usize);
                 }
-                if let Some(&[soon, _]) = nodes.get(at + AHEAD) {
-                    // As far as is known: in a subtree that is counted already, sizes do not matter.
-                    let class = self.class.get(soon as usize)?;
-                    if place + AHEAD as u32 >= self.covered[class.index()] {
-                        self.shallow.prefetch(soon as usize);
-                        self.retained.prefetch(soon as usize);
-                    }
-                }
-                let class = self.class.get(node as usize)?;
-                if place >= self.covered[class.index()] {
-                    self.add(NodeId(node), class, place + size)?;
-                }
-                place += 1;
             }
-            let count = nodes.len() as u64;
-            job.context.step(count)?;
+            let [node, size] = layout.get(place)?;
+            let class = self.class.get(node as usize)?;
+            if place >= self.covered[class.index()] as usize {
+                self.add(NodeId(node), class, place as u32 + size)?;
+            }
+            if place.is_multiple_of(1 << 16) {
+                job.context.step(1 << 16)?;
+            }
         }
         // Unreached nodes are leaves under the root, or garbage.
-        if reached < self.facts.node_count && !self.facts.keeps_garbage {
+        if reached < self.facts.node_count as usize && !self.facts.keeps_garbage {
             self.find_unreached(reached as u32, job)?;
         }
         Ok(())
@@ -286,37 +284,32 @@ impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> 
     }
 }
 
-/// Lays the dominator tree out in a preorder of its own: nodes by place, and the size of the subtree at each place.
-/// Gives the bytes that were spilled.
+/// Lays the dominator tree out in a preorder of its own: the node at each place, and the size of its subtree.
 ///
 /// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
 /// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
-fn lay_out(job: &Job<'_>) -> Result<u64, StageError> {
+fn lay_out(plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Array<[u32; 2]>, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut size, mut free, mut by_place) =
-        plan.make((filled(nodes, 1u32), filled(nodes, 0u32), filled(nodes, [0u32; 2])))?;
-    on_resident!(size, free, by_place => place(size, free, by_place, job))?;
-    by_place.write_to(job.scratch, BY_PLACE)?;
-    Ok(plan.spilled_bytes())
+    let (mut layout, mut tree) = plan.make((filled(nodes, [0u32; 2]), filled(nodes, 1u32)))?;
+    on_resident!(layout, tree => place(layout, tree, job))?;
+    Ok(layout)
 }
 
 fn place(
-    mut size: impl WriteAt<u32>,
-    // The next free place inside the interval of each node; first the place of the node itself.
-    mut free: impl WriteAt<u32>,
-    mut by_place: impl WriteAt<[u32; 2]>,
+    mut layout: impl WriteAt<[u32; 2]>,
+    // By position the size of the subtree; once the node has its place, the next free place inside its interval.
+    mut tree: impl WriteAt<u32>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
-    let nodes = size.count();
+    let nodes = tree.count();
     let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     let mut position = nodes;
     while position > 1 {
         for dominator in backwards.next_slice(position - 1)?.iter().rev() {
             position -= 1;
-            let below = size.get(position)?;
-            size.change(dominator.index(), |size| *size += below)?;
+            let below = tree.get(position)?;
+            tree.change(dominator.index(), |size| *size += below)?;
         }
     }
     let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
@@ -326,14 +319,14 @@ fn place(
         let (dominators, order) = (dominators.block(count)?, order.block(count)?);
         for (at, (dominator, node)) in dominators.iter().zip(order).enumerate() {
             let position = first + at;
-            let size = size.get(position)?;
+            let size = tree.get(position)?;
             let place = if position == 0 {
                 0
             } else {
-                free.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
+                tree.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
             };
-            free.set(position, place + 1)?;
-            by_place.set(place as usize, [node.0, size])?;
+            tree.set(position, place + 1)?;
+            layout.set(place as usize, [node.0, size])?;
         }
         context.check()?;
     }

@@ -221,6 +221,19 @@ impl<T: Pod> ReverseReader<T> {
         Ok(&self.source.shown()[self.left..end])
     }
 
+    /// Skips the `count` elements before those returned last.
+    ///
+    /// # Errors
+    /// [`StageError::Scratch`] past the beginning.
+    pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
+        match (count.checked_sub(self.left as u64), self.remaining().checked_sub(count)) {
+            (_, None) => return Err(self.source.ended("it begins too late")),
+            (None, _) => self.left -= count as usize,
+            (Some(_), Some(rest)) => (self.left, self.before) = (0, rest),
+        }
+        Ok(())
+    }
+
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
         let count = self.before.min(self.source.most() as u64);

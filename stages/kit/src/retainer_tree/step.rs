@@ -22,11 +22,18 @@ pub(super) struct Step {
 }
 
 /// A holder of a node, and the key of their edge.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Link {
     held: u32,
     holder: u32,
     key: u32,
+}
+
+impl Link {
+    /// One number in the order of links.
+    fn number(&self) -> u128 {
+        u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
+    }
 }
 
 /// Goes up one level.
@@ -86,7 +93,7 @@ fn edges(
             break;
         }
     }
-    edges.sort_unstable();
+    edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
     Ok(edges)
 }
 
@@ -149,7 +156,7 @@ fn links(
             break;
         }
     }
-    links.sort_unstable();
+    links.sort_unstable_by_key(Link::number);
     Ok(links)
 }
 

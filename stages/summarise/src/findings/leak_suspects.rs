@@ -132,6 +132,9 @@ impl<T: Copy + PartialEq> Majority<T> {
     }
 }
 
+/// The class of a node's dominator is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
 /// The dominator tree and the shortest paths around the places.
 struct Tree<'a, C, D, P> {
     heap: &'a Heap<'a>,
@@ -200,6 +203,9 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
             heap.job.context.check()?;
             for at in 0..count {
                 let (node, class, dominator) = ((first + at) as u32, classes[at].0, dominators[at].0);
+                if let Some(soon) = dominators.get(at + AHEAD) {
+                    self.classes.prefetch(soon.index());
+                }
                 if dominator != last.0 {
                     last = (dominator, self.place(dominator)?);
                 }

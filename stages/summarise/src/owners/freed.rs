@@ -42,7 +42,7 @@ pub const AT_ONCE: usize = 63;
 /// Owners whose bits fit a byte.
 pub const FEW: usize = 7;
 
-/// An edge's target is prefetched this many edges ahead.
+/// What an edge or a position leads to is prefetched so many before.
 const AHEAD: usize = 8;
 
 /// One bit per owner, and one more.
@@ -193,9 +193,15 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
         }
         let (mut word, mut is_settled, mut is_behind) = (0, false, false);
         retainers.each(|part| {
-            for &from in part {
+            // Where the dominator is among them, the words of others need not be looked up.
+            if part.contains(&dominator) {
+                word |= words.get(dominator.index())?.bits() & others;
+                is_settled = true;
+                return Ok(true);
+            }
+            for from in part {
                 word |= words.get(from.index())?.bits() & others;
-                if word == others || from == dominator {
+                if word == others {
                     is_settled = true;
                     return Ok(true);
                 }
@@ -224,15 +230,23 @@ fn check<W: Word>(
 ) -> Result<(), StageError> {
     let mut retainers = Retainers::open(owners, job.scratch)?;
     let mut nodes = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?;
-    retainers.owner.skip(1)?;
-    nodes.skip(1)?;
+    // Positions and retainers that are left out: those before the next one in doubt.
+    let (mut positions, mut left_out) = (1, 0);
     for position in 1..words.count() {
-        let (others, node) = (owners.others(retainers.owner.next()?), nodes.next()?);
+        if position.is_multiple_of(1 << 16) {
+            job.context.check()?;
+        }
         let before = words.get(position)?.bits();
         if before & W::WAITS == 0 {
-            retainers.each(|_| Ok(true))?;
+            positions += 1;
+            left_out += u64::from(retainers.degree.next()?);
             continue;
         }
+        retainers.from.skip(left_out)?;
+        retainers.owner.skip(positions)?;
+        nodes.skip(positions)?;
+        (positions, left_out) = (0, 0);
+        let (others, node) = (owners.others(retainers.owner.next()?), nodes.next()?);
         let before = before & !W::WAITS;
         let mut word = before;
         retainers.each(|part| {
@@ -246,9 +260,6 @@ fn check<W: Word>(
             word |= W::WAITS;
         }
         words.set(position, W::of(word))?;
-        if position.is_multiple_of(1 << 16) {
-            job.context.check()?;
-        }
     }
     Ok(())
 }
@@ -393,6 +404,9 @@ fn sum<W: Word>(
     for first in (0..words.count()).step_by(BLOCK) {
         let nodes = order.block(BLOCK.min(words.count() - first))?;
         for (at, node) in nodes.iter().enumerate() {
+            if let Some(soon) = nodes.get(at + AHEAD) {
+                sizes.prefetch(soon.index());
+            }
             let mut gone = owners.all & !words.get(first + at)?.bits();
             if gone == 0 {
                 continue;
