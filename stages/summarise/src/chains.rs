@@ -59,6 +59,9 @@ pub const STAGE: Stage = Stage {
 /// A chain is light if it weighs less than one in this many parts of the heap; light chains keep no edge labels.
 const LIGHT: u64 = 1000;
 
+/// The element of a node's parent is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
 /// What the instances at one element sum to.
 #[derive(Clone, Copy)]
 struct Tally {
@@ -234,6 +237,10 @@ where
         context.step(count as u64)?;
         for (at, class) in classes.iter().enumerate() {
             let node = (first + at) as u32;
+            if first + at + AHEAD < facts.node_count as usize {
+                let soon = tree.parent.get(first + at + AHEAD)?;
+                tree.element.prefetch(soon.index());
+            }
             let garbage = numbers.is_some_and(|numbers| numbers[at].is_none());
             if big[class.index()] == 0 || garbage || !counts(facts, node, sizes[at]) {
                 continue;
@@ -299,12 +306,7 @@ impl Paths {
 
     /// The element of a node behind that of the one above.
     #[inline]
-    fn place<E, P, C, L>(
-        &mut self,
-        before: u32,
-        node: NodeId,
-        tree: &mut Tree<E, P, C, L>,
-    ) -> Result<u32, StageError>
+    fn place<E, P, C, L>(&mut self, before: u32, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
     where
         E: WriteAt<u32>,
         C: ReadAt<ClassId>,

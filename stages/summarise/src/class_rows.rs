@@ -19,8 +19,8 @@ use heaplake_kit::access::{bits_per_node, column, document, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage, StageError, Stats,
-    WriteAt, on_resident,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage,
+    StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};

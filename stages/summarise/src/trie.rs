@@ -182,6 +182,7 @@ impl Trie {
     }
 }
 
+#[inline]
 fn hash(parent: u32, label: u32, class: u32) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(u64::from(parent) << 32 | u64::from(label));

@@ -7,7 +7,7 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class, about_node};
-use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::column::BLOCK;
@@ -140,6 +140,8 @@ struct Tree<'a, C, D, P> {
     heap: &'a Heap<'a>,
     /// The places, ascending.
     places: Vec<u32>,
+    /// Bits of their last digits.
+    filter: u64,
     classes: C,
     dominators: D,
     parents: P,
@@ -155,7 +157,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
     fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
         let mut at = dominator;
         for _ in 0..ENTRIES {
-            if self.places.binary_search(&at).is_ok() {
+            if self.filter >> (at % 64) & 1 != 0 && self.places.binary_search(&at).is_ok() {
                 return Ok(Some(at));
             }
             if !self.is_entry(at)? {
@@ -225,6 +227,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
 fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut places = places.to_vec();
     places.sort_unstable();
+    let filter = places.iter().fold(0, |bits, place| bits | 1u64 << (place % 64));
     let has_paths = heap.tree.is_some();
     let (mut classes, mut dominators, parents) = ArrayPlan::of(&heap.job, "leak suspects").make((
         lookup(columns::NODE_CLASS),
@@ -233,10 +236,10 @@ fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, St
     ))?;
     match parents {
         Some(mut parents) => on_resident!(classes, dominators, parents => {
-            Tree { heap, places, classes, dominators, parents }.crowds()
+            Tree { heap, places, filter, classes, dominators, parents }.crowds()
         }),
         None => on_resident!(classes, dominators => {
-            Tree { heap, places, classes, dominators, parents: NoPaths }.crowds()
+            Tree { heap, places, filter, classes, dominators, parents: NoPaths }.crowds()
         }),
     }
 }
@@ -256,6 +259,10 @@ impl ReadAt<NodeId> for NoPaths {
 }
 
 impl Detector for LeakSuspects {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.retained >= FLOOR
+    }
+
     fn see(&mut self, node: &Node) {
         if node.retained < FLOOR || node.node == self.root || self.synthetic.contains(&node.kind) {
             return;

@@ -1,6 +1,6 @@
 //! All nodes in order, as rules are shown them.
 
-use super::rule::Node;
+use super::rule::{Extent, Node};
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Facts};
@@ -42,8 +42,8 @@ impl Sweep {
         })
     }
 
-    /// The next nodes, at most as many as a block has.
-    pub fn next(&mut self, nodes: Range<u32>, out: &mut Vec<Node>) -> Result<(), StageError> {
+    /// The next nodes, at most as many as a block has, and what they have at most.
+    pub fn next(&mut self, nodes: Range<u32>, out: &mut Vec<Node>) -> Result<Extent, StageError> {
         let count = nodes.len();
         let (class, kind, edges) = (self.class.block(count)?, self.kind.block(count)?, self.edges.block(count)?);
         let dominator = self.dominator.block(count)?;
@@ -63,6 +63,13 @@ impl Sweep {
             native: native.map_or(0, |native| native[at]),
             retained: retained[at],
         }));
-        Ok(())
+        let most = |sizes: &[u64]| sizes.iter().fold(0, |most, &size| most.max(size));
+        Ok(Extent {
+            shallow: most(shallow),
+            native: native.map_or(0, most),
+            retained: most(retained),
+            detached: detached.is_some_and(|detached| detached.contains(&DETACHED)),
+            unreachable: order.is_some_and(|order| order.iter().any(|number| number.is_none())),
+        })
     }
 }

@@ -65,13 +65,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::OWNER_ROW), texts(OWNER_NAMES)],
     arrays: &[
         &[per_node::<Code>(), per_node::<Code>(), per_node::<u64>()],
-        &[
-            per_node::<u64>(),
-            per_node::<u32>(),
-            per_edge::<NodeId>(),
-            per_node::<Preorder>(),
-            per_node::<Code>(),
-        ],
+        &[per_node::<u64>(), per_node::<u32>(), per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<Code>()],
         &[per_node::<u64>(), per_node::<u64>()],
     ],
     fixed: 10 << 20,

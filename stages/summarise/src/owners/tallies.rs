@@ -36,6 +36,7 @@ impl Tallies {
     }
 
     /// Makes rows for so many owners.
+    #[inline]
     pub fn grow(&mut self, owners: usize) -> Result<(), StageError> {
         while self.all.len() < owners + OWNERS {
             let row = OwnerRow {
@@ -67,6 +68,7 @@ impl Tallies {
     }
 
     /// The row of an owner, or of nobody.
+    #[inline]
     pub fn of(&mut self, code: Code) -> &mut OwnerRow {
         match code.owner() {
             Some(owner) => self.owner(owner),
