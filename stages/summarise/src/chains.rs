@@ -92,7 +92,8 @@ impl Merge for Tally {
 }
 
 fn sum(a: u64, b: u64) -> Result<u64, StageError> {
-    a.checked_add(b).ok_or_else(|| StageError::Overflow("the size of a chain"))
+    let Some(sum) = a.checked_add(b) else { return Err(StageError::Overflow("the size of a chain")) };
+    Ok(sum)
 }
 
 /// Bytes of all instances of all classes.

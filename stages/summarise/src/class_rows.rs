@@ -108,7 +108,8 @@ impl Tally {
 }
 
 fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
-    *sum = sum.checked_add(bytes).ok_or_else(|| StageError::Overflow("the size of a class"))?;
+    let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of a class")) };
+    *sum = total;
     Ok(())
 }
 

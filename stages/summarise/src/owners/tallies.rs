@@ -113,6 +113,7 @@ impl Tallies {
 /// Adds bytes to a sum.
 #[inline]
 pub fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
-    *sum = sum.checked_add(bytes).ok_or_else(|| StageError::Overflow("the size of an owner"))?;
+    let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of an owner")) };
+    *sum = total;
     Ok(())
 }

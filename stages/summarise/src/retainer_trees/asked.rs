@@ -80,3 +80,56 @@ impl Asked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_kit::array_plan::lookup;
+    use heaplake_kit::{ArrayPlan, Budget, ColumnWriter, Scratch};
+    use heaplake_oracle::SplitMix64;
+    use heaplake_schemas::scratch::Column;
+
+    const TO: Column<NodeId> = Column::new("to");
+
+    #[test]
+    fn every_edge_that_is_asked_for_is_found_in_its_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let rng = &mut SplitMix64::new(7);
+        // Some ascend, and some are the same in the last bits.
+        let random = (0..600_000).map(|at| match at % 3 {
+            0 => at / 100,
+            1 => rng.below(3000) as u32,
+            _ => (rng.below(4) * BITS + rng.below(300)) as u32,
+        });
+        let all: Vec<u32> = random.collect();
+        let mut writer = ColumnWriter::create(&scratch, TO).unwrap();
+        all.iter().for_each(|&to| writer.push(NodeId(to)).unwrap());
+        writer.finish().unwrap();
+        let (large, small) = (Budget::new(16 << 20), Budget::new(3 << 19));
+        for budget in [&large, &small] {
+            let mut to = ArrayPlan::new(budget, &scratch, "asked").one(lookup(TO)).unwrap();
+            assert_eq!(matches!(to, Lookup::Mapped(_)), budget.used() > 2 << 20);
+            let mut asked = Asked::default();
+            for _ in 0..300 {
+                let start = rng.below(all.len() - 5000);
+                let (length, count) = ([5, 100, 5000][rng.below(3)], [1, 8, 400][rng.below(3)]);
+                let range = start..start + rng.below(length);
+                let mut held: Vec<u32> = (0..1 + rng.below(count))
+                    .map(|_| if rng.one_in(2) { all[rng.below(all.len())] } else { rng.below(3000) as u32 })
+                    .collect();
+                held.sort_unstable();
+                held.dedup();
+                let mut found = Vec::new();
+                let each = |edge, to| {
+                    found.push((edge, to));
+                    Ok(())
+                };
+                asked.each(&held, range.clone(), &mut to, each).unwrap();
+                let expected = range.filter(|&edge| held.contains(&all[edge])).map(|edge| (edge, all[edge]));
+                assert_eq!(found, expected.collect::<Vec<_>>());
+            }
+            assert!(asked.filter.iter().all(|&word| word == 0));
+        }
+    }
+}
