@@ -42,8 +42,6 @@ pub(super) struct Heap<'a> {
     details: Details,
     numbers: NumericNames,
     asked: Asked,
-    /// Whether all that is looked at is in memory.
-    is_resident: bool,
 }
 
 /// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
@@ -126,7 +124,6 @@ impl<'a> Heap<'a> {
         let (position, node_at, class, distance, kind, dominator, retainers, retainer, above, ..) = arrays;
         let (.., edges, to, byte, word, edge_kind) = arrays;
         let details = Details::of((byte, word, edge_kind), before, facts, scratch)?;
-        let is_resident = is_mapped(&position) && is_mapped(&node_at) && is_mapped(&retainer) && is_mapped(&to);
         Ok(Self {
             job: *job,
             root: facts.root,
@@ -149,8 +146,12 @@ impl<'a> Heap<'a> {
             details,
             numbers: NumericNames::open(scratch)?,
             asked: Asked::default(),
-            is_resident,
         })
+    }
+
+    /// Whether all that is looked at ahead is in memory.
+    fn is_resident(&self) -> bool {
+        is_mapped(&self.position) && is_mapped(&self.node_at) && is_mapped(&self.retainer) && is_mapped(&self.to)
     }
 
     /// Bytes of arrays that were made later and did not fit.
@@ -374,7 +375,7 @@ impl Holders for Heap<'_> {
     }
 
     fn before_retainers(&mut self, nodes: &[u32]) -> Result<(), StageError> {
-        if !self.is_resident {
+        if !self.is_resident() {
             return Ok(());
         }
         for &node in nodes {
@@ -410,7 +411,7 @@ impl Holders for Heap<'_> {
     }
 
     fn before_labels(&mut self, holders: &[u32]) -> Result<(), StageError> {
-        if !self.is_resident {
+        if !self.is_resident() {
             return Ok(());
         }
         for &holder in holders {
