@@ -18,6 +18,7 @@ pub(super) struct Triple {
 
 impl Triple {
     /// One number in the order of triples.
+    #[inline]
     fn number(&self) -> u128 {
         u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
     }

@@ -31,6 +31,7 @@ struct Link {
 
 impl Link {
     /// One number in the order of links.
+    #[inline]
     fn number(&self) -> u128 {
         u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
     }
