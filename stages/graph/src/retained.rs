@@ -119,5 +119,5 @@ fn add(sum: &mut impl WriteAt<u64>, node: usize, dominator: NodeId) -> Result<()
         *total = added.unwrap_or(*total);
         added
     })?;
-    total.map(drop).ok_or(StageError::Overflow("a retained size"))
+    if total.is_some() { Ok(()) } else { Err(StageError::Overflow("a retained size")) }
 }

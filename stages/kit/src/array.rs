@@ -164,22 +164,6 @@ impl<T: Pod> Array<T> {
         }
     }
 
-    /// Replaces elements from a place on.
-    ///
-    /// # Errors
-    /// [`StageError::Io`] when a page cannot be read.
-    pub(crate) fn set_all(&mut self, first: usize, values: &[T]) -> Result<(), StageError> {
-        match self {
-            Self::Resident(items) => items[first..first + values.len()].copy_from_slice(values),
-            Self::Paged(paged) => {
-                for (i, &value) in values.iter().enumerate() {
-                    paged.set(first + i, value)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Writes all elements as a column.
     ///
     /// # Errors

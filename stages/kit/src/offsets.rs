@@ -1,6 +1,6 @@
 //! The start of each group of a grouped column, in four bytes per group.
 
-use crate::array::{Fault, ReadAt, Residency};
+use crate::array::{Fault, ReadAt, Residency, WriteAt};
 use crate::{Array, Budget, BudgetVec, ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::ops::{Deref, Range};
@@ -18,7 +18,7 @@ pub struct Offsets<A = Array<u32>, B = BudgetVec<u64>> {
 }
 
 impl Offsets {
-    /// Computes the offsets from `sizes`, into an array with one more element. One sequential read.
+    /// Computes the offsets from `sizes_of`, into an array with one more element. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
@@ -27,33 +27,38 @@ impl Offsets {
         mut relative: Array<u32>,
         budget: &Budget,
         scratch: &Scratch,
-        sizes: Column<u32>,
+        sizes_of: Column<u32>,
     ) -> Result<Self, StageError> {
-        let mut reader = ColumnReader::open(scratch, sizes)?;
+        let mut reader = ColumnReader::open(scratch, sizes_of)?;
         let groups = relative.count() - 1;
         let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
         let mut start = 0u64;
-        // The position behind the last group has an offset, too.
-        let mut block = Vec::with_capacity(1 << BLOCK_BITS);
-        for (nth, base) in bases.iter_mut().enumerate() {
+        for (block, base) in bases.iter_mut().enumerate() {
+            let first = block << BLOCK_BITS;
+            let count = (groups + 1 - first).min(1 << BLOCK_BITS);
+            // The end of the last group is an offset as well.
+            let sizes = reader.block(count.min(groups - first))?;
+            let (mut end, mut last) = (0u64, 0u64);
+            let offsets = sizes.iter().map(|&size| {
+                (last, end) = (end, end + u64::from(size));
+                last as u32
+            });
+            match &mut relative {
+                Array::Resident(items) => {
+                    items[first..first + sizes.len()].iter_mut().zip(offsets).for_each(|(at, offset)| *at = offset);
+                }
+                Array::Paged(paged) => (first..).zip(offsets).try_for_each(|(at, offset)| paged.set(at, offset))?,
+            }
+            if sizes.len() < count {
+                last = end;
+                relative.set(groups, end as u32)?;
+            }
+            if u32::try_from(last).is_err() {
+                let problem = format!("the groups behind {first} hold 2^32 elements or more");
+                return Err(StageError::Scratch { path: scratch.path(sizes_of), problem });
+            }
             *base = start;
-            let first = nth << BLOCK_BITS;
-            let count = (groups - first).min(1 << BLOCK_BITS);
-            block.clear();
-            reader.append_to(&mut block, count)?;
-            let mut within = 0u64;
-            for size in &mut block {
-                within += u64::from(std::mem::replace(size, within as u32));
-            }
-            if count < 1 << BLOCK_BITS {
-                block.push(within as u32);
-            }
-            if u32::try_from(within).is_err() {
-                let problem = format!("the groups around {first} hold 2^32 elements or more");
-                return Err(StageError::Scratch { path: scratch.path(sizes), problem });
-            }
-            relative.set_all(first, &block)?;
-            start += within;
+            start += end;
         }
         Ok(Self { bases, relative })
     }
@@ -92,6 +97,12 @@ impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
     #[inline]
     pub fn range(&mut self, group: usize) -> Result<Range<usize>, Fault> {
         Ok(self.start(group)?..self.start(group + 1)?)
+    }
+
+    /// Prefetches the start of `group`, which may be out of range. Without effect where it is not in memory.
+    #[inline]
+    pub fn prefetch(&self, group: usize) {
+        self.relative.prefetch(group);
     }
 
     /// Number of groups.

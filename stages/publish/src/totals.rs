@@ -92,7 +92,8 @@ pub(crate) fn summed<'a>(scratch: &Scratch, column: Column<u64>, sum: &'a mut u6
     Ok(Source::values(move |rows| {
         let values = read(&mut column, rows)?;
         let all = values.iter().try_fold(*sum, |sum, &bytes| sum.checked_add(bytes));
-        *sum = all.ok_or(StageError::Overflow("the size of the heap"))?;
+        let Some(all) = all else { return Err(StageError::Overflow("the size of the heap")) };
+        *sum = all;
         Ok(sizes(values))
     }))
 }
@@ -109,7 +110,8 @@ pub(crate) fn reachable<'a>(
         let (numbers, sizes) = (read(&mut numbers, rows)?, read(&mut sizes, rows)?);
         for (_, &size) in numbers.iter().zip(&sizes).filter(|(number, _)| !number.is_none()) {
             *count += 1;
-            *bytes = bytes.checked_add(size).ok_or(StageError::Overflow("the size of the heap"))?;
+            let Some(all) = bytes.checked_add(size) else { return Err(StageError::Overflow("the size of the heap")) };
+            *bytes = all;
         }
         let found = BooleanBuffer::collect_bool(rows, |row| !numbers[row].is_none());
         Ok(Arc::new(BooleanArray::new(found, None)))

@@ -18,12 +18,13 @@ use crate::fold::{Merge, fold};
 use crate::trie::{NONE, Trie};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
     ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stack, Stage, StageError, Stats,
     StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::chains::{ChainRow, Element, label};
-use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::ids::{ClassId, NodeId};
 use heaplake_schemas::scratch::{self as columns, Column, Facts, STRINGS, documents};
 use std::cmp::Reverse;
 
@@ -58,6 +59,9 @@ pub const STAGE: Stage = Stage {
 /// A chain is light if it weighs less than one in this many parts of the heap; light chains keep no edge labels.
 const LIGHT: u64 = 1000;
 
+/// The element of a node's parent is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
 /// What the instances at one element sum to.
 #[derive(Clone, Copy)]
 struct Tally {
@@ -88,7 +92,8 @@ impl Merge for Tally {
 }
 
 fn sum(a: u64, b: u64) -> Result<u64, StageError> {
-    a.checked_add(b).ok_or(StageError::Overflow("the size of a chain"))
+    let Some(sum) = a.checked_add(b) else { return Err(StageError::Overflow("the size of a chain")) };
+    Ok(sum)
 }
 
 /// Bytes of all instances of all classes.
@@ -225,20 +230,28 @@ where
     let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
     let preorder = facts.keeps_garbage.then(|| ColumnReader::open(scratch, columns::NODE_PREORDER));
     let mut preorder = preorder.transpose()?;
-    for node in 0..facts.node_count as u32 {
-        let (class, size, held, outermost) = (class.next()?, shallow.next()?, retained.next()?, outermost.next()?);
-        let garbage = preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
-        if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+    for first in (0..facts.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(facts.node_count as usize - first);
+        let (classes, sizes, retained) = (class.block(count)?, shallow.block(count)?, retained.block(count)?);
+        let outermost = outermost.block(count)?;
+        let numbers = preorder.as_mut().map(|order| order.block(count)).transpose()?;
+        context.step(count as u64)?;
+        for (at, class) in classes.iter().enumerate() {
+            let node = (first + at) as u32;
+            if first + at + AHEAD < facts.node_count as usize {
+                let soon = tree.parent.get(first + at + AHEAD)?;
+                tree.element.prefetch(soon.index());
+            }
+            let garbage = numbers.is_some_and(|numbers| numbers[at].is_none());
+            if big[class.index()] == 0 || garbage || !counts(facts, node, sizes[at]) {
+                continue;
+            }
+            let element = paths.resolve(NodeId(node), &mut tree)? as usize;
+            while tallies.len() <= element {
+                tallies.push(Tally::NOTHING)?;
+            }
+            tallies[element].add(NodeId(node), sizes[at], retained[at], outermost[at] != 0)?;
         }
-        if big[class.index()] == 0 || garbage || !counts(facts, node, size) {
-            continue;
-        }
-        let element = paths.resolve(NodeId(node), &mut tree)? as usize;
-        while tallies.len() <= element {
-            tallies.push(Tally::NOTHING)?;
-        }
-        tallies[element].add(NodeId(node), size, held, outermost != 0)?;
     }
     while tallies.len() < paths.trie.elements().len() {
         tallies.push(Tally::NOTHING)?;
@@ -247,9 +260,18 @@ where
 }
 
 impl Tally {
+    /// Adds an instance; nodes ascend.
+    #[inline]
     fn add(&mut self, node: NodeId, size: u64, held: u64, outermost: bool) -> Result<(), StageError> {
-        let retained_bytes = if outermost { held } else { 0 };
-        self.merge(&Self { count: 1, shallow_bytes: size, retained_bytes, example_node: node, example_bytes: held })
+        self.shallow_bytes = sum(self.shallow_bytes, size)?;
+        if outermost {
+            self.retained_bytes = sum(self.retained_bytes, held)?;
+        }
+        if self.count == 0 || held > self.example_bytes {
+            (self.example_node, self.example_bytes) = (node, held);
+        }
+        self.count += 1;
+        Ok(())
     }
 }
 
@@ -261,7 +283,7 @@ struct Paths {
 }
 
 impl Paths {
-    /// The element of a node. Climbs to the nearest ancestor that has one, and comes back placing those in between.
+    /// The element of a node.
     fn resolve<E, P, C, L>(&mut self, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
     where
         E: WriteAt<u32>,
@@ -273,6 +295,37 @@ impl Paths {
         if known != NONE {
             return Ok(known);
         }
+        // Mostly the one above has been there before.
+        let above = if node == self.root { NodeId::NONE } else { tree.parent.get(node.index())? };
+        let is_first = above.is_none() || above == self.root;
+        let before = if is_first { NONE } else { tree.element.get(above.index())? };
+        if is_first || before != NONE {
+            return self.place(before, node, tree);
+        }
+        self.climb(node, tree)
+    }
+
+    /// The element of a node behind that of the one above.
+    #[inline]
+    fn place<E, P, C, L>(&mut self, before: u32, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
+    where
+        E: WriteAt<u32>,
+        C: ReadAt<ClassId>,
+        L: ReadAt<u32>,
+    {
+        let place = self.trie.place(before, tree.label.get(node.index())?, tree.class.get(node.index())?.0)?;
+        tree.element.set(node.index(), place)?;
+        Ok(place)
+    }
+
+    /// Climbs to the nearest ancestor that has an element, and comes back placing those in between.
+    fn climb<E, P, C, L>(&mut self, node: NodeId, tree: &mut Tree<E, P, C, L>) -> Result<u32, StageError>
+    where
+        E: WriteAt<u32>,
+        P: ReadAt<NodeId>,
+        C: ReadAt<ClassId>,
+        L: ReadAt<u32>,
+    {
         let mut at = node;
         let mut place = loop {
             self.stack.push(at)?;
@@ -288,8 +341,7 @@ impl Paths {
             at = above;
         };
         while let Some(node) = self.stack.pop()? {
-            place = self.trie.place(place, tree.label.get(node.index())?, tree.class.get(node.index())?.0)?;
-            tree.element.set(node.index(), place)?;
+            place = self.place(place, node, tree)?;
         }
         Ok(place)
     }

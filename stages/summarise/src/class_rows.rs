@@ -3,9 +3,9 @@
 //! * Computes: per class, over its nodes of non-zero shallow size (of any size if the format requires it; without
 //!   garbage): count, sums of sizes, least distance, largest retained size, and the sum of retained sizes over those
 //!   nodes that no other node of the class dominates.
-//! * Resident memory: 16 bytes per node (subtree sizes, free positions, and by position the nodes and their sizes),
-//!   then 20 (class, shallow and retained size), paged where the budget does not allow it; a bit; some 150 bytes per
-//!   class.
+//! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it 4
+//!   (subtree sizes, then free places), then 20 (class, shallow and retained size), paged where the budget does not allow
+//!   it; a bit; some 150 bytes per class.
 //! * Passes over disk: two over the tree, one over the node columns in order, one at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
@@ -17,13 +17,14 @@
 use bytemuck::Zeroable;
 use heaplake_kit::access::{bits_per_node, column, document, per_node};
 use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage, StageError, Stats,
-    WriteAt, on_resident,
+    Array, ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, ReadAt, ReverseReader, Scratch, Stage,
+    StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::classes::ClassRow;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
-use heaplake_schemas::scratch::{self as columns, Column, Facts, documents};
+use heaplake_schemas::scratch::{self as columns, Facts, documents};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -44,28 +45,20 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(columns::CLASS_ROW), column(columns::NODE_OUTERMOST)],
     arrays: &[
-        &[per_node::<u32>(), per_node::<u32>(), per_node::<NodeId>(), per_node::<u32>()],
-        &[per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
+        &[per_node::<[u32; 2]>(), per_node::<u32>()],
+        &[per_node::<[u32; 2]>(), per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
     ],
     least: &[bits_per_node(1)],
     fixed: 8 << 20,
-    temporary: &[per_node::<NodeId>(), per_node::<u32>()],
     passes: "dominator tree twice, node columns twice",
     run,
     ..Stage::NEW
 };
 
-/// Nodes in the order of the dominator tree's own preorder, between the two halves of this stage.
-const NODE_BY_PLACE: Column<NodeId> = Column::new("tree.node");
-/// Sizes of their subtrees, in nodes.
-const SIZE_BY_PLACE: Column<u32> = Column::new("tree.size");
-
 /// The accumulated row of a class.
 #[derive(Clone)]
 struct Tally {
     row: ClassRow,
-    /// End, in the tree's preorder, of the subtree of a member that is already counted.
-    covered: u32,
 }
 
 /// Writes the rows of all classes that have a node of non-zero shallow size, by retained size, largest first, equals by
@@ -76,8 +69,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let mut tallies = context.budget.filled(STAGE.name, job.class_count()?, Tally::new())?;
     Members::open(facts, scratch)?.add_up(facts, &mut tallies, job)?;
-    let mut spilled_bytes = lay_out(job)?;
-    spilled_bytes += retained(facts, &mut tallies, job)?;
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let layout = lay_out(&mut plan, job)?;
+    retained(facts, &mut tallies, layout, &mut plan, job)?;
+    let spilled_bytes = plan.spilled_bytes();
     tallies.retain_mut(|class, tally| {
         tally.row.class_id = class as u32;
         tally.row.count > 0
@@ -92,7 +87,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 impl Tally {
     fn new() -> Self {
-        Self { row: ClassRow { distance: i32::MAX, ..ClassRow::zeroed() }, covered: 0 }
+        Self { row: ClassRow { distance: i32::MAX, ..ClassRow::zeroed() } }
     }
 
     fn add(&mut self, member: &Member) -> Result<(), StageError> {
@@ -113,23 +108,21 @@ impl Tally {
 }
 
 fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
-    *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of a class"))?;
+    let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of a class")) };
+    *sum = total;
     Ok(())
 }
 
-/// Nodes per batch. The columns of a batch are prefetched before they are used.
-const BATCH: u64 = 1 << 14;
+/// A node's columns are prefetched so many nodes before they are used.
 const AHEAD: usize = 16;
 
 /// A node as a member of its class.
 struct Member {
-    class: ClassId,
     self_bytes: u64,
     shallow: u64,
     native: u64,
     retained: u64,
     distance: i32,
-    is_garbage: bool,
 }
 
 /// All nodes in order.
@@ -159,29 +152,28 @@ impl Members {
         })
     }
 
-    #[inline]
-    fn next(&mut self) -> Result<Member, StageError> {
-        Ok(Member {
-            class: self.class.next()?,
-            self_bytes: self.self_bytes.next()?,
-            shallow: self.shallow.next()?,
-            native: self.native.as_mut().map_or(Ok(0), ColumnReader::next)?,
-            retained: self.retained.next()?,
-            distance: self.distance.next()?,
-            is_garbage: self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?,
-        })
-    }
-
     /// Sums over all members of each class.
     fn add_up(mut self, facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<(), StageError> {
-        for node in 0..facts.node_count {
-            let member = self.next()?;
-            if counts(facts, node as u32, member.shallow) && !member.is_garbage {
-                tallies[member.class.index()].add(&member)?;
+        for first in (0..facts.node_count as usize).step_by(BLOCK) {
+            let count = BLOCK.min(facts.node_count as usize - first);
+            let (class, distance) = (self.class.block(count)?, self.distance.block(count)?);
+            let (own, shallow, retained) =
+                (self.self_bytes.block(count)?, self.shallow.block(count)?, self.retained.block(count)?);
+            let native = self.native.as_mut().map(|native| native.block(count)).transpose()?;
+            let order = self.preorder.as_mut().map(|order| order.block(count)).transpose()?;
+            for at in 0..count {
+                let is_garbage = order.is_some_and(|order| order[at].is_none());
+                if counts(facts, (first + at) as u32, shallow[at]) && !is_garbage {
+                    tallies[class[at].index()].add(&Member {
+                        self_bytes: own[at],
+                        shallow: shallow[at],
+                        native: native.map_or(0, |native| native[at]),
+                        retained: retained[at],
+                        distance: distance[at],
+                    })?;
+                }
             }
-            if node % (1 << 16) == 0 && node > 0 {
-                job.context.step(1 << 16)?;
-            }
+            job.context.step(count as u64)?;
         }
         Ok(())
     }
@@ -193,28 +185,40 @@ pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
     size > 0 || (facts.counts_empty && node != facts.root.0)
 }
 
-/// Retained sizes of members that no other member dominates, and the set of these members. Returns the spilled bytes.
-fn retained(facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<u64, StageError> {
+/// Retained sizes of members that no other member dominates, and the set of these members.
+fn retained(
+    facts: &Facts,
+    tallies: &mut [Tally],
+    mut layout: Array<[u32; 2]>,
+    plan: &mut ArrayPlan<'_>,
+    job: &Job<'_>,
+) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
+    let covered = context.budget.zeroed("class rows: covered", tallies.len())?;
     let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut class, mut shallow, mut retained) =
         plan.make((lookup(columns::NODE_CLASS), lookup(columns::NODE_SHALLOW), lookup(columns::NODE_RETAINED)))?;
-    on_resident!(class, shallow, retained => {
-        Outermost { facts, tallies, outermost: &mut outermost, class, shallow, retained }.find(job)
+    on_resident!(layout, class, shallow, retained => {
+        Outermost { facts, tallies, covered, outermost: &mut outermost, class, shallow, retained }.find(layout, job)
     })?;
+    drop(layout);
     let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
-    (0..facts.node_count as usize).try_for_each(|node| column.push(u8::from(outermost.contains(node))))?;
-    column.finish()?;
-    scratch.discard(NODE_BY_PLACE);
-    scratch.discard(SIZE_BY_PLACE);
-    Ok(plan.spilled_bytes())
+    let mut part = Vec::with_capacity(BLOCK);
+    for first in (0..facts.node_count as usize).step_by(BLOCK) {
+        let nodes = first..(first + BLOCK).min(facts.node_count as usize);
+        part.clear();
+        part.extend(nodes.map(|node| u8::from(outermost.contains(node))));
+        column.extend(&part)?;
+    }
+    column.finish().map(drop)
 }
 
 /// Finds the members that no other member of their class dominates.
 struct Outermost<'a, C, S, R> {
     facts: &'a Facts,
     tallies: &'a mut [Tally],
+    /// For each class the end, in the tree's preorder, of the subtree of a member that is already counted.
+    covered: BudgetVec<u32>,
     outermost: &'a mut Bitset,
     class: C,
     shallow: S,
@@ -222,32 +226,32 @@ struct Outermost<'a, C, S, R> {
 }
 
 impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> {
-    fn find(&mut self, job: &Job<'_>) -> Result<(), StageError> {
-        let mut by_place = ColumnReader::open(job.scratch, NODE_BY_PLACE)?;
-        let mut size_by_place = ColumnReader::open(job.scratch, SIZE_BY_PLACE)?;
-        let reached = by_place.remaining();
-        let mut nodes = Vec::new();
-        let mut place = 0;
-        while by_place.remaining() > 0 {
-            nodes.clear();
-            by_place.append_to(&mut nodes, by_place.remaining().min(BATCH) as usize)?;
-            for (at, &node) in nodes.iter().enumerate() {
-                if let Some(soon) = nodes.get(at + AHEAD) {
-                    self.class.prefetch(soon.index());
-                    self.shallow.prefetch(soon.index());
-                    self.retained.prefetch(soon.index());
+    /// Goes through the nodes in the order of the layout.
+    fn find(&mut self, mut layout: impl ReadAt<[u32; 2]>, job: &Job<'_>) -> Result<(), StageError> {
+        let reached = layout.count();
+        for place in 0..reached {
+            if place + 2 * AHEAD < reached {
+                let [soon, _] = layout.get(place + 2 * AHEAD)?;
+                self.class.prefetch(soon as usize);
+                let [soon, _] = layout.get(place + AHEAD)?;
+                let class = self.class.get(soon as usize)?;
+                // As far as is known: in a subtree that is counted already, sizes do not matter.
+                if place + AHEAD >= self.covered[class.index()] as usize {
+                    self.shallow.prefetch(soon as usize);
+                    self.retained.prefetch(soon as usize);
                 }
-                let class = self.class.get(node.index())?;
-                let end = place + size_by_place.next()?;
-                if place >= self.tallies[class.index()].covered {
-                    self.add(node, class, end)?;
-                }
-                place += 1;
             }
-            job.context.step(nodes.len() as u64)?;
+            let [node, size] = layout.get(place)?;
+            let class = self.class.get(node as usize)?;
+            if place >= self.covered[class.index()] as usize {
+                self.add(NodeId(node), class, place as u32 + size)?;
+            }
+            if place.is_multiple_of(1 << 16) {
+                job.context.step(1 << 16)?;
+            }
         }
         // Unreached nodes are leaves under the root, or garbage.
-        if reached < self.facts.node_count && !self.facts.keeps_garbage {
+        if reached < self.facts.node_count as usize && !self.facts.keeps_garbage {
             self.find_unreached(reached as u32, job)?;
         }
         Ok(())
@@ -275,59 +279,57 @@ impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> 
         if !counts(self.facts, node.0, self.shallow.get(node.index())?) {
             return Ok(());
         }
-        let tally = &mut self.tallies[class.index()];
-        tally.covered = end;
+        self.covered[class.index()] = end;
         self.outermost.insert(node.index());
-        add(&mut tally.row.retained_bytes, self.retained.get(node.index())?)
+        add(&mut self.tallies[class.index()].row.retained_bytes, self.retained.get(node.index())?)
     }
 }
 
-/// Lays the dominator tree out in a preorder of its own: nodes by place, and the size of the subtree at each place.
-/// Gives the bytes that were spilled.
+/// Lays the dominator tree out in a preorder of its own: the node at each place, and the size of its subtree.
 ///
 /// A dominator comes before what it dominates in the graph's preorder. So one sweep backwards gives the sizes of the
 /// subtrees, and one forwards hands every node the next free place inside its dominator's interval.
-fn lay_out(job: &Job<'_>) -> Result<u64, StageError> {
+fn lay_out(plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Array<[u32; 2]>, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?.remaining() as usize;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut size, mut free, mut by_place, mut size_by_place) =
-        plan.make((filled(nodes, 1u32), filled(nodes, 0u32), filled(nodes, NodeId(0)), filled(nodes, 0u32)))?;
-    on_resident!(size, free, by_place, size_by_place => place(size, free, by_place, size_by_place, job))?;
-    by_place.write_to(job.scratch, NODE_BY_PLACE)?;
-    size_by_place.write_to(job.scratch, SIZE_BY_PLACE)?;
-    Ok(plan.spilled_bytes())
+    let (mut layout, mut tree) = plan.make((filled(nodes, [0u32; 2]), filled(nodes, 1u32)))?;
+    on_resident!(layout, tree => place(layout, tree, job))?;
+    Ok(layout)
 }
 
 fn place(
-    mut size: impl WriteAt<u32>,
-    // The next free place inside the interval of each node; first the place of the node itself.
-    mut free: impl WriteAt<u32>,
-    mut by_place: impl WriteAt<NodeId>,
-    mut size_by_place: impl WriteAt<u32>,
+    mut layout: impl WriteAt<[u32; 2]>,
+    // By position the size of the subtree; once the node has its place, the next free place inside its interval.
+    mut tree: impl WriteAt<u32>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
-    let nodes = size.count();
+    let nodes = tree.count();
     let mut backwards = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-    for position in (1..nodes).rev() {
-        let below = size.get(position)?;
-        size.change(backwards.next()?.index(), |size| *size += below)?;
-    }
-    let mut dominators = ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?;
-    let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
-    for position in 0..nodes {
-        let (dominator, size) = (dominators.next()?, size.get(position)?);
-        let place = if position == 0 {
-            0
-        } else {
-            free.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
-        };
-        free.set(position, place + 1)?;
-        by_place.set(place as usize, order.next()?)?;
-        size_by_place.set(place as usize, size)?;
-        if position.is_multiple_of(1 << 16) {
-            context.check()?;
+    let mut position = nodes;
+    while position > 1 {
+        for dominator in backwards.next_slice(position - 1)?.iter().rev() {
+            position -= 1;
+            let below = tree.get(position)?;
+            tree.change(dominator.index(), |size| *size += below)?;
         }
+    }
+    let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
+    for first in (0..nodes).step_by(BLOCK) {
+        let count = BLOCK.min(nodes - first);
+        let (dominators, order) = (dominators.block(count)?, order.block(count)?);
+        for (at, (dominator, node)) in dominators.iter().zip(order).enumerate() {
+            let position = first + at;
+            let size = tree.get(position)?;
+            let place = if position == 0 {
+                0
+            } else {
+                tree.change(dominator.index(), |next| std::mem::replace(next, *next + size))?
+            };
+            tree.set(position, place + 1)?;
+            layout.set(place as usize, [node.0, size])?;
+        }
+        context.check()?;
     }
     Ok(())
 }

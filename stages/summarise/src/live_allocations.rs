@@ -160,7 +160,8 @@ impl Sums {
 }
 
 fn add(sum: u64, bytes: u64) -> Result<u64, StageError> {
-    sum.checked_add(bytes).ok_or(StageError::Overflow("the size of the heap"))
+    let Some(sum) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of the heap")) };
+    Ok(sum)
 }
 
 /// Hands on what has a stack or an interval; gives the bytes that were spilled.

@@ -33,12 +33,26 @@ pub const NONE: u32 = u32::MAX;
 pub struct Trie {
     elements: BudgetVec<Element>,
     depths: BudgetVec<u16>,
+    /// What was placed lately, by hash.
+    recent: Vec<Recent>,
     /// Positions of elements by hash; a power of two, at most half full.
     table: BudgetVec<u32>,
     /// For each class 1 if every program has plenty of it.
     common: BudgetVec<u8>,
     budget: Budget,
 }
+
+/// A path that was placed: where, and what was asked for.
+#[derive(Clone, Copy)]
+struct Recent {
+    parent: u32,
+    label: u32,
+    class: u32,
+    place: u32,
+}
+
+/// Paths that are remembered, a power of two.
+const REMEMBERED: usize = 1 << 12;
 
 impl Trie {
     /// An empty trie. `common` says for each class 1 if every program has plenty of it, and 0 if it is the program's own.
@@ -48,6 +62,8 @@ impl Trie {
     pub fn new(common: BudgetVec<u8>, budget: &Budget) -> Result<Self, StageError> {
         Ok(Self {
             common,
+            // Nothing is placed at no element.
+            recent: vec![Recent { parent: NONE, label: NONE, class: NONE, place: NONE }; REMEMBERED],
             elements: budget.growing("chains: elements"),
             depths: budget.growing("chains: depths"),
             table: budget.filled("chains: table", 1 << 10, NONE)?,
@@ -64,7 +80,23 @@ impl Trie {
     ///
     /// # Errors
     /// [`StageError::Budget`].
+    #[inline]
     pub fn place(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
+        let at = hash(parent, label, class) as usize % REMEMBERED;
+        let recent = self.recent[at];
+        if recent.place != NONE && (recent.parent, recent.label, recent.class) == (parent, label, class) {
+            return Ok(recent.place);
+        }
+        let before = self.elements.len();
+        let place = self.look_up(parent, label, class)?;
+        // What is asked for again has the same place, but for what came when there were too many.
+        if before < LABELLED {
+            self.recent[at] = Recent { parent, label, class, place };
+        }
+        Ok(place)
+    }
+
+    fn look_up(&mut self, parent: u32, label: u32, class: u32) -> Result<u32, StageError> {
         if let Some(repeated) = self.repeated(parent, label, class) {
             self.elements[repeated as usize].repeats = 1;
             return Ok(repeated);
@@ -146,11 +178,16 @@ impl Trie {
 
     /// Where the search for an element begins.
     fn slot(&self, parent: u32, label: u32, class: u32) -> usize {
-        let mut hasher = FxHasher::default();
-        hasher.write_u64(u64::from(parent) << 32 | u64::from(label));
-        hasher.write_u32(class);
-        hasher.finish() as usize & (self.table.len() - 1)
+        hash(parent, label, class) as usize & (self.table.len() - 1)
     }
+}
+
+#[inline]
+fn hash(parent: u32, label: u32, class: u32) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(u64::from(parent) << 32 | u64::from(label));
+    hasher.write_u32(class);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod store;
 mod writer;
 
 pub use map::ColumnMap;
-pub use reader::{ColumnReader, ReverseReader};
+pub use reader::{BLOCK, ColumnReader, ReverseReader};
 pub(crate) use resident::Growing;
 pub use resident::Residents;
 pub use writer::ColumnWriter;
@@ -79,11 +79,35 @@ mod tests {
         assert_eq!(rest, &numbers[100_000..]);
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
 
+        in_parts(scratch, &numbers);
+
         let mut reader = ReverseReader::open(scratch, NUMBERS).unwrap();
         for &number in numbers.iter().rev() {
             assert_eq!(reader.next().unwrap(), number);
         }
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
+    }
+
+    /// Blocks of several sizes from the front, slices from the back.
+    fn in_parts(scratch: &Scratch, numbers: &[u32]) {
+        for size in [1000, BLOCK - 1, BLOCK] {
+            let mut reader = ColumnReader::open(scratch, NUMBERS).unwrap();
+            for part in numbers.chunks(size) {
+                assert_eq!(reader.block(part.len()).unwrap(), part);
+            }
+            assert!(reader.remaining() == 0 && matches!(reader.block(1), Err(StageError::Scratch { .. })));
+        }
+        let (mut reader, mut end) = (ReverseReader::open(scratch, NUMBERS).unwrap(), numbers.len());
+        while end > 0 {
+            let part = reader.next_slice(999).unwrap();
+            assert!(!part.is_empty() && numbers[..end].ends_with(part));
+            end -= part.len();
+            let skipped = end.min(end % 2 * 70_000);
+            reader.skip(skipped as u64).unwrap();
+            end -= skipped;
+            assert_eq!(reader.remaining(), end as u64);
+        }
+        assert!(reader.skip(1).is_err() && reader.next_slice(1).is_err());
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Reading a column from either end.
 
+use super::length::BUFFER;
 use super::source::Source;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
+
+/// Elements of a [`block`](ColumnReader::block), at most.
+pub const BLOCK: usize = BUFFER / 8;
 
 /// Reads a column front to back, a part at a time.
 pub struct ColumnReader<T> {
@@ -16,6 +20,8 @@ pub struct ColumnReader<T> {
 }
 
 impl<T: Pod> ColumnReader<T> {
+    const FIT: () = assert!(BLOCK * size_of::<T>() <= BUFFER, "a block is of elements of at most eight bytes");
+
     /// Opens a column.
     ///
     /// # Errors
@@ -74,6 +80,34 @@ impl<T: Pod> ColumnReader<T> {
         let (part, others) = rest.split_at(most.min(rest.len()));
         self.position += part.len();
         Ok((part, others))
+    }
+
+    /// The next `count` elements where they are, without a copy: at most [`BLOCK`] of them.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] past the end.
+    #[inline]
+    pub fn block(&mut self, count: usize) -> Result<&[T], StageError> {
+        let () = Self::FIT;
+        if self.source.shown().len() - self.position < count {
+            self.show_block(count)?;
+        }
+        let part = &self.source.shown()[self.position..self.position + count];
+        self.position += count;
+        Ok(part)
+    }
+
+    /// Brings the next elements into sight together, some of which may be in sight already.
+    #[cold]
+    fn show_block(&mut self, count: usize) -> Result<(), StageError> {
+        let first = self.next - (self.source.shown().len() - self.position) as u64;
+        let shown = (self.count - first).min(self.source.most() as u64);
+        if shown < count as u64 {
+            return Err(self.source.ended("it ends too early"));
+        }
+        self.source.show(first, shown as usize)?;
+        (self.position, self.next) = (0, first + shown);
+        Ok(())
     }
 
     /// Fills `out` with the next elements.
@@ -170,6 +204,34 @@ impl<T: Pod> ReverseReader<T> {
         }
         self.left -= 1;
         Ok(self.source.shown()[self.left])
+    }
+
+    /// The elements before those returned last, at most `most` of them and as many as are in sight, at least one; in
+    /// the order of the column.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    #[inline]
+    pub fn next_slice(&mut self, most: usize) -> Result<&[T], StageError> {
+        if self.left == 0 {
+            self.refill()?;
+        }
+        let end = self.left;
+        self.left -= most.min(end);
+        Ok(&self.source.shown()[self.left..end])
+    }
+
+    /// Skips the `count` elements before those returned last.
+    ///
+    /// # Errors
+    /// [`StageError::Scratch`] past the beginning.
+    pub fn skip(&mut self, count: u64) -> Result<(), StageError> {
+        match (count.checked_sub(self.left as u64), self.remaining().checked_sub(count)) {
+            (_, None) => return Err(self.source.ended("it begins too late")),
+            (None, _) => self.left -= count as usize,
+            (Some(_), Some(rest)) => (self.left, self.before) = (0, rest),
+        }
+        Ok(())
     }
 
     #[cold]

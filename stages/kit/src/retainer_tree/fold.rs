@@ -9,11 +9,19 @@ use heaplake_schemas::chains::label;
 use std::cmp::Reverse;
 
 /// A key by which a holder holds an item.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Triple {
     pub key: u32,
     pub item: u32,
     pub holder: u32,
+}
+
+impl Triple {
+    /// One number in the order of triples.
+    #[inline]
+    fn number(&self) -> u128 {
+        u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
+    }
 }
 
 /// The branches.
@@ -39,7 +47,7 @@ pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, lim
         to = (0..=rest).collect();
         ranked.iter().filter(|key| !order.contains(key)).for_each(|&key| to[key as usize] = rest);
         rename(&mut triples, &mut keys, &to);
-        triples.sort_unstable();
+        triples.sort_unstable_by_key(Triple::number);
         triples.dedup();
         order.push(rest);
     }
@@ -54,7 +62,7 @@ fn is_heavy(weight: &Amount, from: &Growing, limits: &Limits) -> bool {
 
 /// Sorts, and sums up the distinct items of each key.
 fn weights(triples: &mut Vec<Triple>, keys: usize, from: &Growing) -> Vec<Amount> {
-    triples.sort_unstable();
+    triples.sort_unstable_by_key(Triple::number);
     triples.dedup();
     let mut weights = vec![Amount::default(); keys];
     for same in triples.chunk_by(|a, b| (a.key, a.item) == (b.key, b.item)) {

@@ -56,7 +56,8 @@ impl Passed {
     /// Whether the branch has passed a node.
     pub fn contains(&self, node: u32) -> bool {
         let mut levels = std::iter::successors(Some(self), |passed| passed.before.as_deref());
-        levels.any(|passed| passed.nodes.binary_search(&node).is_ok())
+        let may = |nodes: &[u32]| nodes.first() <= Some(&node) && nodes.last() >= Some(&node);
+        levels.any(|passed| may(&passed.nodes) && passed.nodes.binary_search(&node).is_ok())
     }
 }
 

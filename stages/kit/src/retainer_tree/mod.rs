@@ -37,7 +37,7 @@ mod step;
 pub mod text;
 mod walk;
 
-pub use walk::{Amount, Branch, Holders, Instance, Kind, Limits};
+pub use walk::{Amount, Branch, Holders, Instance, Kind, Limits, SOON};
 
 use crate::StageError;
 use growing::Growing;

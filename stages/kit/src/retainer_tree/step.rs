@@ -2,7 +2,7 @@
 
 use super::fold::{self, Folded, Triple};
 use super::growing::{Growing, Key, Keys, Passed};
-use super::walk::{Amount, Branch, Holders, Kind, Limits};
+use super::walk::{Amount, Branch, Holders, Kind, Limits, SOON};
 use crate::StageError;
 use std::ops::Range;
 use std::rc::Rc;
@@ -22,11 +22,19 @@ pub(super) struct Step {
 }
 
 /// A holder of a node, and the key of their edge.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Link {
     held: u32,
     holder: u32,
     key: u32,
+}
+
+impl Link {
+    /// One number in the order of links.
+    #[inline]
+    fn number(&self) -> u128 {
+        u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
+    }
 }
 
 /// Goes up one level.
@@ -60,12 +68,17 @@ fn edges(
     (is_cut, cost): (&mut bool, &mut u64),
 ) -> Result<Vec<(u32, u32)>, StageError> {
     let (mut edges, mut retainers) = (Vec::new(), Vec::new());
-    for &held in &from.nodes {
+    for (at, &held) in from.nodes.iter().enumerate() {
+        if at.is_multiple_of(SOON) {
+            heap.before_retainers(&from.nodes[at..from.nodes.len().min(at + SOON)])?;
+        }
         retainers.clear();
         *is_cut |= heap.retainers(held, limits.retainers, &mut retainers)?;
         *cost += retainers.len() as u64 + 1;
-        retainers.sort_unstable();
-        retainers.dedup();
+        if retainers.len() > 1 {
+            retainers.sort_unstable();
+            retainers.dedup();
+        }
         for &holder in &retainers {
             let passed = from.passed.as_ref().is_some_and(|passed| passed.contains(holder));
             if !passed
@@ -81,7 +94,7 @@ fn edges(
             break;
         }
     }
-    edges.sort_unstable();
+    edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
     Ok(edges)
 }
 
@@ -114,14 +127,21 @@ fn links(
     (most, is_cut, cost): (usize, &mut bool, &mut u64),
 ) -> Result<Vec<Link>, StageError> {
     let (mut links, mut held, mut labels) = (Vec::with_capacity(edges.len()), Vec::new(), Vec::new());
-    for group in edges.chunk_by(|a, b| a.0 == b.0) {
+    let mut holders: Vec<u32> = edges.iter().map(|edge| edge.0).collect();
+    holders.dedup();
+    for (at, group) in edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
         let holder = group[0].0;
+        if at.is_multiple_of(SOON) {
+            heap.before_labels(&holders[at..holders.len().min(at + SOON)])?;
+        }
         held.clear();
         held.extend(group.iter().map(|edge| edge.1));
         labels.clear();
         *cost += heap.labels(holder, &held, &mut labels)? / EDGES;
-        labels.sort_unstable();
-        labels.dedup();
+        if labels.len() > 1 {
+            labels.sort_unstable();
+            labels.dedup();
+        }
         let nearest = (heap.distance(holder)?, holder);
         let (class, is_root) = (heap.class(holder)?, holder == heap.root());
         let kind = if is_root { Kind::Root } else { Kind::Holder };
@@ -137,15 +157,19 @@ fn links(
             break;
         }
     }
-    links.sort_unstable();
+    links.sort_unstable_by_key(Link::number);
     Ok(links)
 }
 
 /// What holds each item, by which key.
 fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Vec<Triple> {
     let mut triples = Vec::new();
+    let (mut start, mut last) = (0, None);
     for &(item, node) in &from.pairs {
-        let start = links.partition_point(|link| link.held < node);
+        // Where nodes ascend, the next is not far.
+        let from = if last < Some(node) { start } else { 0 };
+        start = from + first_of(&links[from..], node);
+        last = Some(node);
         let of_node = links[start..].iter().take_while(|link| link.held == node);
         triples.extend(of_node.map(|link| Triple { key: link.key, item, holder: link.holder }));
         if triples.len() > most {
@@ -155,6 +179,16 @@ fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Ve
         }
     }
     triples
+}
+
+/// Position of the first link of what is held, or of what comes after it. Looks near the beginning first.
+fn first_of(links: &[Link], node: u32) -> usize {
+    let mut reach = 1;
+    while links.get(reach).is_some_and(|link| link.held < node) {
+        reach *= 4;
+    }
+    let near = &links[..links.len().min(reach + 1)];
+    near.partition_point(|link| link.held < node)
 }
 
 /// For each item whether one key alone holds it, and nothing outside the branch does.

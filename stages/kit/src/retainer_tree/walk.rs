@@ -2,6 +2,9 @@
 
 use crate::StageError;
 
+/// Nodes that a heap hears of before it is asked about them.
+pub const SOON: usize = 32;
+
 /// What a walk asks of a heap. Nodes are numbers.
 pub trait Holders {
     /// The root of the essential edges.
@@ -20,6 +23,23 @@ pub trait Holders {
     /// # Errors
     /// Those of reading.
     fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError>;
+
+    /// Says that the retainers of these nodes are asked for next, and what is told of the first of each: at most
+    /// [`SOON`] nodes.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn before_retainers(&mut self, _nodes: &[u32]) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    /// Says that labels of edges from these nodes are asked for next: at most [`SOON`] nodes.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn before_labels(&mut self, _holders: &[u32]) -> Result<(), StageError> {
+        Ok(())
+    }
 
     /// Class of a node.
     ///

@@ -60,11 +60,13 @@ impl ClassRoles {
     }
 
     /// Whether a class has a role.
+    #[inline]
     pub fn has(&self, class: u32, role: u8) -> bool {
         self.of_class[class as usize] & role != 0
     }
 
     /// Whether some class has it.
+    #[inline]
     pub fn any(&self, role: u8) -> bool {
         self.any & role != 0
     }
@@ -88,6 +90,7 @@ impl Kinds {
     }
 
     /// Whether a kind is one of them.
+    #[inline]
     pub fn has(&self, kind: u8) -> bool {
         self.0[usize::from(kind)]
     }

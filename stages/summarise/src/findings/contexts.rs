@@ -3,7 +3,7 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_node};
-use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, severity};
+use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use std::cmp::Reverse;
@@ -29,6 +29,10 @@ struct Contexts {
 }
 
 impl Detector for Contexts {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.retained >= FLOOR
+    }
+
     fn see(&mut self, node: &Node) {
         if node.retained >= FLOOR {
             self.largest.push((Reverse(node.retained), node.node));

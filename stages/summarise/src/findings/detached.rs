@@ -2,7 +2,7 @@
 //! native objects of their own in the same way; those are none.
 
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Node, Rule, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Extent, Node, Rule, list_bytes, map_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::count;
 use heaplake_schemas::findings::{Finding, Scope, Severity};
@@ -35,6 +35,10 @@ struct Detached {
 }
 
 impl Detector for Detached {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.detached
+    }
+
     fn see(&mut self, node: &Node) {
         if node.detached {
             if self.counts.len() < CLASSES || self.counts.contains_key(&node.class) {

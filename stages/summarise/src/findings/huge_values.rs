@@ -2,7 +2,7 @@
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_node, shorten};
-use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, severity};
+use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, severity};
 use heaplake_kit::StageError;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::ids::NodeId;
@@ -41,6 +41,10 @@ impl HugeValues {
 }
 
 impl Detector for HugeValues {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.shallow >= FLOOR
+    }
+
     fn see(&mut self, node: &Node) {
         if node.shallow >= FLOOR && (self.strings.has(node.kind) || self.arrays.has(node.kind)) {
             self.largest.push(*node);

@@ -7,9 +7,10 @@
 
 use super::class_roles::role;
 use super::heap::{Heap, about_class, about_node};
-use super::rule::{Detector, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Extent, FLOOR, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::per_node;
 use heaplake_kit::array_plan::lookup;
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{ArrayPlan, ColumnReader, ReadAt, StageError, on_resident};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
@@ -131,11 +132,16 @@ impl<T: Copy + PartialEq> Majority<T> {
     }
 }
 
+/// The class of a node's dominator is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
 /// The dominator tree and the shortest paths around the places.
 struct Tree<'a, C, D, P> {
     heap: &'a Heap<'a>,
     /// The places, ascending.
     places: Vec<u32>,
+    /// Bits of their last digits.
+    filter: u64,
     classes: C,
     dominators: D,
     parents: P,
@@ -151,7 +157,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
     fn place(&mut self, dominator: u32) -> Result<Option<u32>, StageError> {
         let mut at = dominator;
         for _ in 0..ENTRIES {
-            if self.places.binary_search(&at).is_ok() {
+            if self.filter >> (at % 64) & 1 != 0 && self.places.binary_search(&at).is_ok() {
                 return Ok(Some(at));
             }
             if !self.is_entry(at)? {
@@ -190,18 +196,28 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
         let mut dominator = ColumnReader::open(scratch, columns::NODE_DOMINATOR)?;
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
         let mut names = ColumnReader::open(scratch, columns::NODE_NAME)?;
-        for node in 0..heap.facts.node_count as u32 {
-            let (class, dominator) = (class.next()?.0, dominator.next()?.0);
-            let (bytes, name) = (retained.next()?, names.next()?);
-            if node.is_multiple_of(1 << 18) {
-                heap.job.context.check()?;
-            }
-            let Some(place) = self.place(dominator)?.filter(|&place| place != node) else { continue };
-            // Entries in entries are counted with the outer ones.
-            let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
-            if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
-                let parent = self.parent(node)?;
-                crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, bytes, name, parent);
+        // Nodes next to each other often have the same dominator.
+        let mut last = (u32::MAX, None);
+        for first in (0..heap.facts.node_count as usize).step_by(BLOCK) {
+            let count = BLOCK.min(heap.facts.node_count as usize - first);
+            let (classes, dominators) = (class.block(count)?, dominator.block(count)?);
+            let (retained, names) = (retained.block(count)?, names.block(count)?);
+            heap.job.context.check()?;
+            for at in 0..count {
+                let (node, class, dominator) = ((first + at) as u32, classes[at].0, dominators[at].0);
+                if let Some(soon) = dominators.get(at + AHEAD) {
+                    self.classes.prefetch(soon.index());
+                }
+                if dominator != last.0 {
+                    last = (dominator, self.place(dominator)?);
+                }
+                let Some(place) = last.1.filter(|&place| place != node) else { continue };
+                // Entries in entries are counted with the outer ones.
+                let is_inner = place != dominator && heap.classes.has(class, role::ENTRY);
+                if !is_inner && (crowds.len() < PAIRS || crowds.contains_key(&(place, class))) {
+                    let parent = self.parent(node)?;
+                    crowds.entry((place, class)).or_insert(Crowd::NOBODY).add(node, retained[at], names[at], parent);
+                }
             }
         }
         Ok(crowds)
@@ -211,6 +227,7 @@ impl<C: ReadAt<ClassId>, D: ReadAt<NodeId>, P: ReadAt<NodeId>> Tree<'_, C, D, P>
 fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, StageError> {
     let mut places = places.to_vec();
     places.sort_unstable();
+    let filter = places.iter().fold(0, |bits, place| bits | 1u64 << (place % 64));
     let has_paths = heap.tree.is_some();
     let (mut classes, mut dominators, parents) = ArrayPlan::of(&heap.job, "leak suspects").make((
         lookup(columns::NODE_CLASS),
@@ -219,10 +236,10 @@ fn crowds(places: &[u32], heap: &Heap) -> Result<BTreeMap<(u32, u32), Crowd>, St
     ))?;
     match parents {
         Some(mut parents) => on_resident!(classes, dominators, parents => {
-            Tree { heap, places, classes, dominators, parents }.crowds()
+            Tree { heap, places, filter, classes, dominators, parents }.crowds()
         }),
         None => on_resident!(classes, dominators => {
-            Tree { heap, places, classes, dominators, parents: NoPaths }.crowds()
+            Tree { heap, places, filter, classes, dominators, parents: NoPaths }.crowds()
         }),
     }
 }
@@ -242,6 +259,10 @@ impl ReadAt<NodeId> for NoPaths {
 }
 
 impl Detector for LeakSuspects {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.retained >= FLOOR
+    }
+
     fn see(&mut self, node: &Node) {
         if node.retained < FLOOR || node.node == self.root || self.synthetic.contains(&node.kind) {
             return;

@@ -300,10 +300,9 @@ fn show_nodes(detectors: &mut [Box<dyn Detector>], facts: &Facts, job: &Job<'_>)
     let (mut nodes, count) = (Vec::with_capacity(SHOWN), facts.node_count as u32);
     for first in (0..count).step_by(SHOWN) {
         nodes.clear();
-        for node in first..count.min(first.saturating_add(SHOWN as u32)) {
-            nodes.push(sweep.next(node)?);
-        }
-        detectors.iter_mut().for_each(|detector| detector.see_all(&nodes));
+        let extent = sweep.next(first..count.min(first.saturating_add(SHOWN as u32)), &mut nodes)?;
+        let minding = detectors.iter_mut().filter(|detector| detector.minds(&extent));
+        minding.for_each(|detector| detector.see_all(&nodes));
         job.context.step(nodes.len() as u64)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use super::class_roles::Kinds;
 use super::heap::{Heap, about_class};
-use super::rule::{Detector, Node, Rule, Tells, list_bytes, map_bytes, severity};
+use super::rule::{Detector, Extent, Node, Rule, Tells, list_bytes, map_bytes, severity};
 use heaplake_kit::access::column;
 use heaplake_kit::text::size;
 use heaplake_kit::{ColumnReader, StageError};
@@ -70,6 +70,10 @@ impl Native {
 }
 
 impl Detector for Native {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.native >= MUCH || extent.shallow >= MUCH
+    }
+
     fn see(&mut self, node: &Node) {
         if node.native >= MUCH && node.shallow <= SMALL {
             self.add(node.class, node.node, node.shallow, node.native);

@@ -86,12 +86,27 @@ pub struct Node {
     pub retained: u64,
 }
 
+/// What some nodes have at most, and whether any of them is so.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub shallow: u64,
+    pub native: u64,
+    pub retained: u64,
+    pub detached: bool,
+    pub unreachable: bool,
+}
+
 /// A rule at work: looks at all nodes and classes, then says what it found.
 pub trait Detector {
     /// Is shown every node, in order.
     fn see(&mut self, _node: &Node) {}
 
-    /// The same, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
+    /// Whether nodes that have so much at most can matter to it. Others it is not shown.
+    fn minds(&self, _extent: &Extent) -> bool {
+        true
+    }
+
+    /// Is shown nodes, some at a time: each rule has a loop of its own, and one that sees no nodes has none.
     fn see_all(&mut self, nodes: &[Node]) {
         nodes.iter().for_each(|node| self.see(node));
     }

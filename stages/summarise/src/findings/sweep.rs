@@ -1,9 +1,10 @@
 //! All nodes in order, as rules are shown them.
 
-use super::rule::Node;
+use super::rule::{Extent, Node};
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Facts};
+use std::ops::Range;
 
 /// Value of `node.detached` for a detached node.
 const DETACHED: u8 = 2;
@@ -41,21 +42,34 @@ impl Sweep {
         })
     }
 
-    /// Node `node`, which is the next one.
-    pub fn next(&mut self, node: u32) -> Result<Node, StageError> {
-        let garbage = self.preorder.as_mut().map_or(Ok(false), |order| order.next().map(Preorder::is_none))?;
-        let kind = self.kind.next()?;
-        Ok(Node {
+    /// The next nodes, at most as many as a block has, and what they have at most.
+    pub fn next(&mut self, nodes: Range<u32>, out: &mut Vec<Node>) -> Result<Extent, StageError> {
+        let count = nodes.len();
+        let (class, kind, edges) = (self.class.block(count)?, self.kind.block(count)?, self.edges.block(count)?);
+        let dominator = self.dominator.block(count)?;
+        let (shallow, retained) = (self.shallow.block(count)?, self.retained.block(count)?);
+        let detached = self.detached.as_mut().map(|detached| detached.block(count)).transpose()?;
+        let native = self.native.as_mut().map(|native| native.block(count)).transpose()?;
+        let order = self.preorder.as_mut().map(|order| order.block(count)).transpose()?;
+        out.extend((0..count).zip(nodes).map(|(at, node)| Node {
             node,
-            class: self.class.next()?.0,
-            kind,
-            detached: self.detached.as_mut().map_or(Ok(0), ColumnReader::next)? == DETACHED,
-            reachable: !garbage,
-            edges: self.edges.next()?,
-            dominator: self.dominator.next()?.0,
-            shallow: self.shallow.next()?,
-            native: self.native.as_mut().map_or(Ok(0), ColumnReader::next)?,
-            retained: self.retained.next()?,
+            class: class[at].0,
+            kind: kind[at],
+            detached: detached.is_some_and(|detached| detached[at] == DETACHED),
+            reachable: order.is_none_or(|order| !order[at].is_none()),
+            edges: edges[at],
+            dominator: dominator[at].0,
+            shallow: shallow[at],
+            native: native.map_or(0, |native| native[at]),
+            retained: retained[at],
+        }));
+        let most = |sizes: &[u64]| sizes.iter().fold(0, |most, &size| most.max(size));
+        Ok(Extent {
+            shallow: most(shallow),
+            native: native.map_or(0, most),
+            retained: most(retained),
+            detached: detached.is_some_and(|detached| detached.contains(&DETACHED)),
+            unreachable: order.is_some_and(|order| order.iter().any(|number| number.is_none())),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Rule `unreachable`: garbage that the snapshot still has, in formats that keep it.
 
 use super::heap::{Heap, blank};
-use super::rule::{Detector, Node, Rule, severity};
+use super::rule::{Detector, Extent, Node, Rule, severity};
 use heaplake_kit::StageError;
 use heaplake_kit::text::{count, size};
 use heaplake_schemas::findings::{Finding, Scope};
@@ -20,6 +20,10 @@ struct Unreachable {
 }
 
 impl Detector for Unreachable {
+    fn minds(&self, extent: &Extent) -> bool {
+        extent.unreachable
+    }
+
     fn see(&mut self, node: &Node) {
         if !node.reachable {
             self.count += 1;

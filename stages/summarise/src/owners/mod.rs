@@ -4,11 +4,12 @@
 //!   owner the values of [`heaplake_schemas::owners`]: its own objects; all that counts for it along the dominator
 //!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
 //!   owner; garbage is a row of its own.
-//! * Resident memory: 16 bytes per node (owner, size, owner by position) for the tree, 17 bytes per node and 4 per
-//!   essential edge for what would be freed, paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per
-//!   node of the trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
-//! * Passes over disk: one over the node columns, one over the tree, two over the sizes for each
-//!   [`freed::AT_ONCE`] owners, and [`PASSES`] times at most the essential edges in order of discovery.
+//! * Resident memory: 16 bytes per node (owner, size, owner by position) for the tree; for what would be freed a byte
+//!   per node, or 8 where there are more than [`freed::FEW`] owners, and only where a search must follow, 12 bytes per
+//!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
+//!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
+//! * Passes over disk: one over the node columns, one over the tree; at most [`PASSES`] times two over the retainers, one
+//!   over the tree and one over the sizes, and where a search must follow, what it meets of the essential edges.
 //! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
@@ -23,6 +24,7 @@ mod tallies;
 use crate::class_rows::counts;
 use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
     ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, WriteAt, on_resident,
 };
@@ -48,7 +50,8 @@ pub const STAGE: Stage = Stage {
         column(columns::PREORDER_DOMINATOR),
         column(columns::ESSENTIAL_DEGREE),
         column(columns::ESSENTIAL_TO),
-        column(columns::ESSENTIAL_ORPHAN),
+        column(columns::RETAINERS_DEGREE),
+        column(columns::RETAINERS_FROM),
         column(columns::CLASS_NAME),
         column(columns::CLASS_ORIGIN).if_any(),
         column(columns::ORIGIN),
@@ -62,11 +65,12 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::OWNER_ROW), texts(OWNER_NAMES)],
     arrays: &[
         &[per_node::<Code>(), per_node::<Code>(), per_node::<u64>()],
-        &[per_node::<u64>(), per_node::<u8>(), per_node::<u32>(), per_edge::<NodeId>()],
+        &[per_node::<u64>(), per_node::<u32>(), per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<Code>()],
+        &[per_node::<u64>(), per_node::<u64>()],
     ],
     fixed: 10 << 20,
-    temporary: &[per_node::<Code>()],
-    passes: "node columns, dominator tree, essential edges some times",
+    temporary: &[per_node::<Code>(), per_node::<Code>()],
+    passes: "node columns, dominator tree, retainers some times",
     run,
     ..Stage::NEW
 };
@@ -77,8 +81,14 @@ const NAME: &str = "owner rows";
 /// Maximum number of passes of [`freed::AT_ONCE`] owners each, the largest owners first.
 const PASSES: usize = 4;
 
+/// Nodes whose columns are prefetched before they are used.
+const AHEAD: usize = 16;
+
 /// Owner of each node, between the parts of this stage.
 const NODE_OWNER: Column<Code> = Column::new("owner.of_node");
+
+/// The same by position in the preorder.
+const OWNER_AT: Column<Code> = Column::new("owner.by_position");
 
 /// Writes the rows of owners, by retained size, largest first, equals by name.
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
@@ -96,13 +106,15 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     (0..names.len() as u32).try_for_each(|owner| order.push(owner))?;
     order.sort_unstable_by_key(|&owner| (Reverse(tallies.owner(owner).retained_bytes), &names[owner as usize]));
     for chosen in order.chunks(freed::AT_ONCE).take(PASSES) {
-        let (bytes, spilled) = freed::find(chosen, NODE_OWNER, facts, NAME, job)?;
+        let (bytes, spilled) = freed::find(chosen, OWNER_AT, NAME, job)?;
         spilled_bytes += spilled;
-        for (&owner, bytes) in chosen.iter().zip(bytes) {
+        for (&owner, mut bytes) in chosen.iter().zip(bytes) {
+            // What hangs under the root, each for itself, goes with its owner alone.
+            add(&mut bytes, *tallies.apart(owner))?;
             tallies.owner(owner).freed_bytes = bytes;
         }
     }
-    scratch.discard(NODE_OWNER);
+    scratch.discard(OWNER_AT);
     let rows = tallies.write(&names, scratch)?;
     context.progress.end();
     Ok(Stats { rows, spilled_bytes })
@@ -117,24 +129,31 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
     let mut number = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
     let mut origins = Origins::open(scratch)?;
     let mut column = ColumnWriter::create(scratch, NODE_OWNER)?;
-    for node in 0..facts.node_count as u32 {
-        let (kind, class, size) = (kind.next()?, class.next()?, shallow.next()?);
-        let (origin, reached) = (origins.at(node)?, !number.next()?.is_none());
-        let garbage = facts.keeps_garbage && !reached;
-        let code =
-            if garbage || facts.synthetic_kinds.contains(&kind) { Code::NOBODY } else { rules.owner(class, origin)? };
-        tallies.grow(rules.count())?;
-        column.push(code)?;
-        let row = if garbage { tallies.garbage() } else { tallies.of(code) };
-        row.count += u64::from(counts(facts, node, size));
-        add(&mut row.shallow_bytes, size)?;
-        if !reached {
-            // Garbage is a whole of its own. Other nodes out of reach hang under the root, each for itself.
-            add(&mut row.retained_bytes, size)?;
+    let synthetic: [bool; 256] = std::array::from_fn(|kind| facts.synthetic_kinds.contains(&(kind as u8)));
+    for first in (0..facts.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(facts.node_count as usize - first);
+        let (kinds, classes) = (kind.block(count)?, class.block(count)?);
+        let (sizes, numbers) = (shallow.block(count)?, number.block(count)?);
+        for (at, ((&kind, &class), (&size, number))) in
+            kinds.iter().zip(classes).zip(sizes.iter().zip(numbers)).enumerate()
+        {
+            let node = (first + at) as u32;
+            let (origin, reached) = (origins.at(node)?, !number.is_none());
+            let garbage = facts.keeps_garbage && !reached;
+            let nobody = garbage || synthetic[usize::from(kind)];
+            let code = if nobody { Code::NOBODY } else { rules.owner(class, origin)? };
+            tallies.grow(rules.count())?;
+            column.push(code)?;
+            let row = if garbage { tallies.garbage() } else { tallies.of(code) };
+            row.count += u64::from(counts(facts, node, size));
+            add(&mut row.shallow_bytes, size)?;
+            if !reached {
+                // Garbage is a whole of its own. Other nodes out of reach hang under the root, each for itself.
+                add(&mut row.retained_bytes, size)?;
+                code.owner().map_or(Ok(()), |owner| add(tallies.apart(owner), size))?;
+            }
         }
-        if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
+        context.step(count as u64)?;
     }
     column.finish().map(drop)
 }
@@ -146,6 +165,7 @@ fn attribute(tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     let (mut by_position, mut own, mut shallow) =
         plan.make((filled(reached, Code::NOBODY), lookup(NODE_OWNER), lookup(columns::NODE_SHALLOW)))?;
     on_resident!(by_position, own, shallow => descend(by_position, own, shallow, tallies, job))?;
+    job.scratch.discard(NODE_OWNER);
     Ok(plan.spilled_bytes())
 }
 
@@ -159,17 +179,25 @@ fn descend(
     let Job { scratch, context, .. } = *job;
     let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
     let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
+    let mut owners = ColumnWriter::create(scratch, OWNER_AT)?;
     // A dominator comes before what it dominates.
-    for position in 0..by_position.count() {
-        let (node, dominator) = (order.next()?.index(), dominators.next()?);
-        let code = own.get(node)?.under(by_position.get(dominator.index())?);
-        by_position.set(position, code)?;
-        add(&mut tallies.of(code).retained_bytes, shallow.get(node)?)?;
-        if position.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
+    for first in (0..by_position.count()).step_by(BLOCK) {
+        let count = BLOCK.min(by_position.count() - first);
+        let (nodes, dominators) = (order.block(count)?, dominators.block(count)?);
+        for (at, (node, dominator)) in nodes.iter().zip(dominators).enumerate() {
+            if let Some(soon) = nodes.get(at + AHEAD) {
+                own.prefetch(soon.index());
+                shallow.prefetch(soon.index());
+            }
+            let own = own.get(node.index())?;
+            owners.push(own)?;
+            let code = own.under(by_position.get(dominator.index())?);
+            by_position.set(first + at, code)?;
+            add(&mut tallies.of(code).retained_bytes, shallow.get(node.index())?)?;
         }
+        context.step(count as u64)?;
     }
-    Ok(())
+    owners.finish().map(drop)
 }
 
 /// Sums up what the functions of each owner allocated. Gives the bytes that were spilled.

@@ -132,8 +132,18 @@ impl Case {
         let all = graph::successors(self.n, &self.edges);
         write(scratch, columns::ESSENTIAL_DEGREE, all.iter().map(|targets| targets.len() as u32));
         write(scratch, columns::ESSENTIAL_TO, all.iter().flatten().copied().map(NodeId));
-        write(scratch, columns::ESSENTIAL_ORPHAN, self.orphans.iter().copied().map(NodeId));
         let (order, numbers) = self.preorder(&all);
+        let mut retainers = vec![Vec::new(); order.len()];
+        for (from, to) in self.edges.iter().copied().chain(self.orphans.iter().map(|&node| (0, node))) {
+            let [from, to] = [from, to].map(|node| numbers[node as usize]);
+            if from != u32::MAX && to > 0 {
+                retainers[to as usize].push(Preorder(from));
+            }
+        }
+        retainers.reverse();
+        retainers.pop();
+        write(scratch, columns::RETAINERS_DEGREE, retainers.iter().map(|of| of.len() as u32));
+        write(scratch, columns::RETAINERS_FROM, retainers.into_iter().flatten());
         write(scratch, columns::PREORDER_NODE, order.iter().copied().map(NodeId));
         write(scratch, columns::NODE_PREORDER, numbers.iter().copied().map(Preorder));
         let position = |node: &u32| Preorder(numbers[self.dominators[*node as usize].unwrap() as usize]);

@@ -11,6 +11,8 @@ use std::cmp::Reverse;
 #[derive(Clone, Copy)]
 struct Tally {
     row: OwnerRow,
+    /// Bytes of what nothing reaches, each for itself.
+    apart: u64,
     owner: u32,
 }
 
@@ -34,6 +36,7 @@ impl Tallies {
     }
 
     /// Makes rows for so many owners.
+    #[inline]
     pub fn grow(&mut self, owners: usize) -> Result<(), StageError> {
         while self.all.len() < owners + OWNERS {
             let row = OwnerRow {
@@ -44,7 +47,7 @@ impl Tallies {
                 allocated_bytes: ABSENT,
             };
             let owner = self.all.len() as u32;
-            self.all.push(Tally { row, owner })?;
+            self.all.push(Tally { row, apart: 0, owner })?;
         }
         Ok(())
     }
@@ -54,12 +57,18 @@ impl Tallies {
         &mut self.all[owner as usize + OWNERS].row
     }
 
+    /// Bytes of an owner's objects that nothing reaches, each for itself.
+    pub fn apart(&mut self, owner: u32) -> &mut u64 {
+        &mut self.all[owner as usize + OWNERS].apart
+    }
+
     /// The row of garbage.
     pub fn garbage(&mut self) -> &mut OwnerRow {
         &mut self.all[GARBAGE].row
     }
 
     /// The row of an owner, or of nobody.
+    #[inline]
     pub fn of(&mut self, code: Code) -> &mut OwnerRow {
         match code.owner() {
             Some(owner) => self.owner(owner),
@@ -104,6 +113,7 @@ impl Tallies {
 /// Adds bytes to a sum.
 #[inline]
 pub fn add(sum: &mut u64, bytes: u64) -> Result<(), StageError> {
-    *sum = sum.checked_add(bytes).ok_or(StageError::Overflow("the size of an owner"))?;
+    let Some(total) = sum.checked_add(bytes) else { return Err(StageError::Overflow("the size of an owner")) };
+    *sum = total;
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
 
+use super::asked::Asked;
 use crate::findings::Kinds;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::chains::NumericNames;
-use heaplake_kit::retainer_tree::Holders;
+use heaplake_kit::retainer_tree::{Holders, SOON};
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, Offsets, ReadAt, ReverseReader, Scratch, StageError,
-    WriteAt,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, Offsets, ReadAt, Reservation, ReverseReader, Scratch,
+    StageError, WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
@@ -28,13 +29,25 @@ pub(super) struct Heap<'a> {
     /// Retainers, from the last position down to 1.
     retainers: Offsets,
     retainer: Lookup<Preorder>,
-    /// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
-    dominated: Array<u32>,
-    end: Array<u32>,
+    /// The dominator of the node at each position, as a position.
+    above: Lookup<Preorder>,
+    /// Steps to dominators that may still be taken before the tree is numbered.
+    climbs: usize,
+    tree: Option<DominatorTree>,
+    /// Of budget for the numbers.
+    kept: Option<Reservation>,
+    spilled: u64,
     edges: Offsets,
     to: Lookup<NodeId>,
     details: Details,
     numbers: NumericNames,
+    asked: Asked,
+}
+
+/// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
+struct DominatorTree {
+    begin: Array<u32>,
+    end: Array<u32>,
 }
 
 /// What tells labels.
@@ -66,6 +79,11 @@ pub(super) const NESTED: usize = 8;
 /// Edges of a block.
 const BLOCK: usize = 256;
 
+/// The dominator tree is numbered when as many steps were taken in it as one in so many nodes.
+const CLIMBS: usize = 4;
+/// Bytes that are kept for that: page frames of two arrays.
+const KEPT: u64 = 9 << 18;
+
 impl<'a> Heap<'a> {
     /// Opens the columns, and numbers the dominator tree.
     ///
@@ -84,6 +102,7 @@ impl<'a> Heap<'a> {
         };
         let all = !facts.follows_essential;
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
+        let kept = job.context.budget.reserve("retainer trees: numbers", KEPT)?;
         let bytes = if all { columns::EDGE_FLAGS } else { columns::ESSENTIAL_LABEL };
         let words = if all { columns::EDGE_NAME } else { columns::ESSENTIAL_NAME };
         let arrays = plan.make((
@@ -95,23 +114,19 @@ impl<'a> Heap<'a> {
             lookup(columns::NODE_DOMINATOR),
             offsets(columns::RETAINERS_DEGREE),
             lookup(columns::RETAINERS_FROM),
-            filled(reached, 0u32),
-            filled(reached, 1u32),
+            lookup(columns::PREORDER_DOMINATOR),
             offsets(degrees),
             lookup(targets),
             (all || labels).then(|| lookup(bytes)),
             (all || labels).then(|| lookup(words)),
             all.then(|| lookup(columns::EDGE_KIND)),
         ))?;
-        let (position, node_at, class, distance, kind, dominator, retainers, retainer, ..) = arrays;
-        let (.., mut dominated, mut end, edges, to, byte, word, edge_kind) = arrays;
-        number(&mut dominated, &mut end, scratch)?;
+        let (position, node_at, class, distance, kind, dominator, retainers, retainer, above, ..) = arrays;
+        let (.., edges, to, byte, word, edge_kind) = arrays;
         let details = Details::of((byte, word, edge_kind), before, facts, scratch)?;
-        let numbers = NumericNames::open(scratch)?;
-        let (job, root) = (*job, facts.root);
         Ok(Self {
-            job,
-            root,
+            job: *job,
+            root: facts.root,
             position,
             node_at,
             class,
@@ -121,13 +136,40 @@ impl<'a> Heap<'a> {
             parts: Kinds::of(&facts.roles.part_kinds, facts),
             retainers,
             retainer,
-            dominated,
-            end,
+            above,
+            climbs: reached / CLIMBS,
+            tree: None,
+            kept: Some(kept),
+            spilled: 0,
             edges,
             to,
             details,
-            numbers,
+            numbers: NumericNames::open(scratch)?,
+            asked: Asked::default(),
         })
+    }
+
+    /// Whether all that is looked at ahead is in memory.
+    fn is_resident(&self) -> bool {
+        is_mapped(&self.position) && is_mapped(&self.node_at) && is_mapped(&self.retainer) && is_mapped(&self.to)
+    }
+
+    /// Bytes of arrays that were made later and did not fit.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled
+    }
+
+    /// Numbers the dominator tree.
+    #[cold]
+    fn number(&mut self) -> Result<(), StageError> {
+        drop(self.kept.take());
+        let mut plan = ArrayPlan::of(&self.job, "retainer trees");
+        let positions = self.above.count();
+        let (mut begin, mut end) = plan.make((filled(positions, 0u32), filled(positions, 1u32)))?;
+        on_resident!(begin, end => number(begin, end, self.job.scratch))?;
+        self.spilled += plan.spilled_bytes();
+        self.tree = Some(DominatorTree { begin, end });
+        Ok(())
     }
 
     /// Position of a node in the preorder; the root's, which dominates all, for what the search did not reach.
@@ -137,8 +179,12 @@ impl<'a> Heap<'a> {
     }
 }
 
+fn is_mapped<T>(lookup: &Lookup<T>) -> bool {
+    matches!(lookup, Lookup::Mapped(_))
+}
+
 /// Numbers the dominator tree: first the sizes of what positions dominate, then where they begin and end.
-fn number(begin: &mut impl WriteAt<u32>, end: &mut impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
+fn number(mut begin: impl WriteAt<u32>, mut end: impl WriteAt<u32>, scratch: &Scratch) -> Result<(), StageError> {
     let mut dominators = ReverseReader::open(scratch, columns::PREORDER_DOMINATOR)?;
     for position in (1..end.count()).rev() {
         let (size, above) = (end.get(position)?, dominators.next()?.index());
@@ -176,11 +222,16 @@ impl Labels {
     fn label(&mut self, edge: usize, class: ClassId) -> Result<u32, StageError> {
         Ok(match self.label.get(edge)? {
             edge_label::NAMED => {
-                let mut rank = self.before[edge / BLOCK];
-                for before in edge / BLOCK * BLOCK..edge {
-                    rank += u64::from(self.label.get(before)? == edge_label::NAMED);
+                let block = edge / BLOCK * BLOCK..edge;
+                let mut rank = self.before[edge / BLOCK] as usize;
+                if let Lookup::Mapped(labels) = &self.label {
+                    rank += labels[block].iter().filter(|&&label| label == edge_label::NAMED).count();
+                } else {
+                    for before in block {
+                        rank += usize::from(self.label.get(before)? == edge_label::NAMED);
+                    }
                 }
-                self.named.get(rank as usize)?
+                self.named.get(rank)?
             }
             edge_label::INDEX => label::INDEX,
             position => {
@@ -206,6 +257,22 @@ impl Details {
             }),
             _ => Self::Nothing,
         })
+    }
+
+    /// Prefetches what labels an edge.
+    fn prefetch(&self, edge: usize) {
+        match self {
+            Self::Nothing => {}
+            Self::Labels(labels) => {
+                labels.label.prefetch(edge / BLOCK * BLOCK);
+                labels.label.prefetch(edge);
+            }
+            Self::All { kind, name, flags, .. } => {
+                flags.prefetch(edge);
+                kind.prefetch(edge);
+                name.prefetch(edge);
+            }
+        }
     }
 
     /// The label of an edge from a node of this class; nothing if the edge is not essential.
@@ -249,15 +316,14 @@ impl Holders for Heap<'_> {
     fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError> {
         let class = self.class.get(holder as usize)?;
         let range = self.edges.range(holder as usize)?;
-        let cost = range.len() as u64;
-        let first = out.len();
-        for edge in range {
-            let to = self.to.get(edge)?.0;
-            let is_asked = if let [only] = held { *only == to } else { held.binary_search(&to).is_ok() };
-            if is_asked && let Some(name) = self.details.label(edge, class)? {
-                out.push((to, self.numbers.label(name)));
+        let (cost, first) = (range.len() as u64, out.len());
+        let Self { asked, to, details, numbers, .. } = self;
+        asked.each(held, range, to, |edge, to| {
+            if let Some(name) = details.label(edge, class)? {
+                out.push((to, numbers.label(name)));
             }
-        }
+            Ok(())
+        })?;
         if holder == self.root.0 {
             // The root holds orphans without an edge.
             let mut known: Vec<u32> = out[first..].iter().map(|link| link.0).collect();
@@ -290,9 +356,75 @@ impl Holders for Heap<'_> {
     }
 
     fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {
-        let (above, node) = (self.position(above)?, self.position(node)?);
-        let begin = self.dominated.get(above)?;
-        Ok((begin..self.end.get(above)?).contains(&self.dominated.get(node)?))
+        let (above, mut node) = (self.position(above)?, self.position(node)?);
+        // A dominator comes before what it dominates.
+        while self.tree.is_none() {
+            if node <= above || above == 0 {
+                return Ok(node == above || above == 0);
+            }
+            if self.climbs == 0 {
+                self.number()?;
+            } else {
+                self.climbs -= 1;
+                node = self.above.get(node)?.index();
+            }
+        }
+        let Some(tree) = &mut self.tree else { return Ok(false) };
+        let begin = tree.begin.get(above)?;
+        Ok((begin..tree.end.get(above)?).contains(&tree.begin.get(node)?))
+    }
+
+    fn before_retainers(&mut self, nodes: &[u32]) -> Result<(), StageError> {
+        if !self.is_resident() {
+            return Ok(());
+        }
+        for &node in nodes {
+            self.position.prefetch(node as usize);
+            self.distance.prefetch(node as usize);
+        }
+        let mut places = [usize::MAX; SOON];
+        let groups = self.retainers.groups();
+        for (place, &node) in places.iter_mut().zip(nodes) {
+            let position = self.position.get(node as usize)?;
+            if !position.is_none() && position.index() > 0 {
+                *place = groups - position.index();
+                self.retainers.prefetch(*place);
+            }
+        }
+        let count = self.retainer.count();
+        let places = &mut places[..nodes.len()];
+        for place in places.iter_mut().filter(|place| **place < groups) {
+            *place = self.retainers.start(*place)?;
+            self.retainer.prefetch(*place);
+        }
+        for place in places.iter_mut().filter(|place| **place < count) {
+            *place = self.retainer.get(*place)?.index();
+            self.node_at.prefetch(*place);
+        }
+        let positions = self.node_at.count();
+        for &place in places.iter().filter(|place| **place < positions) {
+            let holder = self.node_at.get(place)?.index();
+            self.distance.prefetch(holder);
+            self.kind.prefetch(holder);
+        }
+        Ok(())
+    }
+
+    fn before_labels(&mut self, holders: &[u32]) -> Result<(), StageError> {
+        if !self.is_resident() {
+            return Ok(());
+        }
+        for &holder in holders {
+            self.edges.prefetch(holder as usize);
+            self.class.prefetch(holder as usize);
+            self.distance.prefetch(holder as usize);
+        }
+        for &holder in holders {
+            let start = self.edges.start(holder as usize)?;
+            self.to.prefetch(start);
+            self.details.prefetch(start);
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<(), StageError> {

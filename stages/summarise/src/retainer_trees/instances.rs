@@ -2,9 +2,10 @@
 
 use crate::class_rows::counts;
 use bytemuck::{Pod, Zeroable};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::retainer_tree::Instance;
 use heaplake_kit::sorter::{Sorted, Sorter};
-use heaplake_kit::{BudgetVec, ColumnReader, Job, StageError};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, StageError};
 use heaplake_schemas::scratch::{self as columns, Column, Facts};
 
 /// Where the sorter works.
@@ -43,10 +44,11 @@ impl<'a> Instances<'a> {
         let mut places = budget.filled("retainer trees: classes", class_count, u32::MAX)?;
         classes.iter().enumerate().for_each(|(place, &class)| places[class as usize] = place as u32);
         let mut counts = vec![0u64; classes.len()];
-        each(facts, &places, job, |entry| {
-            counts[entry.place as usize] += 1;
-            Ok(())
-        })?;
+        for row in ColumnMap::uncounted(job.scratch, columns::CLASS_ROW)?.iter() {
+            if let Some(count) = counts.get_mut(places[row.class_id as usize] as usize) {
+                *count = row.count;
+            }
+        }
         let steps: Vec<u64> = (0..).zip(&counts).map(|(place, &count)| count.div_ceil(allowed(place)).max(1)).collect();
         let most = counts.iter().zip(&steps).map(|(count, step)| count.div_ceil(*step)).sum::<u64>();
         let mut sorter = Sorter::new("retainer trees: sorter", most as usize, SORTED, budget, job.scratch)?;
@@ -96,16 +98,22 @@ fn each(
     let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut outermost = ColumnReader::open(scratch, columns::NODE_OUTERMOST)?;
     let mut preorder = ColumnReader::open(scratch, columns::NODE_PREORDER)?;
-    for node in 0..facts.node_count as u32 {
-        let (class, size, held, outermost) = (class.next()?, shallow.next()?, retained.next()?, outermost.next()?);
-        let is_garbage = preorder.next()?.is_none() && facts.keeps_garbage;
-        if node.is_multiple_of(1 << 16) {
-            context.step(1 << 16)?;
-        }
-        let place = places[class.index()];
-        if place != u32::MAX && !is_garbage && counts(facts, node, size) {
-            let retained_bytes = if outermost != 0 { held } else { 0 };
-            each(Entry { place, node, shallow_bytes: size, retained_bytes })?;
+    for first in (0..facts.node_count as usize).step_by(BLOCK) {
+        let count = BLOCK.min(facts.node_count as usize - first);
+        let (classes, sizes, retained) = (class.block(count)?, shallow.block(count)?, retained.block(count)?);
+        let (outermost, numbers) = (outermost.block(count)?, preorder.block(count)?);
+        context.step(count as u64)?;
+        for (at, class) in classes.iter().enumerate() {
+            let place = places[class.index()];
+            if place == u32::MAX {
+                continue;
+            }
+            let (node, size) = ((first + at) as u32, sizes[at]);
+            let is_garbage = facts.keeps_garbage && numbers[at].is_none();
+            if !is_garbage && counts(facts, node, size) {
+                let retained_bytes = if outermost[at] != 0 { retained[at] } else { 0 };
+                each(Entry { place, node, shallow_bytes: size, retained_bytes })?;
+            }
         }
     }
     Ok(())

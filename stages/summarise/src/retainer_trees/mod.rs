@@ -5,16 +5,17 @@
 //!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
-//! * Resident memory: 45 bytes per node (positions in the preorder and back, class, distance, kind, dominator, starts of
-//!   retainers and edges, places in the dominator tree) and 17 per edge, paged where the budget does not allow it; what a walk takes,
+//! * Resident memory: 49 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
+//!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per edge, paged where the budget does not allow it; what a walk takes,
 //!   bounded by constants; a sorter of instances.
-//! * Passes over disk: two over node columns, two over dominators; instances sorted by class. Then retainers and edges
+//! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then retainers and edges
 //!   at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
 //! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: one thread; bounds are constants, branches have a total order.
 //! * Reference: "merge paths to GC roots" of Eclipse MAT, which takes one path for each object; this takes all.
 
+mod asked;
 mod heap;
 mod instances;
 
@@ -71,6 +72,7 @@ pub const STAGE: Stage = Stage {
         per_node::<i32>(),
         per_node::<u8>(),
         per_node::<NodeId>(),
+        per_node::<Preorder>(),
         per_node::<[u32; 2]>(),
         per_node::<[u32; 2]>(),
         per_edge::<Preorder>(),
@@ -80,7 +82,7 @@ pub const STAGE: Stage = Stage {
     ]],
     fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (6 << 20),
     temporary: &[],
-    passes: "node columns twice, dominators twice; retainers and edges near instances",
+    passes: "node columns once; retainers, dominators and edges near instances",
     run,
     ..Stage::NEW
 };
@@ -106,7 +108,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
-    context.progress.begin(STAGE.name, 2 * facts.node_count);
+    context.progress.begin(STAGE.name, facts.node_count);
     let mut rows = ColumnWriter::create(scratch, RETAINER_TREES)?;
     let classes = big_classes(job)?;
     let mut spilled_bytes = 0;
@@ -127,7 +129,7 @@ fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<S
                 rows.push(TreeRow { is_cut: row.is_cut | u32::from(is_part), ..row })?;
             }
         }
-        spilled_bytes += plan.spilled_bytes();
+        spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();
     }
     context.progress.end();
     Ok(Stats { rows: rows.finish()?, spilled_bytes })

@@ -154,7 +154,8 @@ impl Case {
         (0..NUMBER).for_each(|at| strings.push(format!("s{at}").as_bytes()).unwrap());
         strings.push(b"17").unwrap();
         strings.finish().unwrap();
-        let row = |class_id: u32| ClassRow { class_id, ..bytemuck::Zeroable::zeroed() };
+        let count = |class: u32| (0..self.n).filter(|&node| self.class[node] == class && self.sizes[node] > 0).count();
+        let row = |class_id: u32| ClassRow { class_id, count: count(class_id) as u64, ..bytemuck::Zeroable::zeroed() };
         write(scratch, columns::CLASS_ROW, (0..self.classes).map(row));
         write(scratch, columns::CLASS_BIG, (0..self.classes).map(|_| 1));
         write(scratch, columns::NODE_CLASS, self.class.iter().copied().map(ClassId));

@@ -94,6 +94,9 @@ pub(super) fn worlds(groups: &[Vec<Loader>], loader_of: &[NodeId], heap: &Heap<'
     on_resident!(within, nodes, class => add_up(&of, count, within, nodes, class))
 }
 
+/// The class of a node is prefetched so many nodes before it is used.
+const AHEAD: usize = 16;
+
 /// Goes down the dominator tree and notes for each node, by preorder, in which world it lies.
 fn add_up(
     of: &Worlds<'_>,
@@ -109,6 +112,9 @@ fn add_up(
         let dominator = dominators.next()?;
         if at.is_multiple_of(1 << 16) {
             of.heap.job.context.check()?;
+        }
+        if at + AHEAD < reached {
+            class.prefetch(nodes.get(at + AHEAD)?.index());
         }
         let node = nodes.get(at)?;
         let above = if dominator.index() == at { NONE } else { within.get(dominator.index())? };
