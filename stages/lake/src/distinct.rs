@@ -47,21 +47,33 @@ impl Distinct {
         Some(keys)
     }
 
+    #[inline]
     fn key(&mut self, number: u64) -> u32 {
-        let known = match usize::try_from(number) {
-            Ok(place) if place < DIRECT => {
-                if place >= self.direct.len() {
-                    self.direct.resize((place + 1).next_power_of_two(), NONE);
-                }
-                &mut self.direct[place]
-            }
-            _ => self.others.entry(number).or_insert(NONE),
+        let known = if number < DIRECT as u64 {
+            self.direct.get(number as usize).copied()
+        } else {
+            self.others.get(&number).copied()
         };
-        if *known == NONE && self.values.len() < self.most {
-            *known = self.values.len() as u32;
-            self.values.push(number);
+        known.filter(|&key| key != NONE).unwrap_or_else(|| self.add(number))
+    }
+
+    /// The key of a number that has none yet; [`NONE`] if there is no room for it.
+    #[cold]
+    fn add(&mut self, number: u64) -> u32 {
+        if self.values.len() == self.most {
+            return NONE;
         }
-        *known
+        let key = self.values.len() as u32;
+        self.values.push(number);
+        if number < DIRECT as u64 {
+            if self.direct.len() <= number as usize {
+                self.direct.resize((number as usize + 1).next_power_of_two(), NONE);
+            }
+            self.direct[number as usize] = key;
+        } else {
+            self.others.insert(number, key);
+        }
+        key
     }
 }
 

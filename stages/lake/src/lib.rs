@@ -51,3 +51,6 @@ pub mod table;
 mod team;
 pub mod text;
 mod values;
+
+#[cfg(test)]
+mod against_library;

@@ -19,6 +19,9 @@ use parquet::schema::types::ColumnDescPtr;
 /// Bytes of a dictionary of numbers; a column with more distinct values continues without one.
 const DICTIONARY: usize = 128 << 10;
 
+/// Numbers that are compared at a time.
+const LANES: usize = 4;
+
 /// A type of numbers.
 pub trait Number: Pod + PartialOrd {
     /// How Parquet stores it.
@@ -38,8 +41,17 @@ pub trait Number: Pod + PartialOrd {
     /// Least and greatest; nothing for no numbers.
     fn bounds(numbers: &[Self]) -> Bounds<Self> {
         let &first = numbers.first()?;
-        let least = numbers.iter().fold(first, |least, &number| if number < least { number } else { least });
-        let most = numbers.iter().fold(first, |most, &number| if number > most { number } else { most });
+        // Several at a time: each comparison waits for the one before it in its lane only.
+        let (mut least, mut most) = ([first; LANES], [first; LANES]);
+        let (groups, rest) = numbers.as_chunks::<LANES>();
+        for group in groups {
+            for lane in 0..LANES {
+                least[lane] = if group[lane] < least[lane] { group[lane] } else { least[lane] };
+                most[lane] = if group[lane] > most[lane] { group[lane] } else { most[lane] };
+            }
+        }
+        let least = least.iter().chain(rest).fold(first, |least, &number| if number < least { number } else { least });
+        let most = most.iter().chain(rest).fold(first, |most, &number| if number > most { number } else { most });
         Some((least, most))
     }
 }
@@ -187,5 +199,28 @@ impl<N: Number> NumberChunk<N> {
         let statistics = N::statistics(of_all(&self.bounds), nulls);
         let index = index(N::PHYSICAL, &self.bounds, |number| bytes_of(&number).to_vec())?;
         self.pages.close(dictionary, statistics, index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_of_all_numbers() {
+        for count in 0..40_u64 {
+            let numbers: Vec<i64> = (0..count).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15)) as i64).collect();
+            let expected = numbers.iter().min().copied().zip(numbers.iter().max().copied());
+            assert_eq!(i64::bounds(&numbers), expected);
+        }
+        assert_eq!(u32::bounds(&[3, u32::MAX, 1]), Some((1, u32::MAX)));
+    }
+
+    #[test]
+    fn numbers_that_are_none_have_no_bounds() {
+        assert_eq!(f64::bounds(&[f64::NAN, 2.0, -1.0, f64::NAN]), Some((-1.0, 2.0)));
+        assert_eq!(f64::bounds(&[f64::NAN]), None);
+        let (least, most) = f64::bounds(&[0.0]).unwrap();
+        assert!(least.is_sign_negative() && most.is_sign_positive());
     }
 }

@@ -65,7 +65,7 @@ pub struct Table {
     run: Vec<String>,
     writer: SerializedFileWriter<File>,
     columns: ArrowRowGroupWriterFactory,
-    limits: Limits,
+    pub(crate) limits: Limits,
     rows: u64,
 }
 

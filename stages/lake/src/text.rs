@@ -77,6 +77,9 @@ const ENTRY: usize = 20;
 /// Longest text in statistics, bytes.
 const MOST_BOUND: usize = 256;
 
+/// Places for texts that were met lately: most columns have few texts that are frequent.
+const RECENT: usize = 256;
+
 /// Bytes of texts from which on a dictionary is compressed text by text.
 const LARGE: usize = 1 << 18;
 
@@ -87,6 +90,8 @@ pub struct TextChunk<'a> {
     most: usize,
     taken: usize,
     keys: FxHashMap<u32, u32>,
+    /// Texts that were met lately, with their keys, each at a place that follows from its position.
+    recent: Box<[(u32, u32); RECENT]>,
     dictionary: Vec<u32>,
     /// Texts of the dictionary, and what was taken, before the last ones were interned.
     before: (usize, usize),
@@ -99,8 +104,9 @@ impl<'a> TextChunk<'a> {
     /// Starts the column. Its dictionary holds `most` bytes of texts and overhead, or one text.
     #[must_use]
     pub fn new(texts: Texts<'a>, column: ColumnDescPtr, most: usize) -> Self {
-        let (keys, dictionary, pages) = (FxHashMap::default(), Vec::new(), Pages::new(column));
-        Self { texts, most, taken: 0, keys, dictionary, before: (0, 0), pages, page_count: 0, nulls: 0 }
+        let (keys, recent) = (FxHashMap::default(), Box::new([(NONE, NONE); RECENT]));
+        let (dictionary, pages) = (Vec::new(), Pages::new(column));
+        Self { texts, most, taken: 0, keys, recent, dictionary, before: (0, 0), pages, page_count: 0, nulls: 0 }
     }
 
     /// Bytes of the pages so far.
@@ -116,7 +122,13 @@ impl<'a> TextChunk<'a> {
         let (mut last, mut last_key) = (NONE, NONE);
         for &position in positions {
             if position != last {
-                let Some(key) = self.key(position) else { return };
+                let place = position as usize % RECENT;
+                let (known, mut key) = self.recent[place];
+                if known != position {
+                    let Some(found) = self.key(position) else { return };
+                    key = found;
+                    self.recent[place] = (position, key);
+                }
                 (last, last_key) = (position, key);
             }
             keys.push(last_key);
@@ -126,6 +138,7 @@ impl<'a> TextChunk<'a> {
     /// Takes the texts out of the dictionary that were interned last.
     pub fn forget(&mut self) {
         let (length, taken) = self.before;
+        self.recent.fill((NONE, NONE));
         for position in self.dictionary.drain(length..) {
             self.keys.remove(&position);
         }
