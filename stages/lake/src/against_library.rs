@@ -112,11 +112,11 @@ fn assert_same_rows(one: &RecordBatch, other: &RecordBatch) {
     }
 }
 
-/// Least, greatest, number of nulls of each column of a row group.
-fn statistics(
-    metadata: &ParquetMetaData,
-    group: usize,
-) -> Vec<(String, Option<Vec<u8>>, Option<Vec<u8>>, Option<u64>)> {
+/// Name, least, greatest, number of nulls of a column.
+type Told = (String, Option<Vec<u8>>, Option<Vec<u8>>, Option<u64>);
+
+/// What a file tells of each column of a row group.
+fn statistics(metadata: &ParquetMetaData, group: usize) -> Vec<Told> {
     let of = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
     let columns = metadata.row_group(group).columns().iter();
     let all = columns.filter_map(|column| {
@@ -149,7 +149,7 @@ fn check(numbers: &[Option<u64>], limits: Limits) {
             by_library(folder.path(), &rows.slice(at, count));
             let (_, expected) = read(folder.path());
             let but_texts = |mut all: Vec<_>| {
-                all.retain(|(name, ..): &(String, _, _, _)| name != "text");
+                all.retain(|(name, ..): &Told| name != "text");
                 all
             };
             assert_eq!(but_texts(statistics(&metadata, group)), but_texts(statistics(&expected, 0)), "{group}");

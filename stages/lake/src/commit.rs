@@ -56,7 +56,7 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
 /// [`read`]. A lake may have many runs of inputs of the same name, whose descriptions are long.
 #[must_use]
 pub fn input_bytes(place: &Path) -> Option<u64> {
-    let file = fs::File::open(&place.join(run::FILE)).ok()?;
+    let file = fs::File::open(place.join(run::FILE)).ok()?;
     let mut found = None;
     // What follows is not read: the visitor ends with an error.
     let _ = serde_json::Deserializer::from_reader(BufReader::new(file)).deserialize_map(InputBytes(&mut found));

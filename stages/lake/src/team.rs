@@ -17,9 +17,12 @@ struct Shared<T, K, E> {
     returned: Condvar,
 }
 
+/// What came of the work on an item: an error, or a panic.
+type Outcome<E> = thread::Result<Result<(), E>>;
+
 struct State<T, K, E> {
     waiting: Vec<(usize, T, K)>,
-    returned: Vec<(usize, T, thread::Result<Result<(), E>>)>,
+    returned: Vec<(usize, T, Outcome<E>)>,
     is_over: bool,
 }
 

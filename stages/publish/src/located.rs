@@ -71,7 +71,15 @@ pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'
     let numbers = ColumnMap::uncounted(scratch, SCRIPT_ID)?;
     let urls = ColumnMap::uncounted(scratch, SCRIPT_URL)?;
     let url = move |number: u32| numbers.binary_search(&number).ok().and_then(|row| urls[row].get()).unwrap_or(NONE);
-    Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&url).collect())))
+    // Neighbours are often of one script.
+    let mut last = (NONE, NONE);
+    let mut known = move |number| {
+        if number != last.0 {
+            last = (number, url(number));
+        }
+        last.1
+    };
+    Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&mut known).collect())))
 }
 
 /// What scripts were made from, where there are source maps.
