@@ -40,6 +40,7 @@ fn batch(numbers: &[Option<u64>], with_lists: bool) -> RecordBatch {
         ),
         ("null", Arc::new(UInt32Array::new_null(numbers.len()))),
         ("number", Arc::new((0..numbers.len() as u32).collect::<UInt32Array>())),
+        ("made", Arc::new(texts.iter().cloned().collect::<StringArray>())),
         ("text", Arc::new(texts.iter().cloned().collect::<StringArray>())),
     ];
     if with_lists {
@@ -68,9 +69,10 @@ fn fill(folder: &Path, rows: &RecordBatch, limits: Limits, threads: usize) {
     let mut table = create(folder, rows.schema());
     table.limits = limits;
     let texts: Vec<String> = (0..5).map(|length| "x".repeat(length)).collect();
-    let sources = rows.columns().iter().map(|column| {
+    let sources = rows.columns().iter().enumerate().map(|(place, column)| {
         let mut at = 0;
-        match column.as_string_opt::<i32>() {
+        // The last column has texts by position.
+        match column.as_string_opt::<i32>().filter(|_| place + 1 == rows.num_columns()) {
             Some(column) => Source::texts(Texts::Names(&texts), move |rows| {
                 at += rows;
                 let rows = (at - rows..at).map(|row| column.is_valid(row).then(|| column.value(row).len() as u32));
@@ -168,6 +170,17 @@ fn many_rows() {
     check(&(0..100_000_u64).map(|n| (n % 11 > 0).then_some(n.min(60_000) * 977)).collect::<Vec<_>>(), limits);
     check(&vec![None; 10_000], limits);
     check(&vec![Some(u64::MAX); 10_000], limits);
+}
+
+#[test]
+fn many_texts() {
+    // The first page fills the dictionary, those after it are plain.
+    let texts = (0..150_000).map(|n| (n % 10 > 0).then(|| format!("a text of its own {n}")));
+    let column: ArrayRef = Arc::new(texts.collect::<StringArray>());
+    let rows = RecordBatch::try_from_iter_with_nullable([("text", column, true)]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &rows);
+    assert_same_rows(&read(folder.path()).0, &rows);
 }
 
 proptest! {

@@ -2,9 +2,9 @@
 
 use crate::constant::ConstantChunk;
 use crate::source::{Next, Source};
-use crate::text::{TextChunk, Texts, first_rows};
+use crate::text::TextChunk;
 use crate::values::ValueChunk;
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::Field;
 use bytes::Bytes;
 use heaplake_kit::StageError;
@@ -92,7 +92,7 @@ impl From<(Vec<u8>, ColumnCloseResult)> for Closed {
     }
 }
 
-/// A column of numbers, or of texts in an array, all of whose rows are there; nothing for a nested one.
+/// A column all of whose rows are there; nothing for a nested one.
 ///
 /// # Errors
 /// Those of encoding.
@@ -102,13 +102,6 @@ pub fn whole(
     column: &ColumnDescPtr,
     batch: usize,
 ) -> Result<Option<Closed>, ParquetError> {
-    if let Some(texts) = array.as_string_opt() {
-        let mut chunk = TextChunk::new(Texts::Array(texts), column.clone(), usize::MAX);
-        let (rows, mut keys) = (first_rows(texts), Vec::new());
-        chunk.intern(&rows, &mut keys);
-        keys.chunks(batch).try_for_each(|keys| chunk.write(keys))?;
-        return Ok(Some(chunk.close()?.into()));
-    }
     let Some(mut chunk) = ValueChunk::new(field, column) else { return Ok(None) };
     for start in (0..array.len()).step_by(batch) {
         chunk.write(&array.slice(start, batch.min(array.len() - start)))?;

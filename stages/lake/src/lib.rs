@@ -51,6 +51,7 @@ pub mod table;
 mod team;
 pub mod text;
 mod values;
+mod words;
 
 #[cfg(test)]
 mod against_library;

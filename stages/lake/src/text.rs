@@ -6,19 +6,17 @@
 //! never held in memory. Of a text of more than [`LONGEST`] bytes the table has the beginning.
 //!
 //! The statistics of texts of a string table have a minimum and a maximum only where all rows have the same short text:
-//! rows are not ordered by other texts, so these would exclude no row group. Those of texts in an array have both.
+//! rows are not ordered by other texts, so these would exclude no row group.
 
 use crate::bounds::of_texts;
 use crate::numbers::bytes_of_bits;
 use crate::pages::{DataPage, Dictionary, LEVEL, Pages};
 use crate::runs;
-use arrow::array::StringArray;
 use arrow::buffer::BooleanBuffer;
 use heaplake_kit::StringTable;
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::Result;
-use parquet::file::metadata::ColumnIndexBuilder;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 use rustc_hash::FxHashMap;
@@ -35,8 +33,6 @@ pub enum Texts<'a> {
     Table(&'a StringTable),
     /// In a list of names.
     Names(&'a [String]),
-    /// In an array, by row.
-    Array(&'a StringArray),
 }
 
 impl<'a> Texts<'a> {
@@ -47,7 +43,6 @@ impl<'a> Texts<'a> {
             }
             Self::Table(strings) => strings.text(position as usize),
             Self::Names(names) => Cow::Borrowed(&names[position as usize]),
-            Self::Array(array) => Cow::Borrowed(array.value(position as usize)),
         }
     }
 
@@ -55,17 +50,8 @@ impl<'a> Texts<'a> {
         match self {
             Self::Table(strings) => strings.get(position as usize).len().min(LONGEST + 1),
             Self::Names(names) => names[position as usize].len(),
-            Self::Array(array) => array.value(position as usize).len(),
         }
     }
-}
-
-/// The first row of an array with the text of each row; [`NONE`] for null.
-#[must_use]
-pub fn first_rows(array: &StringArray) -> Vec<u32> {
-    let mut first = FxHashMap::default();
-    let rows = array.iter().zip(0..);
-    rows.map(|(text, row)| text.map_or(NONE, |text| *first.entry(text).or_insert(row))).collect()
 }
 
 /// Texts of a string table that have more bytes are cut, and end in `…`: a page holds whole texts, in memory.
@@ -96,7 +82,6 @@ pub struct TextChunk<'a> {
     /// Texts of the dictionary, and what was taken, before the last ones were interned.
     before: (usize, usize),
     pages: Pages,
-    page_count: usize,
     nulls: u64,
 }
 
@@ -106,7 +91,7 @@ impl<'a> TextChunk<'a> {
     pub fn new(texts: Texts<'a>, column: ColumnDescPtr, most: usize) -> Self {
         let (keys, recent) = (FxHashMap::default(), Box::new([(NONE, NONE); RECENT]));
         let (dictionary, pages) = (Vec::new(), Pages::new(column));
-        Self { texts, most, taken: 0, keys, recent, dictionary, before: (0, 0), pages, page_count: 0, nulls: 0 }
+        Self { texts, most, taken: 0, keys, recent, dictionary, before: (0, 0), pages, nulls: 0 }
     }
 
     /// Bytes of the pages so far.
@@ -183,7 +168,6 @@ impl<'a> TextChunk<'a> {
         } else {
             runs::keys(keys, width, &mut content);
         }
-        self.page_count += 1;
         self.nulls += nulls as u64;
         self.pages.add(DataPage { content, encoding: Encoding::RLE_DICTIONARY, rows })
     }
@@ -196,22 +180,14 @@ impl<'a> TextChunk<'a> {
         self.keys = FxHashMap::default(); // compression needs its room
         let dictionary = self.dictionary_page()?;
         let statistics = self.statistics();
-        let mut index = None;
-        // One page has the bounds of the column.
-        if self.page_count == 1 && (statistics.min_bytes_opt().is_some() || self.dictionary.is_empty()) {
-            let bytes = |bound: Option<&[u8]>| bound.unwrap_or_default().to_vec();
-            let (least, most) = (bytes(statistics.min_bytes_opt()), bytes(statistics.max_bytes_opt()));
-            let mut of_page = ColumnIndexBuilder::new(self.pages.column().physical_type());
-            of_page.append(self.dictionary.is_empty(), least, most, self.nulls as i64);
-            index = Some(of_page.build()?);
-        }
-        self.pages.close(Some(dictionary), statistics, index)
+        self.pages.close(Some(dictionary), statistics, None)
     }
 
     fn statistics(&self) -> Statistics {
-        match (self.texts, &self.dictionary[..]) {
-            (Texts::Array(array), rows) => of_texts(rows.iter().map(|&row| array.value(row as usize)), self.nulls),
-            (texts, &[only]) if texts.len(only) <= MOST_BOUND => of_texts([&*texts.text(only)].into_iter(), self.nulls),
+        match &self.dictionary[..] {
+            &[only] if self.texts.len(only) <= MOST_BOUND => {
+                of_texts([&*self.texts.text(only)].into_iter(), self.nulls)
+            }
             _ => of_texts([].into_iter(), self.nulls),
         }
     }

@@ -1,9 +1,10 @@
-//! A column of numbers, times or truth values in a row group, by the type of its field.
+//! A column of numbers, times, truth values or texts in a row group, by the type of its field.
 
 use crate::bounds::{PageBounds, index, of_all};
 use crate::numbers::{NumberChunk, bytes_of_bits};
 use crate::pages::{DataPage, Pages};
 use crate::runs;
+use crate::words::WordChunk;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{
@@ -38,10 +39,12 @@ pub enum ValueChunk {
     F64(NumberChunk<f64>),
     /// `Boolean`.
     Flags(FlagChunk),
+    /// `Utf8`.
+    Words(WordChunk),
 }
 
 impl ValueChunk {
-    /// Starts a column; nothing for one of texts or a nested one.
+    /// Starts a column; nothing for a nested one.
     pub fn new(field: &Field, column: &ColumnDescPtr) -> Option<Self> {
         let (is_repetitive, column) = (REPETITIVE.contains(&field.name().as_str()), column.clone());
         Some(match field.data_type() {
@@ -53,6 +56,7 @@ impl ValueChunk {
             DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Time(NumberChunk::new(column, true)),
             DataType::Float64 => Self::F64(NumberChunk::new(column, true)),
             DataType::Boolean => Self::Flags(FlagChunk { pages: Pages::new(column), bounds: Vec::new() }),
+            DataType::Utf8 => Self::Words(WordChunk::new(column)),
             _ => return None,
         })
     }
@@ -75,6 +79,7 @@ impl ValueChunk {
             Self::Time(chunk) => chunk.write(of::<TimestampMicrosecondType>(array)?.values(), nulls),
             Self::F64(chunk) => chunk.write(of::<Float64Type>(array)?.values(), nulls),
             Self::Flags(chunk) => chunk.write(array.as_boolean_opt().ok_or_else(|| mistyped(array))?),
+            Self::Words(chunk) => chunk.write(array.as_string_opt().ok_or_else(|| mistyped(array))?),
         }
     }
 
@@ -87,6 +92,7 @@ impl ValueChunk {
             Self::I64(chunk) | Self::Time(chunk) => chunk.bytes(),
             Self::F64(chunk) => chunk.bytes(),
             Self::Flags(chunk) => chunk.pages.bytes(),
+            Self::Words(chunk) => chunk.bytes(),
         }
     }
 
@@ -102,6 +108,7 @@ impl ValueChunk {
             Self::I64(chunk) | Self::Time(chunk) => chunk.close(),
             Self::F64(chunk) => chunk.close(),
             Self::Flags(chunk) => chunk.close(),
+            Self::Words(chunk) => chunk.close(),
         }
     }
 }
