@@ -14,7 +14,6 @@ use heaplake_kit::stage::{Handover, Job, Output, Silent};
 use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
 use heaplake_schemas::scratch::documents;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -386,9 +385,9 @@ impl<'a> Queue<'a> {
 fn whole(scratch: &Scratch, lengths: &[(String, u64)]) -> Result<(), StageError> {
     for (name, length) in lengths {
         let path = scratch.file(name);
-        let there = fs::metadata(&path).map(|file| file.len());
-        if there.as_ref().is_ok_and(|there| there != length) {
-            return Err(StageError::cut_off(&path, *length, there.unwrap_or_default()));
+        // Most columns are in memory: the system is not asked for them.
+        if let Some(there) = scratch.length(&path).filter(|there| there != length) {
+            return Err(StageError::cut_off(&path, *length, there));
         }
     }
     Ok(())

@@ -28,6 +28,9 @@ pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, C
     };
     let mut hash = None;
     for place in candidates {
+        if request.snapshot.is_none() && commit::input_bytes(&place).is_some_and(|there| there != bytes) {
+            continue;
+        }
         let Some(run) = commit::read(&place)? else { continue };
         // A trace can be replayed, and each of its walks of the heap be analysed: these are runs beside each other.
         if request.snapshot.is_none() && !of_one_kind(&run.options, &request.options) {

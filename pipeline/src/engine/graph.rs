@@ -81,6 +81,8 @@ impl Step {
 pub struct Graph {
     /// The steps.
     pub steps: Vec<Step>,
+    /// Files that their writers may leave out.
+    optional: BTreeSet<String>,
 }
 
 impl Graph {
@@ -94,13 +96,15 @@ impl Graph {
         for (step, after) in steps.iter_mut().zip(after) {
             step.after = after;
         }
-        Self { steps: sorted(steps) }
+        let steps = sorted(steps);
+        let written = steps.iter().flat_map(|step| &step.writes).filter(|file| file.optional);
+        Self { optional: written.map(|file| file.name.clone()).collect(), steps }
     }
 
     /// Whether the step that writes a file may leave it out, because the input has no such thing.
     #[must_use]
     pub fn may_lack(&self, name: &str) -> bool {
-        self.steps.iter().flat_map(|step| &step.writes).any(|file| file.optional && file.name == name)
+        self.optional.contains(name)
     }
 
     /// The transitive reduction of what a step waits for: the steps that no other one of these waits for.

@@ -14,7 +14,9 @@ use heaplake_kit::{StageError, fs};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
 use serde::Deserialize;
-use std::io;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use std::fmt;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Path of a run inside a lake.
@@ -48,6 +50,39 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
     serde_json::from_slice(&text)
         .map(Some)
         .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
+}
+
+/// Bytes of the input of a run, by the first lines of its description; nothing where these do not tell, so that it must be
+/// [`read`]. A lake may have many runs of inputs of the same name, whose descriptions are long.
+#[must_use]
+pub fn input_bytes(place: &Path) -> Option<u64> {
+    let file = fs::File::open(place.join(run::FILE)).ok()?;
+    let mut found = None;
+    // What follows is not read: the visitor ends with an error.
+    let _ = serde_json::Deserializer::from_reader(BufReader::new(file)).deserialize_map(InputBytes(&mut found));
+    found
+}
+
+/// Takes the number of bytes out of a description.
+struct InputBytes<'a>(&'a mut Option<u64>);
+
+impl<'de> Visitor<'de> for InputBytes<'_> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("the description of a run")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "input_bytes" {
+                *self.0 = Some(map.next_value()?);
+                return Err(A::Error::custom("the rest is not needed"));
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 /// By which version a run was made.

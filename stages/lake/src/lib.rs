@@ -24,20 +24,34 @@
 //! | have a folder that goes when the command ends | [`hidden`] |
 //! | let one process at a time work in a folder | [`lock::Lock`] |
 //!
-//! [`table`] writes row groups ([`row_group`]), the columns of each on several threads. Columns of text bypass the
-//! general Parquet encoder: [`mod@text`] builds their dictionaries from positions in a string table. The bytes of a
-//! table depend on its rows alone, never on threads, time or paths.
+//! [`table`] writes row groups, the columns of each on several threads. Columns that are not nested bypass the encoders of
+//! the Parquet library, which take a call per value: `numbers` packs whole pages, [`mod@text`] builds dictionaries from
+//! positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
 
+mod bounds;
+mod column;
 pub mod commit;
+mod constant;
+mod delta;
+mod distinct;
 pub mod files;
 mod guarded;
 pub mod hidden;
 pub mod lock;
+mod numbers;
+mod pages;
 mod parquet_file;
 pub mod place;
 pub mod reader;
-pub mod row_group;
+mod row_group;
+mod runs;
 pub mod selection;
 pub mod source;
 pub mod table;
+mod team;
 pub mod text;
+mod values;
+mod words;
+
+#[cfg(test)]
+mod against_library;

@@ -1,25 +1,17 @@
 //! One row group: its columns are encoded in parallel and have the same number of rows.
 //!
 //! Columns are independent of each other, so several threads may write them: each thread takes the next column that no
-//! other one has taken, reads its rows, encodes and compresses them. The bytes of a column depend on its values alone,
-//! and the number of rows in a group depends on the values of all columns; so the file is the same with any number of
-//! threads.
+//! other one has taken, reads a batch of its rows, encodes and compresses them. How many rows of a batch fit all
+//! dictionaries must be known before any of them is written, so a column of texts takes those of the next batch in at
+//! once: there is one wait for all threads per batch. The bytes of a column depend on its values alone, and the number of
+//! rows in a group depends on the values of all columns; so the file is the same with any number of threads.
 
-use crate::source::{Next, Source};
-use crate::text::TextChunk;
-use arrow::array::ArrayRef;
-use arrow::datatypes::{Field, Schema};
-use bytes::Bytes;
-use heaplake_kit::fs::before_thread;
-use heaplake_kit::{Context, StageError};
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
-use parquet::column::writer::ColumnCloseResult;
-use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::writer::SerializedRowGroupWriter;
+use crate::column::{Closed, Column, Failure, Input, Task};
+use crate::team::{Team, lead};
+use arrow::datatypes::Schema;
+use heaplake_kit::Context;
+use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
-use std::io::Write;
-use std::sync::{Mutex, PoisonError};
-use std::{panic, thread};
 
 /// When a row group ends.
 #[derive(Clone, Copy, Debug)]
@@ -37,222 +29,68 @@ pub struct Limits {
 /// Rows of a batch below which further threads cost more than they save.
 const WORTH_A_THREAD: usize = 4096;
 
-/// The error of a column, from reading or from writing it.
-#[derive(Debug)]
-pub enum Failure {
-    /// An error of the source.
-    Source(StageError),
-    /// An error of the writer.
-    Writer(ParquetError),
-}
+/// Rows of a row group, and its columns in the order of the schema.
+pub type Encoded = (u64, Vec<Closed>);
 
-impl From<StageError> for Failure {
-    fn from(error: StageError) -> Self {
-        Self::Source(error)
-    }
-}
-
-impl From<ParquetError> for Failure {
-    fn from(error: ParquetError) -> Self {
-        Self::Writer(error)
-    }
-}
-
-/// The source of a column, with the rows that were read from it but did not fit the last row group: positions of texts.
-pub struct Input<'a> {
-    source: Source<'a>,
-    unwritten: Vec<u32>,
-}
-
-impl<'a> From<Source<'a>> for Input<'a> {
-    fn from(source: Source<'a>) -> Self {
-        Self { source, unwritten: Vec::new() }
-    }
-}
-
-/// A column of a row group.
-enum Column<'s, 'a> {
-    Values { next: &'s mut Next<'a, ArrayRef>, field: &'s Field, writer: Box<ArrowColumnWriter> },
-    Texts { next: &'s mut Next<'a, Vec<u32>>, unwritten: &'s mut Vec<u32>, keys: Vec<u32>, chunk: Box<TextChunk<'a>> },
-    Closed(Closed),
-}
-
-/// A finished column.
-pub enum Closed {
-    /// Encoded by the Parquet library.
-    Values(Box<ArrowColumnChunk>),
-    /// Encoded by [`crate::text`].
-    Texts(Vec<u8>, Box<ColumnCloseResult>),
-    /// Already taken.
-    Nothing,
-}
-
-impl Closed {
-    /// Appends the column to the file.
-    ///
-    /// # Errors
-    /// Those of writing.
-    pub fn append<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> ParquetResult<()> {
-        match self {
-            Self::Values(chunk) => chunk.append_to_row_group(group),
-            Self::Texts(chunk, close) => group.append_column(&Bytes::from(chunk), *close),
-            Self::Nothing => Ok(()),
-        }
-    }
-}
-
-impl<'s, 'a> Column<'s, 'a> {
-    /// For a column of texts: reads up to `most` rows and adds their texts to the dictionary; returns how many rows fit
-    /// the dictionary. For other columns: returns `most`.
-    fn intern(&mut self, most: usize) -> Result<usize, Failure> {
-        let Self::Texts { next, unwritten, keys, chunk } = self else { return Ok(most) };
-        if unwritten.len() < most {
-            unwritten.append(&mut next(most - unwritten.len())?);
-        }
-        keys.clear();
-        chunk.intern(&unwritten[..most], keys);
-        Ok(keys.len())
-    }
-
-    /// Writes the next rows; for a column of texts, at most as many as [`Self::intern`] returned.
-    fn write(&mut self, rows: usize) -> Result<(), Failure> {
-        match self {
-            Self::Values { next, field, writer } => {
-                for leaf in compute_leaves(field, &next(rows)?)? {
-                    writer.write(&leaf)?;
-                }
-            }
-            Self::Texts { unwritten, keys, chunk, .. } => {
-                chunk.write(&keys[..rows])?;
-                unwritten.drain(..rows);
-            }
-            Self::Closed(_) => {}
-        }
-        Ok(())
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Values { writer, .. } => writer.get_estimated_total_bytes(),
-            Self::Texts { chunk, .. } => chunk.bytes(),
-            Self::Closed(_) => 0,
-        }
-    }
-
-    fn close(&mut self) -> Result<(), Failure> {
-        let closed = match std::mem::replace(self, Self::Closed(Closed::Nothing)) {
-            Self::Values { writer, .. } => Closed::Values(Box::new(writer.close()?)),
-            Self::Texts { chunk, .. } => {
-                let (chunk, close) = chunk.close()?;
-                Closed::Texts(chunk, Box::new(close))
-            }
-            Self::Closed(closed) => closed,
-        };
-        *self = Self::Closed(closed);
-        Ok(())
-    }
+/// Encodes a row group of up to `most` rows, fewer if it is full before. No column may be nested.
+///
+/// # Errors
+/// Those of the sources and of encoding, or the request to stop.
+pub fn encode(
+    inputs: &mut [Input<'_>],
+    (fields, columns): (&Schema, &SchemaDescriptor),
+    limits: Limits,
+    most: u64,
+    context: &Context<'_>,
+) -> Result<Encoded, Failure> {
+    let most = most.min(limits.rows as u64) as usize;
+    let threads = if most < WORTH_A_THREAD { 1 } else { context.threads.min(inputs.len()) };
+    let of = |(at, input)| Column::new(input, fields.field(at), columns.column(at), limits.dictionary);
+    let columns = inputs.iter_mut().enumerate().map(of).collect::<Result<_, ParquetError>>()?;
+    lead(
+        threads,
+        |column: &mut Column<'_, '_>, task| column.work(task),
+        |team| {
+            let mut group = RowGroup { columns, limits, team };
+            let rows = group.fill(most, context)?;
+            group.close().map(|columns| (rows as u64, columns))
+        },
+    )
 }
 
 /// A row group that is being written.
-pub struct RowGroup<'s, 'a> {
+struct RowGroup<'t, 's, 'a> {
     columns: Vec<Column<'s, 'a>>,
     limits: Limits,
+    team: &'t Team<'t, Column<'s, 'a>, Task, Failure>,
 }
 
-impl<'s, 'a> RowGroup<'s, 'a> {
-    /// Starts a row group. No column may be nested.
-    pub fn new(
-        inputs: &'s mut [Input<'a>],
-        writers: Vec<ArrowColumnWriter>,
-        fields: &'s Schema,
-        columns: &SchemaDescriptor,
-        limits: Limits,
-    ) -> Self {
-        let columns = inputs.iter_mut().zip(writers).enumerate().map(|(at, (input, writer))| match &mut input.source {
-            Source::Values(next) => Column::Values { next, field: fields.field(at), writer: Box::new(writer) },
-            Source::Texts(texts, next) => {
-                let chunk = Box::new(TextChunk::new(*texts, columns.column(at), limits.dictionary));
-                Column::Texts { next, unwritten: &mut input.unwritten, keys: Vec::new(), chunk }
-            }
-        });
-        Self { columns: columns.collect(), limits }
-    }
-
+impl RowGroup<'_, '_, '_> {
     /// Writes up to `most` rows, fewer if the row group is full before; returns how many.
-    ///
-    /// # Errors
-    /// Those of the sources and of writing, or the request to stop.
-    pub fn fill(&mut self, most: u64, context: &Context<'_>) -> Result<u64, Failure> {
-        let most = most.min(self.limits.rows as u64) as usize;
-        let mut rows = 0;
-        while rows < most {
-            let batch = self.limits.batch.min(most - rows);
-            let threads = if batch < WORTH_A_THREAD { 1 } else { context.threads };
-            let fits = self.intern(batch, threads)?;
+    fn fill(&mut self, most: usize, context: &Context<'_>) -> Result<usize, Failure> {
+        let batch = |rows| self.limits.batch.min(most - rows);
+        let (mut rows, mut interned) = (0, batch(0));
+        self.team.each(&mut self.columns, Task::Intern(interned))?;
+        while interned > 0 {
+            let fits = self.columns.iter().map(|column| column.fits(interned)).min().unwrap_or(0);
+            let following = if fits < interned { 0 } else { batch(rows + fits) };
             if fits > 0 {
-                in_parallel(threads, &mut self.columns, |column| column.write(fits))?;
+                self.team.each(&mut self.columns, Task::Write(fits, following))?;
                 rows += fits;
                 context.step(fits as u64)?;
             }
-            if fits < batch || self.columns.iter().map(Column::bytes).sum::<usize>() > self.limits.bytes {
+            if following > 0 && self.columns.iter().map(Column::bytes).sum::<usize>() > self.limits.bytes {
+                self.team.each(&mut self.columns, Task::Forget)?;
                 break;
             }
+            interned = following;
         }
-        Ok(rows as u64)
-    }
-
-    /// Adds the texts of the next `batch` rows to the dictionaries; returns how many rows fit all of them.
-    fn intern(&mut self, batch: usize, threads: usize) -> Result<usize, Failure> {
-        let mut texts: Vec<(&mut Column<'s, 'a>, usize)> = self
-            .columns
-            .iter_mut()
-            .filter(|column| matches!(column, Column::Texts { .. }))
-            .map(|column| (column, batch))
-            .collect();
-        in_parallel(threads, &mut texts, |(column, fits)| {
-            *fits = column.intern(batch)?;
-            Ok(())
-        })?;
-        Ok(texts.iter().map(|(_, fits)| *fits).min().unwrap_or(batch))
+        Ok(rows)
     }
 
     /// Ends all columns and returns them in the order of the schema.
-    ///
-    /// # Errors
-    /// Those of writing.
-    pub fn close(mut self, threads: usize) -> Result<Vec<Closed>, Failure> {
-        in_parallel(threads, &mut self.columns, Column::close)?;
-        let closed = self.columns.into_iter().map(|column| match column {
-            Column::Closed(closed) => closed,
-            _ => Closed::Nothing,
-        });
-        Ok(closed.collect())
+    fn close(mut self) -> Result<Vec<Closed>, Failure> {
+        self.team.each(&mut self.columns, Task::Close)?;
+        Ok(self.columns.into_iter().filter_map(Column::closed).collect())
     }
-}
-
-/// Applies `work` to each item, in any order, on up to `threads` threads, fewer if the system refuses to start one.
-fn in_parallel<T: Send>(
-    threads: usize,
-    items: &mut [T],
-    work: impl Fn(&mut T) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
-    let helpers = threads.min(items.len()).saturating_sub(1);
-    let queue = Mutex::new(items.iter_mut());
-    let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let run = || {
-        while let Some(item) = take() {
-            work(item)?;
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let helpers: Vec<_> = (0..helpers)
-            .map_while(|_| before_thread().and_then(|()| thread::Builder::new().spawn_scoped(scope, run)).ok())
-            .collect();
-        let own = run();
-        helpers
-            .into_iter()
-            .map(|helper| helper.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
-            .fold(own, Result::and)
-    })
 }

@@ -1,9 +1,9 @@
 //! The sources of the columns of a table, read sequentially.
 
 use crate::text::Texts;
-use arrow::array::{ArrayRef, PrimitiveArray, new_null_array};
+use arrow::array::{ArrayRef, PrimitiveArray};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Int64Type};
+use arrow::datatypes::{ArrowPrimitiveType, Int64Type};
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
@@ -18,6 +18,8 @@ pub enum Source<'a> {
     Values(Next<'a, ArrayRef>),
     /// Positions of texts, [`NONE`](crate::text::NONE) for null.
     Texts(Texts<'a>, Next<'a, Vec<u32>>),
+    /// The same short text in all rows, or null in all.
+    Same(Option<&'a str>),
 }
 
 impl<'a> Source<'a> {
@@ -60,8 +62,8 @@ impl<'a> Source<'a> {
 
     /// A source of nulls.
     #[must_use]
-    pub fn nothing(data_type: DataType) -> Self {
-        Self::values(move |rows| Ok(new_null_array(&data_type, rows)))
+    pub fn nothing() -> Self {
+        Self::Same(None)
     }
 }
 

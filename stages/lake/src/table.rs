@@ -1,7 +1,12 @@
 //! A Parquet file with heaplake's settings.
 //!
-//! zstd level 1, since level 3 gains next to nothing; statistics on; row groups of a million rows, or fewer if texts
-//! are many and long. Nothing in a file depends on time, threads or paths.
+//! zstd level 1, since level 3 gains next to nothing; no compression where a column has next to no bytes
+//! (`crate::pages`); statistics on; row groups of a million rows, or fewer if texts are many and long. Nothing in a file
+//! depends on time, threads or paths.
+//!
+//! All columns but nested ones are encoded here and not by the library, whose encoders take a call per value; it writes
+//! what is around them, and the nested columns, which are those of small tables. A column that is the same in all rows is
+//! one page.
 //!
 //! The encodings were chosen by a measurement on 4.8 million nodes (compressed size of the whole column):
 //!
@@ -15,16 +20,16 @@
 //! | `distance` | 453 KB | 416 KB | 742 KB | 432 KB |
 //! | `dominator` | 8.4 MB | 17.4 MB | 9.8 MB | 5.3 MB |
 //!
-//! A dictionary lookup takes as long as delta encoding; so columns with few distinct numbers get a dictionary
-//! (`REPETITIVE`), and the others are delta encoded. Statistics per page cost nothing measurable. `BYTE_STREAM_SPLIT`
-//! would be the smallest for nearly all numbers, but DuckDB refused it for integers until July 2026 (duckdb#24175),
-//! and Spark's vectorised reader only then began to support it (SPARK-56894): too new for our readers.
+//! Columns with few distinct numbers get a dictionary (`crate::values`), and the others are delta encoded. Statistics per
+//! page cost nothing measurable. `BYTE_STREAM_SPLIT` would be the smallest for nearly all numbers, but DuckDB refused it
+//! for integers until July 2026 (duckdb#24175), and Spark's vectorised reader only then began to support it
+//! (SPARK-56894): too new for our readers.
 
-use crate::row_group::{Failure, Input, Limits, RowGroup};
+use crate::column::{Failure, Input, whole};
+use crate::row_group::{Limits, encode};
 use crate::source::Source;
-use crate::text::Texts;
 use arrow::array::{Array, ArrayRef, StringArray};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use heaplake_kit::fs::File;
 use heaplake_kit::stage::Output;
 use heaplake_kit::{Context, StageError};
@@ -34,7 +39,7 @@ use heaplake_schemas::table::has_run_columns;
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION, metadata};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -48,13 +53,6 @@ use std::sync::Arc;
 /// Limits of row groups: long texts or unordered numbers end a row group before a million rows.
 const LIMITS: Limits = Limits { batch: 1 << 16, rows: 1 << 20, bytes: 10 << 20, dictionary: 8 << 20 };
 
-/// Columns of numbers that mostly have few distinct values.
-const REPETITIVE: [&str; 6] =
-    ["class_id", "self_bytes", "shallow_bytes", "retained_bytes", "edge_count", "retainer_count"];
-
-/// Bytes of a dictionary of numbers; a column with more distinct values continues without one.
-const DICTIONARY: usize = 128 << 10;
-
 /// Upper bound of the memory of a writer of any table, bytes.
 pub const WRITER_BYTES: u64 = 48 << 20;
 
@@ -67,7 +65,7 @@ pub struct Table {
     run: Vec<String>,
     writer: SerializedFileWriter<File>,
     columns: ArrowRowGroupWriterFactory,
-    limits: Limits,
+    pub(crate) limits: Limits,
     rows: u64,
 }
 
@@ -96,8 +94,7 @@ impl Table {
     /// Those of the sources, [`StageError::Io`], [`StageError::Cancelled`].
     pub fn fill(&mut self, sources: Vec<Source<'_>>, rows: u64, context: &Context<'_>) -> Result<(), StageError> {
         let run = self.run.clone();
-        let constant = |at| Source::texts(Texts::Names(&run), move |rows| Ok(vec![at; rows]));
-        let of_run = (0..run.len() as u32).map(constant);
+        let of_run = run.iter().map(|text| Source::Same(Some(text)));
         let mut inputs: Vec<Input<'_>> = of_run.chain(sources).map(Input::from).collect();
         let end = self.rows + rows;
         while self.rows < end {
@@ -110,10 +107,8 @@ impl Table {
     }
 
     fn group(&mut self, inputs: &mut [Input<'_>], most: u64, context: &Context<'_>) -> Result<(), Failure> {
-        let writers = self.columns.create_column_writers(self.writer.flushed_row_groups().len())?;
-        let mut group = RowGroup::new(inputs, writers, &self.schema, self.writer.schema_descr(), self.limits);
-        let rows = group.fill(most, context)?;
-        let columns = group.close(context.threads)?;
+        let columns = (&*self.schema, self.writer.schema_descr());
+        let (rows, columns) = encode(inputs, columns, self.limits, most, context)?;
         let mut group = self.writer.next_row_group()?;
         columns.into_iter().try_for_each(|column| column.append(&mut group))?;
         group.close()?;
@@ -131,14 +126,32 @@ impl Table {
 
     fn write_columns(&mut self, columns: &[ArrayRef]) -> Result<(), ParquetError> {
         let rows = columns.first().map_or(0, Array::len);
+        if rows == 0 {
+            return Ok(());
+        }
         let constant = |text: &String| -> ArrayRef { Arc::new(StringArray::from_iter_values(repeat_n(text, rows))) };
         let of_run: Vec<ArrayRef> = self.run.iter().map(constant).collect();
-        let mut writers = self.columns.create_column_writers(self.writer.flushed_row_groups().len())?.into_iter();
+        let leaves = self.writer.schema_descr().columns().to_vec();
+        // Only the library writes nested columns, each of which has several leaves.
+        let nested = match self.schema.fields().iter().any(|field| field.data_type().is_nested()) {
+            true => self.columns.create_column_writers(self.writer.flushed_row_groups().len())?,
+            false => Vec::new(),
+        };
+        let (mut leaves, mut nested) = (leaves.iter(), nested.into_iter());
         let mut group = self.writer.next_row_group()?;
         for (field, column) in self.schema.fields().iter().zip(of_run.iter().chain(columns)) {
-            // A nested column has several leaves, each a column of the file.
-            for (leaf, mut writer) in compute_leaves(field, column)?.iter().zip(&mut writers) {
-                writer.write(leaf)?;
+            if !field.data_type().is_nested()
+                && let Some(leaf) = leaves.next()
+                && let Some(closed) = whole(column, field, leaf, self.limits.batch)?
+            {
+                nested.by_ref().take(1).for_each(drop);
+                closed.append(&mut group)?;
+                continue;
+            }
+            for leaf in compute_leaves(field, column)? {
+                let Some(mut writer) = nested.next() else { break };
+                leaves.by_ref().take(1).for_each(drop);
+                writer.write(&leaf)?;
                 writer.close()?.append_to_row_group(&mut group)?;
             }
         }
@@ -172,18 +185,14 @@ fn properties(schema: &SchemaRef, input_hash: &str) -> WriterProperties {
         .set_data_page_row_count_limit(LIMITS.batch)
         .set_created_by(format!("heaplake {HEAPLAKE_VERSION}"))
         .set_key_value_metadata(Some(metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec()));
-    for field in schema.fields().iter().filter(|field| is_integer(field.data_type())) {
+    // The library makes a writer of each column, in vain for those that are not nested: these are to cost nothing.
+    for field in schema.fields().iter().filter(|field| !field.data_type().is_nested()) {
         let column = ColumnPath::from(field.name().as_str());
         properties = properties
-            .set_column_dictionary_enabled(column.clone(), REPETITIVE.contains(&field.name().as_str()))
-            .set_column_dictionary_page_size_limit(column.clone(), DICTIONARY)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+            .set_column_compression(column.clone(), Compression::UNCOMPRESSED)
+            .set_column_dictionary_enabled(column, false);
     }
     properties.build()
-}
-
-fn is_integer(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::UInt32 | DataType::UInt64 | DataType::Int32 | DataType::Int64)
 }
 
 fn failed(path: &Path, error: ParquetError) -> StageError {
@@ -202,10 +211,10 @@ fn failed(path: &Path, error: ParquetError) -> StageError {
 mod tests {
     use super::*;
     use crate::source::array;
-    use crate::text::NONE;
+    use crate::text::{NONE, Texts};
     use arrow::array::{AsArray, RecordBatch};
     use arrow::compute::concat_batches;
-    use arrow::datatypes::{Field, Schema, UInt32Type};
+    use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
     use heaplake_kit::{Budget, stage::Silent};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::metadata::RowGroupMetaData;

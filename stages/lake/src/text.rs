@@ -5,19 +5,19 @@
 //! text again. A text is read once, when the row group ends, directly from the mapped file into the compressor; it is
 //! never held in memory. Of a text of more than [`LONGEST`] bytes the table has the beginning.
 //!
-//! Keys take four bits or whole bytes: tighter packing is no smaller after compression, since the compressor finds
-//! fewer repeated bytes. The statistics have a minimum and a maximum only where all rows have the same short text, such
-//! as the release: rows are not ordered by other texts, so these would exclude no row group.
+//! The statistics of texts of a string table have a minimum and a maximum only where all rows have the same short text:
+//! rows are not ordered by other texts, so these would exclude no row group.
 
+use crate::bounds::of_texts;
+use crate::numbers::bytes_of_bits;
+use crate::pages::{DataPage, Dictionary, LEVEL, Pages};
+use crate::runs;
+use arrow::buffer::BooleanBuffer;
 use heaplake_kit::StringTable;
-use parquet::basic::{Compression, Encoding, PageType, ZstdLevel};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::basic::Encoding;
 use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::ByteArray;
 use parquet::errors::Result;
-use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -63,23 +63,25 @@ const ENTRY: usize = 20;
 /// Longest text in statistics, bytes.
 const MOST_BOUND: usize = 256;
 
-/// Compression level of zstd: a higher one gains next to nothing.
-const LEVEL: i32 = 1;
+/// Places for texts that were met lately: most columns have few texts that are frequent.
+const RECENT: usize = 256;
+
+/// Bytes of texts from which on a dictionary is compressed text by text.
+const LARGE: usize = 1 << 18;
 
 /// A column of texts that is being written.
 pub struct TextChunk<'a> {
     texts: Texts<'a>,
-    column: ColumnDescPtr,
     /// Maximum number of bytes of the dictionary.
     most: usize,
     taken: usize,
     keys: FxHashMap<u32, u32>,
+    /// Texts that were met lately, with their keys, each at a place that follows from its position.
+    recent: Box<[(u32, u32); RECENT]>,
     dictionary: Vec<u32>,
-    pages: TrackedWrite<Vec<u8>>,
-    index: OffsetIndexBuilder,
-    page_count: i32,
-    uncompressed: usize,
-    rows: u64,
+    /// Texts of the dictionary, and what was taken, before the last ones were interned.
+    before: (usize, usize),
+    pages: Pages,
     nulls: u64,
 }
 
@@ -87,39 +89,45 @@ impl<'a> TextChunk<'a> {
     /// Starts the column. Its dictionary holds `most` bytes of texts and overhead, or one text.
     #[must_use]
     pub fn new(texts: Texts<'a>, column: ColumnDescPtr, most: usize) -> Self {
-        Self {
-            texts,
-            column,
-            most,
-            taken: 0,
-            keys: FxHashMap::default(),
-            dictionary: Vec::new(),
-            pages: TrackedWrite::new(Vec::new()),
-            index: OffsetIndexBuilder::new(),
-            page_count: 0,
-            uncompressed: 0,
-            rows: 0,
-            nulls: 0,
-        }
+        let (keys, recent) = (FxHashMap::default(), Box::new([(NONE, NONE); RECENT]));
+        let (dictionary, pages) = (Vec::new(), Pages::new(column));
+        Self { texts, most, taken: 0, keys, recent, dictionary, before: (0, 0), pages, nulls: 0 }
     }
 
     /// Bytes of the pages so far.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.pages.bytes_written()
+        self.pages.bytes()
     }
 
     /// Appends the keys of the first texts, as many as fit the dictionary.
     pub fn intern(&mut self, positions: &[u32], keys: &mut Vec<u32>) {
+        self.before = (self.dictionary.len(), self.taken);
         keys.reserve(positions.len());
         let (mut last, mut last_key) = (NONE, NONE);
         for &position in positions {
             if position != last {
-                let Some(key) = self.key(position) else { return };
+                let place = position as usize % RECENT;
+                let (known, mut key) = self.recent[place];
+                if known != position {
+                    let Some(found) = self.key(position) else { return };
+                    key = found;
+                    self.recent[place] = (position, key);
+                }
                 (last, last_key) = (position, key);
             }
             keys.push(last_key);
         }
+    }
+
+    /// Takes the texts out of the dictionary that were interned last.
+    pub fn forget(&mut self) {
+        let (length, taken) = self.before;
+        self.recent.fill((NONE, NONE));
+        for position in self.dictionary.drain(length..) {
+            self.keys.remove(&position);
+        }
+        self.taken = taken;
     }
 
     #[inline]
@@ -146,49 +154,22 @@ impl<'a> TextChunk<'a> {
     /// # Errors
     /// Errors of compression, or a page larger than 2 GiB.
     pub fn write(&mut self, keys: &[u32]) -> Result<()> {
+        let rows = keys.len();
         let nulls = keys.iter().filter(|&&key| key == NONE).count();
-        let width = self.width();
-        let mut page = Vec::with_capacity(keys.len() * width.div_ceil(8) + keys.len() / 8 + 64);
-        if self.column.max_def_level() > 0 {
-            levels(keys, nulls, &mut page);
+        let width = runs::width(self.dictionary.len());
+        let mut content = Vec::with_capacity(rows * width.div_ceil(8) + rows / 8 + 64);
+        if self.pages.column().max_def_level() > 0 {
+            let valid = BooleanBuffer::collect_bool(if nulls > 0 { rows } else { 0 }, |row| keys[row] != NONE);
+            runs::levels(rows, nulls, bytes_of_bits(&valid), &mut content);
         }
-        page.push(width as u8);
-        if nulls < keys.len() {
-            varint((keys.len() - nulls).div_ceil(8) << 1 | 1, &mut page);
+        if nulls > 0 {
+            let present: Vec<u32> = keys.iter().copied().filter(|&key| key != NONE).collect();
+            runs::keys(&present, width, &mut content);
+        } else {
+            runs::keys(keys, width, &mut content);
         }
-        pack(keys.iter().copied().filter(|&key| key != NONE), width, &mut page);
-
-        let size = page.len();
-        let page = zstd::bulk::compress(&page, LEVEL)?;
-        let spec = SerializedPageWriter::new(&mut self.pages).write_page(CompressedPage::new(
-            Page::DataPage {
-                buf: page.into(),
-                num_values: keys.len() as u32,
-                encoding: Encoding::RLE_DICTIONARY,
-                def_level_encoding: Encoding::RLE,
-                rep_level_encoding: Encoding::RLE,
-                statistics: None,
-            },
-            size,
-        ))?;
-        self.index.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
-        self.index.append_row_count(keys.len() as i64);
-        self.page_count += 1;
-        self.uncompressed += spec.uncompressed_size;
-        self.rows += keys.len() as u64;
         self.nulls += nulls as u64;
-        Ok(())
-    }
-
-    /// Bits per key.
-    fn width(&self) -> usize {
-        match self.dictionary.len() {
-            0..=0x10 => 4,
-            0x11..=0x100 => 8,
-            0x101..=0x1_0000 => 16,
-            0x1_0001..=0x100_0000 => 24,
-            _ => 32,
-        }
+        self.pages.add(DataPage { content, encoding: Encoding::RLE_DICTIONARY, rows })
     }
 
     /// Ends the column; returns the bytes of its dictionary and pages, and its metadata.
@@ -197,127 +178,43 @@ impl<'a> TextChunk<'a> {
     /// As [`Self::write`].
     pub fn close(mut self) -> Result<(Vec<u8>, ColumnCloseResult)> {
         self.keys = FxHashMap::default(); // compression needs its room
-        let (page, size) = self.dictionary_page()?;
-        let (num_values, bound) = (self.dictionary.len() as u32, self.only_text());
-        let page = Page::DictionaryPage { buf: page.into(), num_values, encoding: Encoding::PLAIN, is_sorted: false };
-        let mut chunk = TrackedWrite::new(Vec::new());
-        let spec = SerializedPageWriter::new(&mut chunk).write_page(CompressedPage::new(page, size))?;
-        let (dictionary, pages) = (spec.compressed_size, self.pages.bytes_written());
-        let mut chunk = chunk.into_inner()?;
-        chunk.append(&mut self.pages.into_inner()?);
-        let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
-        let metadata = ColumnChunkMetaData::builder(self.column)
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
-            .set_page_encoding_stats(vec![
-                stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1),
-                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, self.page_count),
-            ])
-            .set_num_values(self.rows as i64)
-            .set_total_compressed_size((dictionary + pages) as i64)
-            .set_total_uncompressed_size((self.uncompressed + spec.uncompressed_size) as i64)
-            .set_data_page_offset(0)
-            .set_statistics(Statistics::byte_array(bound.clone(), bound, None, Some(self.nulls), false))
-            .build()?;
-        let close = ColumnCloseResult {
-            bytes_written: (dictionary + pages) as u64,
-            rows_written: self.rows,
-            metadata,
-            bloom_filter: None,
-            column_index: None,
-            offset_index: Some(self.index.build()),
-        };
-        Ok((chunk, close.update_dictionary_location(dictionary)?))
+        let dictionary = self.dictionary_page()?;
+        let statistics = self.statistics();
+        self.pages.close(Some(dictionary), statistics, None)
     }
 
-    /// The text of all rows that have one, if they share one that is short.
-    fn only_text(&self) -> Option<ByteArray> {
-        let &[only] = &self.dictionary[..] else { return None };
-        (self.texts.len(only) <= MOST_BOUND).then(|| ByteArray::from(&*self.texts.text(only)))
+    fn statistics(&self) -> Statistics {
+        match &self.dictionary[..] {
+            &[only] if self.texts.len(only) <= MOST_BOUND => {
+                of_texts([&*self.texts.text(only)].into_iter(), self.nulls)
+            }
+            _ => of_texts([].into_iter(), self.nulls),
+        }
     }
 
-    /// The compressed dictionary, and its uncompressed size.
-    fn dictionary_page(&self) -> Result<(Vec<u8>, usize)> {
+    fn dictionary_page(&self) -> Result<Dictionary> {
+        let values = self.dictionary.len() as u32;
+        if self.taken < LARGE {
+            let mut content = Vec::with_capacity(self.taken);
+            self.write_texts(&mut content)?;
+            return Ok(Dictionary::Plain { content, values });
+        }
         // Most texts are shorter than a call of the compressor is worth; a text longer than the buffer bypasses it.
         let mut page = BufWriter::with_capacity(1 << 16, zstd::Encoder::new(Vec::new(), LEVEL)?);
+        let size = self.write_texts(&mut page)?;
+        let page = page.into_inner().map_err(IntoInnerError::into_error)?;
+        Ok(Dictionary::Compressed { content: page.finish()?, size, values })
+    }
+
+    /// Writes all texts with their lengths; returns the number of bytes.
+    fn write_texts(&self, to: &mut impl Write) -> Result<usize> {
         let mut size = 0;
         for &position in &self.dictionary {
             let text = self.texts.text(position);
-            page.write_all(&(text.len() as u32).to_le_bytes())?;
-            page.write_all(text.as_bytes())?;
+            to.write_all(&(text.len() as u32).to_le_bytes())?;
+            to.write_all(text.as_bytes())?;
             size += 4 + text.len();
         }
-        let page = page.into_inner().map_err(IntoInnerError::into_error)?;
-        Ok((page.finish()?, size))
-    }
-}
-
-/// Definition levels of Parquet: one run if all rows are alike, else one bit per row.
-fn levels(keys: &[u32], nulls: usize, page: &mut Vec<u8>) {
-    let mut levels = Vec::with_capacity(keys.len() / 8 + 16);
-    if nulls == 0 || nulls == keys.len() {
-        varint(keys.len() << 1, &mut levels);
-        levels.push(u8::from(nulls == 0));
-    } else {
-        varint(keys.len().div_ceil(8) << 1 | 1, &mut levels);
-        levels.extend(
-            keys.chunks(8)
-                .map(|keys| keys.iter().enumerate().fold(0, |bits, (bit, &key)| bits | u8::from(key != NONE) << bit)),
-        );
-    }
-    page.extend_from_slice(&(levels.len() as u32).to_le_bytes());
-    page.append(&mut levels);
-}
-
-/// Appends a number as LEB128.
-fn varint(mut number: usize, page: &mut Vec<u8>) {
-    while number > 0x7f {
-        page.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    page.push(number as u8);
-}
-
-/// Appends keys of `width` bits, padded with zeros to a multiple of eight keys.
-fn pack(keys: impl Iterator<Item = u32>, width: usize, page: &mut Vec<u8>) {
-    let (start, mut count) = (page.len(), 0_usize);
-    for key in keys {
-        match width {
-            4 if count.is_multiple_of(2) => page.push(key as u8),
-            4 => *page.last_mut().unwrap_or(&mut 0) |= (key as u8) << 4,
-            _ => page.extend_from_slice(&key.to_le_bytes()[..width / 8]),
-        }
-        count += 1;
-    }
-    page.resize(start + count.div_ceil(8) * width, 0);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_packed_to_groups_of_eight() {
-        let packed = |width, keys: &[u32]| {
-            let mut page = vec![9];
-            pack(keys.iter().copied(), width, &mut page);
-            page
-        };
-        assert_eq!(packed(4, &[1, 2, 15]), [9, 0x21, 0x0f, 0, 0]);
-        assert_eq!(packed(16, &[0x0102; 8]), [&[9][..], &[2, 1].repeat(8)].concat());
-        assert_eq!(packed(24, &[0x01_0203]).len(), 1 + 24);
-        assert_eq!(packed(8, &[]), [9]);
-    }
-
-    #[test]
-    fn levels_are_runs_or_bits() {
-        let of = |keys: &[u32]| {
-            let mut page = Vec::new();
-            levels(keys, keys.iter().filter(|&&key| key == NONE).count(), &mut page);
-            page
-        };
-        assert_eq!(of(&[0; 3]), [2, 0, 0, 0, 6, 1]);
-        assert_eq!(of(&[NONE; 100]), [3, 0, 0, 0, 0xc8, 1, 0]);
-        assert_eq!(of(&[0, NONE, 0, 0, 0, 0, 0, 0, NONE, 5]), [3, 0, 0, 0, 5, 0xfd, 0x02]);
+        Ok(size)
     }
 }

@@ -11,7 +11,7 @@ use crate::signed::signed;
 use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{DataType, Int32Type, UInt32Type};
+use arrow::datatypes::{Int32Type, UInt32Type};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{Source, array, nullable, read, sizes};
@@ -82,7 +82,7 @@ fn sources<'a>(
     let native = |row: &ClassRow| row.native_bytes;
     let duplicates = |scratch, column| -> Result<Source<'a>, StageError> {
         if !Scratch::has(scratch, column) {
-            return Ok(Source::nothing(DataType::Int64));
+            return Ok(Source::nothing());
         }
         let (by_class, mut rows) = (ColumnMap::uncounted(scratch, column)?, rows()?);
         let of = move |row: &ClassRow| by_class[row.class_id as usize];
@@ -95,7 +95,7 @@ fn sources<'a>(
         bytes(|row| row.count)?,
         bytes(|row| row.self_bytes)?,
         bytes(|row| row.shallow_bytes)?,
-        if facts.has_native { bytes(native)? } else { Source::nothing(DataType::Int64) },
+        if facts.has_native { bytes(native)? } else { Source::nothing() },
         bytes(|row| row.retained_bytes)?,
         bytes(|row| row.max_retained_bytes)?,
         Source::values(move |count| {

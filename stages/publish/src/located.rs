@@ -1,8 +1,7 @@
 //! Columns of the table of nodes that only nodes with a source location have.
 
-use arrow::array::{ArrayRef, new_null_array};
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{DataType, UInt32Type};
+use arrow::datatypes::UInt32Type;
 use bytemuck::Pod;
 use heaplake_kit::{ColumnMap, ColumnReader, Scratch, StageError, StringTable};
 use heaplake_lake::source::{Source, nullable};
@@ -21,16 +20,12 @@ pub(crate) fn located<'a, T: Pod + Send + 'a>(
     number: fn(&T) -> u32,
 ) -> Result<Source<'a>, StageError> {
     if !scratch.has(part) {
-        return Ok(Source::nothing(DataType::UInt32));
+        return Ok(Source::nothing());
     }
     let mut numbers = spread(scratch, part, number)?;
-    Ok(Source::values(move |rows| -> Result<ArrayRef, StageError> {
+    Ok(Source::values(move |rows| {
         let values = numbers(rows)?;
         let valid = BooleanBuffer::collect_bool(rows, |row| values[row] != NONE);
-        if valid.count_set_bits() == 0 {
-            return Ok(new_null_array(&DataType::UInt32, rows));
-        }
-        let values = values.into_iter().map(|value| if value == NONE { 0 } else { value }).collect();
         Ok(nullable::<UInt32Type>(values, valid))
     }))
 }
@@ -70,13 +65,21 @@ fn spread<'a, T: Pod + Send + 'a>(
 /// [`StageError::Io`] or [`StageError::Scratch`].
 pub(crate) fn urls<'a>(scratch: &Scratch, strings: Texts<'a>) -> Result<Source<'a>, StageError> {
     if !scratch.has(LOCATION_SCRIPT) || !scratch.has(SCRIPT_ID) {
-        return Ok(Source::nothing(DataType::Utf8));
+        return Ok(Source::nothing());
     }
     let mut scripts = spread(scratch, LOCATION_SCRIPT, |&script: &u32| script)?;
     let numbers = ColumnMap::uncounted(scratch, SCRIPT_ID)?;
     let urls = ColumnMap::uncounted(scratch, SCRIPT_URL)?;
     let url = move |number: u32| numbers.binary_search(&number).ok().and_then(|row| urls[row].get()).unwrap_or(NONE);
-    Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&url).collect())))
+    // Neighbours are often of one script.
+    let mut last = (NONE, NONE);
+    let mut known = move |number| {
+        if number != last.0 {
+            last = (number, url(number));
+        }
+        last.1
+    };
+    Ok(Source::texts(strings, move |rows| Ok(scripts(rows)?.into_iter().map(&mut known).collect())))
 }
 
 /// What scripts were made from, where there are source maps.
@@ -99,7 +102,7 @@ impl Originals {
     pub(crate) fn sources<'a>(&'a self, scratch: &Scratch) -> Result<[Source<'a>; 4], StageError> {
         let text = |number: fn(&OriginalPlace) -> u32| match &self.0 {
             Some(texts) => Ok(Source::texts(Texts::Table(texts), spread(scratch, ORIGINAL_PLACE, number)?)),
-            None => Ok::<_, StageError>(Source::nothing(DataType::Utf8)),
+            None => Ok::<_, StageError>(Source::nothing()),
         };
         Ok([
             text(|place| place.file)?,

@@ -13,7 +13,7 @@ use crate::totals::{self, detached, reachable, summed};
 use crate::writer::write;
 use arrow::array::BooleanArray;
 use arrow::buffer::BooleanBuffer;
-use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{Int32Type, UInt8Type, UInt32Type, UInt64Type};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{Source, array, nullable, read};
@@ -99,7 +99,7 @@ fn sources<'a>(
     let strings = Texts::Table(strings);
     let native = |column| match facts.has_native {
         true => Source::sizes(scratch, column),
-        false => Ok(Source::nothing(DataType::Int64)),
+        false => Ok(Source::nothing()),
     };
     Ok(vec![
         ordinals(),
@@ -112,14 +112,14 @@ fn sources<'a>(
         summed(scratch, columns::NODE_SHALLOW, shallow_bytes)?,
         match facts.has_native {
             true => summed(scratch, columns::NODE_NATIVE, native_bytes)?,
-            false => Source::nothing(DataType::Int64),
+            false => Source::nothing(),
         },
         Source::sizes(scratch, columns::NODE_RETAINED)?,
         native(columns::NODE_RETAINED_NATIVE)?,
         distances(scratch)?,
         match scratch.has(columns::NODE_AVOIDED) {
             true => weakly_reachable(scratch)?,
-            false => Source::nothing(DataType::Boolean),
+            false => Source::nothing(),
         },
         Source::column::<_, UInt32Type>(scratch, columns::NODE_DOMINATOR)?,
         match facts.keeps_garbage {
@@ -134,7 +134,7 @@ fn sources<'a>(
         },
         match facts.has_trace_nodes {
             true => Source::column::<_, UInt32Type>(scratch, columns::NODE_TRACE)?,
-            false => Source::nothing(DataType::UInt32),
+            false => Source::nothing(),
         },
         located(scratch, columns::LOCATION_SCRIPT, |&script| script)?,
         urls(scratch, strings)?,
@@ -142,7 +142,7 @@ fn sources<'a>(
         located(scratch, columns::LOCATION_COLUMN, |&column| column)?,
         match scratch.has(columns::EQUAL_SET) {
             true => duplicate_sets(scratch)?,
-            false => Source::nothing(DataType::UInt32),
+            false => Source::nothing(),
         },
     ])
 }
