@@ -69,7 +69,8 @@ impl Recent {
     fn add(&mut self, text: &[u8]) -> Result<StringId, StageError> {
         let id = u32::try_from(self.strings.count()).ok().filter(|&id| id != u32::MAX);
         self.strings.push(text)?;
-        id.map(StringId).ok_or(StageError::Overflow("the string table"))
+        let Some(id) = id else { return Err(StageError::Overflow("the string table")) };
+        Ok(StringId(id))
     }
 
     /// Ends the table.

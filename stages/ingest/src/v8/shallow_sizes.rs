@@ -203,8 +203,10 @@ fn hand_over(snapshot: &Snapshot, job: &Job<'_>) -> Result<u64, StageError> {
             continue;
         }
         let size = sizes.change(node, std::mem::take)?;
-        let sum = sizes.get(owner as usize)?.checked_add(size);
-        sizes.set(owner as usize, sum.ok_or(StageError::Overflow("the shallow size of a node"))?)?;
+        let Some(sum) = sizes.get(owner as usize)?.checked_add(size) else {
+            return Err(StageError::Overflow("the shallow size of a node"));
+        };
+        sizes.set(owner as usize, sum)?;
     }
     sizes.write_to(job.scratch, columns::NODE_SHALLOW)?;
     Ok(plan.spilled_bytes())
