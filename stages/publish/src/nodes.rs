@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
     name: "nodes",
-    version: 2,
+    version: 3,
     when: |setting| setting.has(TableName::Nodes),
     reads: &[
         document(documents::FACTS),
