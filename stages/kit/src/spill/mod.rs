@@ -9,9 +9,9 @@
 //! Memory: 16 KiB per partition while writing; while reading, 8 bytes per key and 12 per pair of a partition, for
 //! each partition that a thread is processing. A partition that does not fit (keys with very many values) is read
 //! from disk several times, with half of the free budget for its values; the values of a single key that does not fit
-//! are streamed. Blocks stay in memory while columns may ([`Residents`](crate::Residents)); else on disk: 6 bytes per pair if a partition has at most 65,536 keys, else 7, written once and, if a
-//! partition fits, read once. Files are released one by one while groups are written, so groups replace pairs on
-//! disk.
+//! are streamed. Blocks stay in memory while columns may ([`Residents`](crate::Residents)); else on disk: 6 bytes per
+//! pair if a partition has at most 65,536 keys, else 7, written once and, if a partition fits, read once. Files are
+//! released one by one while groups are written, so groups replace pairs.
 
 mod blocks;
 mod groups;

@@ -6,10 +6,11 @@
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
 //! * Resident memory: 49 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
-//!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per edge, paged where the budget does not allow it; what a walk takes,
-//!   bounded by constants; a sorter of instances.
-//! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then retainers and edges
-//!   at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
+//!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
+//!   edge, paged where the budget does not allow it; what a walk takes, bounded by constants; a sorter of instances.
+//! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
+//!   retainers and edges at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of
+//!   edges.
 //! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: one thread; bounds are constants, branches have a total order.
