@@ -39,8 +39,9 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("{}: not the analysis of a snapshot", options.run.display());
     };
     let bound = bound(&graph, &seconds);
-    let mut section =
-        Section::new("critical-path", &format!("Stages of {}, {} nodes.", run.source, run.summary.node_count));
+    let name =
+        Path::new(&run.source).file_name().map_or_else(|| run.source.clone().into(), |name| name.to_string_lossy());
+    let mut section = Section::new("critical-path", &format!("Stages of {name}, {} nodes.", run.summary.node_count));
     let (work, span) = (number(Some(bound.work)), number(Some(bound.span)));
     section.say(&format!(
         "All stages one after the other: {work} s. The longest way through them: {span} s, {} of it. If no stage used more \

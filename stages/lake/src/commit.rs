@@ -226,3 +226,22 @@ fn replaced(place: &Path) -> StageError {
         advice: "look at what is there now, and run the same command again".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_an_input_are_told_by_the_first_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = |text: &str| {
+            std::fs::write(folder.path().join(run::FILE), text).unwrap();
+            input_bytes(folder.path())
+        };
+        assert_eq!(input_bytes(folder.path()), None, "there is no run");
+        assert_eq!(told(r#"{"source": {"input_bytes": 3}, "input_bytes": 18446744073709551615, "cut"#), Some(u64::MAX));
+        for unknown in ["", "[1]", r#"{"source": "a"}"#, r#"{"input_bytes": -1}"#, r#"{"source": "#] {
+            assert_eq!(told(unknown), None, "{unknown}");
+        }
+    }
+}

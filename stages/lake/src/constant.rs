@@ -53,7 +53,8 @@ impl<'a> ConstantChunk<'a> {
             None => Encoding::PLAIN,
         };
         let dictionary = text.map(|text| {
-            let content = [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+            let mut content = Vec::new();
+            runs::plain(text, &mut content);
             Dictionary::Plain { content, values: 1 }
         });
         let bound = text.filter(|text| text.len() <= MOST_BOUND);

@@ -1,4 +1,4 @@
-//! Parquet's hybrid of runs and packed groups: definition levels, and keys of dictionaries.
+//! Parquet's hybrid of runs and packed groups: definition levels, and keys of dictionaries. And its plain texts.
 
 /// Appends a number as LEB128.
 pub fn varint(mut number: u64, page: &mut Vec<u8>) {
@@ -62,6 +62,12 @@ pub fn keys(keys: &[u32], width: usize, page: &mut Vec<u8>) {
         _ => keys.iter().for_each(|&key| page.extend_from_slice(&key.to_le_bytes())),
     }
     page.resize(end, 0);
+}
+
+/// Appends a text with its length before it.
+pub fn plain(text: &str, page: &mut Vec<u8>) {
+    page.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    page.extend_from_slice(text.as_bytes());
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl WordChunk {
         } else {
             for text in texts.iter().flatten() {
                 self.bound(text);
-                append(text, &mut content);
+                runs::plain(text, &mut content);
             }
             Encoding::PLAIN
         };
@@ -73,7 +73,7 @@ impl WordChunk {
         let key = self.keys.len() as u32;
         self.keys.insert(text.into(), key);
         self.bound(text);
-        append(text, &mut self.dictionary);
+        runs::plain(text, &mut self.dictionary);
         key
     }
 
@@ -105,9 +105,4 @@ impl WordChunk {
         let dictionary = Dictionary::Plain { content: self.dictionary, values: self.keys.len() as u32 };
         self.pages.close(Some(dictionary), statistics, index)
     }
-}
-
-fn append(text: &str, page: &mut Vec<u8>) {
-    page.extend_from_slice(&(text.len() as u32).to_le_bytes());
-    page.extend_from_slice(text.as_bytes());
 }
