@@ -4,7 +4,11 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-long test-notebooks audit bench bench-peers fuzz clean
+# SQL brings an engine that takes longer to compile than all else together: it has targets of its own.
+CORE = --workspace --exclude heaplake-sql
+SQL = -p heaplake-sql -p heaplake --features heaplake/sql
+
+.PHONY: help demo check test test-sql test-long test-notebooks audit bench bench-peers fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,14 +20,18 @@ demo: ## Analyse a snapshot with a leak in it into ./lake, and show what is foun
 
 check: ## Formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" $(CARGO) doc --locked --workspace --no-deps --document-private-items
+	$(CARGO) clippy --locked $(CORE) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" $(CARGO) doc --locked $(CORE) --no-deps --document-private-items
 
 test: ## All fast tests
-	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked $(CORE)
+
+test-sql: ## Lints and tests of `heaplake sql` (compiles DataFusion: some minutes)
+	$(CARGO) clippy --locked --profile sql $(SQL) --lib --bins --test sql -- -D warnings
+	$(CARGO) test --locked --profile sql $(SQL) --lib --test sql
 
 test-long: ## All tests in release mode, the long ones too, with many more random cases
-	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace -- --include-ignored
+	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace --features heaplake/sql -- --include-ignored
 
 test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (needs Python with pip and Java 17; installs into target/notebooks)
 	python3 -m venv target/notebooks

@@ -73,6 +73,14 @@ pub enum Runs {
     Trend,
 }
 
+impl Runs {
+    /// Whether runs have the table; if not, the folder of a command that reads runs has it.
+    #[must_use]
+    pub const fn have_it(self) -> bool {
+        matches!(self, Self::Analyze | Self::Replay | Self::Both)
+    }
+}
+
 /// A column, or a field of a struct in a column.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSchema {

@@ -4,7 +4,7 @@ use crate::fixtures;
 use crate::lake::{Lake, complaint, heaplake};
 use crate::table::Table;
 use heaplake_names::fingerprint;
-use heaplake_schemas::table::{Runs, TableSchema};
+use heaplake_schemas::table::TableSchema;
 use heaplake_schemas::tables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -34,8 +34,7 @@ fn runs() -> (Lake, Vec<PathBuf>) {
 fn every_row_has_a_signature_and_its_fingerprint() {
     let (_lake, runs) = runs();
     let has = |table: &TableSchema| table.columns.iter().any(|column| column.name == "fingerprint");
-    let signed: Vec<&TableSchema> =
-        tables::ALL.iter().filter(|table| ![Runs::Diff, Runs::Trend].contains(&table.runs) && has(table)).collect();
+    let signed: Vec<&TableSchema> = tables::ALL.iter().filter(|table| table.runs.have_it() && has(table)).collect();
     assert_eq!(signed.len(), 9);
     for table in signed {
         let last = table.columns.iter().rev().take(2).map(|column| column.name);

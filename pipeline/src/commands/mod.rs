@@ -16,6 +16,7 @@ pub mod replay;
 pub mod report;
 pub mod show;
 mod side_by_side;
+pub mod sql;
 pub mod tally;
 pub mod top;
 pub mod track;
@@ -78,6 +79,8 @@ pub enum Command {
     Diff(Box<diff::Arguments>),
     /// Follow a series of runs: what grows, how fast, and since when
     Trend(Box<trend::Arguments>),
+    /// Ask all runs of a lake in SQL
+    Sql(Box<sql::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
     /// Make the HTML page of a run, a comparison or a trend: one file that opens offline
@@ -124,6 +127,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Ls(arguments) => ls::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Trend(arguments) => trend::run(&arguments),
+        Command::Sql(arguments) => sql::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),

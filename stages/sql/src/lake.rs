@@ -1,0 +1,171 @@
+//! The runs of a lake, and the columns that every view has of them.
+
+use crate::error::SqlError;
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Int64Array, MapBuilder, MapFieldNames, RecordBatch, StringArray, StringBuilder,
+    TimestampMicrosecondArray, UInt32Array,
+};
+use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
+use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::selection::{self, Found};
+use heaplake_schemas::findings::Severity;
+use heaplake_schemas::run::{self, Run};
+use heaplake_schemas::snapshot;
+use heaplake_schemas::table::Type;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Columns of the run that every view begins with, and their types.
+pub const RUN_COLUMNS: [(&str, Type); 4] =
+    [("release", Type::Utf8), ("snapshot", Type::Utf8), ("captured_at", Type::Timestamp), ("labels", Type::Map)];
+
+/// Name of the view with one row per run.
+pub const RUNS: &str = "runs";
+
+/// The runs of a lake.
+#[derive(Debug)]
+pub struct Lake {
+    /// The runs, by release and name.
+    pub runs: Vec<Found>,
+    /// What should be a run and cannot be read, with the problem of each.
+    pub damaged: Vec<(PathBuf, String)>,
+    /// [`RUN_COLUMNS`] of the runs, a row each.
+    columns: RecordBatch,
+}
+
+impl Lake {
+    /// Reads the descriptions of all runs: `run.json` of each, and when its input was captured.
+    ///
+    /// # Errors
+    /// [`SqlError`] where the folder cannot be read, or is a run. A run that cannot be read is listed instead.
+    pub fn open(folder: &Path) -> Result<Self, SqlError> {
+        if folder.join(run::FILE).exists() {
+            let cause = format!("{}: this is a run, not a lake", folder.display());
+            return Err(SqlError::query(cause, "name the folder that --out named"));
+        }
+        let folder = folder.canonicalize().map_err(|error| StageError::io(folder, "read", error))?;
+        let selection::Runs { found, mut damaged } = selection::runs(&folder)?;
+        let mut runs = Vec::with_capacity(found.len());
+        let mut captured = Vec::with_capacity(found.len());
+        for found in found {
+            match captured_at(&found) {
+                Ok(at) => {
+                    captured.push(at);
+                    runs.push(found);
+                }
+                Err(error) => damaged.push((found.place, error.to_string())),
+            }
+        }
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.release))),
+            Arc::new(StringArray::from_iter_values(runs.iter().map(|found| &found.run.snapshot))),
+            Arc::new(TimestampMicrosecondArray::from(captured).with_timezone("UTC")),
+            labels(&runs)?,
+        ];
+        Ok(Self { runs, damaged, columns: RecordBatch::try_new(run_schema(), columns).map_err(arrow)? })
+    }
+
+    /// [`RUN_COLUMNS`] of all runs, a row each.
+    #[must_use]
+    pub fn columns(&self) -> &RecordBatch {
+        &self.columns
+    }
+
+    /// [`RUN_COLUMNS`] of one run.
+    ///
+    /// # Errors
+    /// None in practice: the columns have types of which single values can be taken.
+    pub fn values(&self, run: usize) -> datafusion::error::Result<Vec<ScalarValue>> {
+        self.columns.columns().iter().map(|column| ScalarValue::try_from_array(column, run)).collect()
+    }
+
+    /// The view of runs: what `run.json` says of each, a row each.
+    ///
+    /// # Errors
+    /// [`SqlError`] only if the columns do not fit together.
+    pub fn summary(&self) -> Result<RecordBatch, SqlError> {
+        let runs = || self.runs.iter().map(|found| &found.run);
+        let text = |of: &dyn Fn(&Found) -> Option<String>| -> ArrayRef {
+            Arc::new(self.runs.iter().map(of).collect::<StringArray>())
+        };
+        let number = |of: &dyn Fn(&Run) -> Option<u64>| -> ArrayRef {
+            Arc::new(runs().map(|run| of(run).and_then(|n| i64::try_from(n).ok())).collect::<Int64Array>())
+        };
+        let heap = |of: fn(&Run) -> u64| number(&move |run| run.replay.is_none().then(|| of(run)));
+        let findings = |severity: Severity| {
+            number(&move |run| {
+                Some(run.summary.findings.iter().filter(|finding| finding.severity == severity).count() as u64)
+            })
+        };
+        let own: Vec<(&str, ArrayRef)> = vec![
+            ("path", text(&|found| Some(found.place.display().to_string()))),
+            ("source", text(&|found| Some(found.run.source.clone()))),
+            ("format", text(&|found| Some(format_of(&found.run)))),
+            ("replay", Arc::new(runs().map(|run| Some(run.replay.is_some())).collect::<BooleanArray>())),
+            ("input_bytes", number(&|run| Some(run.input_bytes))),
+            ("input_hash", text(&|found| Some(found.run.input_hash.clone()))),
+            ("table_bytes", number(&|run| Some(run.tables.iter().map(|table| table.bytes).sum()))),
+            ("node_count", heap(|run| run.summary.node_count)),
+            ("edge_count", heap(|run| run.summary.edge_count)),
+            ("shallow_bytes", heap(|run| run.summary.shallow_bytes)),
+            ("high_findings", findings(Severity::High)),
+            ("medium_findings", findings(Severity::Medium)),
+            ("low_findings", findings(Severity::Low)),
+            ("partial_reason", text(&|found| found.run.summary.partial.clone())),
+            ("heaplake_version", text(&|found| Some(found.run.heaplake_version.clone()))),
+            ("schema_version", Arc::new(runs().map(|run| Some(run.schema_version)).collect::<UInt32Array>())),
+            ("scratch_bytes", number(&|run| Some(run.summary.scratch_bytes))),
+            ("peak_rss_bytes", number(&|run| run.summary.peak_rss_bytes)),
+        ];
+        let schema = self.columns.schema();
+        let own_fields = own.iter().map(|(name, array)| Arc::new(Field::new(*name, array.data_type().clone(), true)));
+        let fields: Fields = schema.fields().iter().cloned().chain(own_fields).collect();
+        let columns = self.columns.columns().iter().cloned().chain(own.iter().map(|(_, array)| Arc::clone(array)));
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).map_err(arrow)
+    }
+}
+
+/// The fields of [`RUN_COLUMNS`].
+#[must_use]
+pub fn run_schema() -> SchemaRef {
+    let nullable = |name: &str| name == "captured_at";
+    let fields = RUN_COLUMNS.iter().map(|(name, kind)| Field::new(*name, kind.arrow(), nullable(name)));
+    Arc::new(Schema::new(fields.collect::<Fields>()))
+}
+
+fn format_of(run: &Run) -> String {
+    run.replay.as_ref().map_or_else(|| run.summary.format.clone(), |replay| replay.facts.format.clone())
+}
+
+fn labels(runs: &[Found]) -> Result<ArrayRef, SqlError> {
+    let names = MapFieldNames { entry: "entries".into(), key: "keys".into(), value: "values".into() };
+    let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+    for found in runs {
+        for (key, value) in found.run.options.labels() {
+            map.keys().append_value(key);
+            map.values().append_value(value);
+        }
+        map.append(true).map_err(arrow)?;
+    }
+    Ok(Arc::new(map.finish()))
+}
+
+/// When the input of a run was captured, in microseconds since 1970.
+fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
+    const COLUMN: &str = "captured_at";
+    if !found.run.tables.iter().any(|table| table.file == snapshot::FILE) {
+        return Ok(None);
+    }
+    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
+    if !reader.has(COLUMN) {
+        return Ok(None);
+    }
+    let batch = reader.columns(&[COLUMN])?.batch()?.filter(|batch| !batch.is_empty());
+    batch.map_or(Ok(None), |batch| Ok(value(batch.times(COLUMN)?, 0)))
+}
+
+fn arrow(error: arrow::error::ArrowError) -> SqlError {
+    datafusion::error::DataFusionError::from(error).into()
+}

@@ -1,0 +1,27 @@
+//! SQL over all runs of a lake. A library without stages.
+//!
+//! Each table is a view over all runs that have it. A view begins with four columns of the run: `release`, `snapshot`,
+//! `captured_at` and `labels`. The engine is DataFusion, and nothing else of the project uses it: it takes longer to
+//! compile than the rest, so the binary has this crate behind the feature `sql`.
+//!
+//! | to | use |
+//! |---|---|
+//! | know the runs of a lake, and the ones that are damaged | [`lake::Lake`] |
+//! | read one table of all runs | [`view::View`] |
+//! | run statements within bounded memory | [`session::Session`] |
+//! | write rows as a table, CSV, JSON or Parquet | [`output`] |
+//! | run a query by its name | [`named`] |
+//! | complete the names of tables and columns | [`words`] |
+//!
+//! Conditions on the columns of the run choose files before any is opened. Other conditions rule out row groups and pages
+//! by their statistics. Nothing here writes into a lake.
+
+pub mod error;
+mod joins;
+pub mod lake;
+pub mod named;
+pub mod output;
+mod rows;
+pub mod session;
+pub mod view;
+pub mod words;

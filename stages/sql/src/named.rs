@@ -1,0 +1,172 @@
+//! Queries with names: a library of what people ask of a fleet.
+//!
+//! Each is a file of its own in `queries/`. Its first line says what it answers; a line for each parameter follows, with
+//! its type, its default if it has one, and its meaning.
+
+use crate::error::SqlError;
+use datafusion::common::ScalarValue;
+use std::fmt;
+
+/// A query with a name.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Its name.
+    pub name: &'static str,
+    /// What it answers.
+    pub about: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// The statement; `$NAME` stands for a parameter.
+    pub sql: &'static str,
+}
+
+/// A parameter of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is a number rather than a text.
+    pub integer: bool,
+    /// Its value where none is given; nothing if one has to be.
+    pub default: Option<&'static str>,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+macro_rules! queries {
+    ($($name:literal),* $(,)?) => {
+        const FILES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../queries/", $name, ".sql")))),*];
+    };
+}
+
+queries!(
+    "allocating-functions",
+    "class-history",
+    "duplicates",
+    "growing-classes",
+    "holding-chains",
+    "largest-classes",
+    "largest-owners",
+    "releases",
+    "worst-findings",
+    "worst-hosts",
+);
+
+/// All queries, by name.
+#[must_use]
+pub fn all() -> Vec<Query> {
+    FILES.iter().map(|&(name, text)| Query::read(name, text)).collect()
+}
+
+/// The query of a name.
+///
+/// # Errors
+/// [`SqlError`] that lists the names there are.
+pub fn find(name: &str) -> Result<Query, SqlError> {
+    let file = FILES.iter().find(|(known, _)| *known == name);
+    let query = file.map(|&(name, text)| Query::read(name, text));
+    query.ok_or_else(|| {
+        let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        SqlError::query(format!("there is no query {name:?}"), format!("use one of {}", names.join(", ")))
+    })
+}
+
+impl Query {
+    fn read(name: &'static str, text: &'static str) -> Self {
+        let header = |line: &'static str| line.strip_prefix("-- ");
+        let mut lines = text.lines().map_while(header);
+        let about = lines.next().unwrap_or_default();
+        Self { name, about, parameters: lines.filter_map(Parameter::read).collect(), sql: text }
+    }
+
+    /// The values of all parameters: those given, or their defaults.
+    ///
+    /// # Errors
+    /// [`SqlError`] where one is missing, is no number, or is none of the query.
+    pub fn values(&self, given: &[(String, String)]) -> Result<Vec<(String, ScalarValue)>, SqlError> {
+        let advice = || format!("heaplake sql --list-named shows the parameters of {}", self.name);
+        if let Some((name, _)) = given.iter().find(|(name, _)| self.parameters.iter().all(|known| known.name != name)) {
+            return Err(SqlError::query(format!("{}: there is no parameter {name:?}", self.name), advice()));
+        }
+        let value = |parameter: &Parameter| {
+            let told = given.iter().rev().find(|(name, _)| name == parameter.name).map(|(_, value)| value.as_str());
+            let Some(text) = told.or(parameter.default) else {
+                let name = parameter.name;
+                let cause = format!("{}: the parameter {name} has no value", self.name);
+                return Err(SqlError::query(cause, format!("give one with --param {name}=VALUE")));
+            };
+            let value = match parameter.integer {
+                true => ScalarValue::from(text.parse::<i64>().map_err(|_| {
+                    SqlError::query(format!("{}: {}={text} is no whole number", self.name, parameter.name), advice())
+                })?),
+                false => ScalarValue::from(text),
+            };
+            Ok((parameter.name.to_owned(), value))
+        };
+        self.parameters.iter().map(value).collect()
+    }
+}
+
+impl fmt::Display for Query {
+    /// Its name, what it answers, and its parameters, a line each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n    {}", self.name, self.about)?;
+        for Parameter { name, default, meaning, .. } in &self.parameters {
+            match default {
+                Some(default) => writeln!(f, "    --param {name}={default}  {meaning}")?,
+                None => writeln!(f, "    --param {name}=...  {meaning}; has to be given")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Parameter {
+    /// Reads a line such as `$limit integer 20: Rows`.
+    fn read(line: &'static str) -> Option<Self> {
+        let (head, meaning) = line.strip_prefix('$')?.split_once(": ")?;
+        let mut words = head.split(' ');
+        let (name, kind) = (words.next()?, words.next()?);
+        Some(Self { name, integer: kind == "integer", default: words.next(), meaning })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_says_what_it_answers_and_what_it_takes() {
+        for query in all() {
+            assert!(!query.about.is_empty(), "{}", query.name);
+            let declared = query.sql.lines().filter(|line| line.starts_with("-- $")).count();
+            assert_eq!(query.parameters.len(), declared, "{}", query.name);
+            for parameter in &query.parameters {
+                let uses = query.sql.matches(&format!("${}", parameter.name)).count();
+                assert!(uses > 1, "{}: {} is not used", query.name, parameter.name);
+                assert!(!parameter.meaning.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_have_defaults_and_types() {
+        let query = find("worst-hosts").unwrap();
+        let values = query.values(&[("limit".to_owned(), "3".to_owned())]).unwrap();
+        let expected = [("label", ScalarValue::from("host")), ("limit", ScalarValue::from(3_i64))];
+        assert_eq!(values, expected.map(|(name, value)| (name.to_owned(), value)));
+    }
+
+    #[test]
+    fn wrong_parameters_are_refused() {
+        let query = find("growing-classes").unwrap();
+        let refused = |given: &[(&str, &str)]| {
+            let given: Vec<_> = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+            query.values(&given).unwrap_err().cause
+        };
+        assert!(refused(&[]).contains("from has no value"));
+        assert!(refused(&[("from", "1"), ("to", "2"), ("limit", "x")]).contains("no whole number"));
+        assert!(refused(&[("since", "1")]).contains("no parameter"));
+        assert!(find("worst").unwrap_err().advice.contains("worst-hosts"));
+    }
+}

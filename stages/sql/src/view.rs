@@ -1,0 +1,176 @@
+//! One table of all runs, as the engine reads it.
+//!
+//! The columns of the run are not read from the files: they are the same for all rows of one. A condition on them alone is
+//! computed once per run, and files of runs that it rules out are never opened. Files of older schema versions that lack a
+//! column have nulls there. The number of rows is that of `run.json`, so `count(*)` reads no file.
+
+use crate::lake::{self, Lake};
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{DFSchema, Statistics};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::table_schema::TableSchema as EngineSchema;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use heaplake_schemas::table::TableSchema;
+use object_store::ObjectMeta;
+use object_store::path::Path as ObjectPath;
+use std::sync::Arc;
+
+/// One table of all runs.
+#[derive(Debug)]
+pub struct View {
+    lake: Arc<Lake>,
+    file: &'static str,
+    /// As the engine's reader orders columns: those of the file, then those of the run.
+    stored: EngineSchema,
+    /// As people see them: those of the run come first.
+    shown: SchemaRef,
+    /// Position in `stored` of each column in `shown`.
+    positions: Vec<usize>,
+}
+
+impl View {
+    /// The view of a table.
+    #[must_use]
+    pub fn new(lake: Arc<Lake>, table: &TableSchema) -> Self {
+        let of_run = lake::run_schema();
+        let of_file: Fields = table
+            .schema()
+            .fields()
+            .iter()
+            .filter(|field| of_run.field_with_name(field.name()).is_err())
+            // Files of older versions may lack any column.
+            .map(|field| Arc::new(Field::new(field.name(), viewed(field.data_type()), true)))
+            .collect();
+        let (own, run) = (of_file.len(), of_run.fields().len());
+        let shown = of_run.fields().iter().chain(&of_file).cloned().collect::<Fields>();
+        let stored = EngineSchema::builder(Arc::new(Schema::new(of_file)))
+            .with_table_partition_cols(of_run.fields().to_vec())
+            .build();
+        let positions = (own..own + run).chain(0..own).collect();
+        Self { lake, file: table.file, stored, shown: Arc::new(Schema::new(shown)), positions }
+    }
+
+    /// The runs that conditions on the columns of the run leave.
+    fn kept(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<usize>> {
+        let runs = self.lake.columns();
+        let schema = DFSchema::try_from(runs.schema())?;
+        let mut kept = vec![true; runs.num_rows()];
+        for filter in filters {
+            let condition = state.create_physical_expr(filter.clone(), &schema)?.evaluate(runs)?;
+            let holds = condition.into_array(runs.num_rows())?;
+            let holds = holds.as_boolean_opt().ok_or_else(|| not_a_condition(filter))?;
+            kept.iter_mut().zip(holds).for_each(|(kept, holds)| *kept &= holds == Some(true));
+        }
+        Ok((0..kept.len()).filter(|&run| kept[run]).collect())
+    }
+
+    /// The files of those runs, with the rows of each.
+    fn files(&self, runs: &[usize]) -> Result<(Vec<PartitionedFile>, Statistics)> {
+        let unknown = Statistics::new_unknown(self.stored.table_schema());
+        let (mut files, mut rows, mut bytes) = (Vec::new(), 0, 0);
+        for &run in runs {
+            let found = &self.lake.runs[run];
+            let Some(table) = found.run.tables.iter().find(|table| table.file == self.file) else { continue };
+            let path = found.place.join(self.file);
+            let file = std::fs::metadata(&path).map_err(|error| DataFusionError::IoError(named(&path, &error)))?;
+            if file.len() != table.bytes {
+                let sizes = format!("expected {} bytes as in run.json, found {}", table.bytes, file.len());
+                return Err(DataFusionError::External(format!("{}: {sizes}", path.display()).into()));
+            }
+            let location = ObjectPath::from_absolute_path(&path)
+                .map_err(|error| DataFusionError::External(format!("{}: {error}", path.display()).into()))?;
+            let meta = ObjectMeta {
+                location,
+                last_modified: file.modified().map(Into::into).unwrap_or_default(),
+                size: file.len(),
+                e_tag: None,
+                version: None,
+            };
+            let count = usize::try_from(table.rows).unwrap_or(usize::MAX);
+            let mut part = PartitionedFile::new_from_meta(meta).with_partition_values(self.lake.values(run)?);
+            // Not `with_statistics`, which takes a column of the run that is null for one that is not.
+            part.statistics = Some(Arc::new(unknown.clone().with_num_rows(Precision::Exact(count))));
+            files.push(part);
+            rows += count;
+            bytes += usize::try_from(file.len()).unwrap_or(usize::MAX);
+        }
+        let all = unknown.with_num_rows(Precision::Exact(rows)).with_total_byte_size(Precision::Inexact(bytes));
+        Ok((files, all))
+    }
+}
+
+#[async_trait::async_trait]
+impl TableProvider for View {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.shown)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let of_run = |filter: &Expr| {
+            let columns = filter.column_refs();
+            let known = |name: &str| lake::RUN_COLUMNS.iter().any(|(column, _)| *column == name);
+            !columns.is_empty() && columns.iter().all(|column| known(column.name())) && !filter.is_volatile()
+        };
+        Ok(filters
+            .iter()
+            .map(|filter| match of_run(filter) {
+                true => TableProviderFilterPushDown::Exact,
+                false => TableProviderFilterPushDown::Unsupported,
+            })
+            .collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (files, statistics) = self.files(&self.kept(state, filters)?)?;
+        let all = (0..self.positions.len()).collect();
+        let projection = projection.unwrap_or(&all);
+        if files.is_empty() {
+            return Ok(Arc::new(EmptyExec::new(Arc::new(self.shown.project(projection)?))));
+        }
+        let positions = projection.iter().map(|&column| self.positions[column]).collect();
+        let groups = FileGroup::new(files).split_files(state.config().target_partitions());
+        let source = Arc::new(ParquetSource::new(self.stored.clone()));
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), source)
+            .with_file_groups(groups)
+            .with_statistics(statistics)
+            .with_limit(limit)
+            .with_projection_indices(Some(positions))?
+            .build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+}
+
+/// The type that the engine computes with: texts as views, which are not copied from page to batch.
+fn viewed(stored: &DataType) -> DataType {
+    match stored {
+        DataType::Utf8 => DataType::Utf8View,
+        other => other.clone(),
+    }
+}
+
+fn not_a_condition(filter: &Expr) -> DataFusionError {
+    DataFusionError::Plan(format!("{filter} is no condition: it is neither true nor false"))
+}
+
+fn named(path: &std::path::Path, error: &std::io::Error) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
