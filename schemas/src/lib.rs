@@ -48,6 +48,7 @@ pub mod replay;
 pub mod resources;
 pub mod retainer_trees;
 pub mod roles;
+pub mod rollup;
 pub mod run;
 pub mod samples;
 pub mod scratch;

@@ -71,6 +71,8 @@ pub enum Runs {
     Diff,
     /// `heaplake trend`, likewise.
     Trend,
+    /// `heaplake fleet rollup`, likewise.
+    Rollup,
 }
 
 impl Runs {

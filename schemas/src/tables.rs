@@ -10,10 +10,10 @@
 //! ```
 
 use crate::table::TableSchema;
-use crate::{diff, trend};
+use crate::{diff, rollup, trend};
 
 /// All tables, in the order of the documentation: those of snapshots, findings, those of traces,
-/// those of comparisons and trends.
+/// those of comparisons, trends and rollups.
 pub const ALL: &[TableSchema] = &[
     crate::snapshot::TABLE,
     crate::nodes::TABLE,
@@ -69,4 +69,12 @@ pub const ALL: &[TableSchema] = &[
     trend::ALLOCATION_TYPES.table,
     trend::ALLOCATION_FUNCTIONS.table,
     trend::LIFETIMES.table,
+    rollup::CLASSES.table,
+    rollup::CHAINS.table,
+    rollup::OWNERS.table,
+    rollup::DUPLICATE_SETS.table,
+    rollup::FINDINGS.table,
+    rollup::ALLOCATION_TYPES.table,
+    rollup::ALLOCATION_FUNCTIONS.table,
+    rollup::LIFETIMES.table,
 ];

@@ -54,6 +54,7 @@ fn render() -> String {
         ("Runs of `heaplake replay`", Runs::Replay),
         ("Comparisons by `heaplake diff`", Runs::Diff),
         ("Series by `heaplake trend`", Runs::Trend),
+        ("Rollups by `heaplake fleet rollup`", Runs::Rollup),
     ];
     for (title, runs) in kinds {
         let _ = write!(page, "\n## {title}\n");

@@ -180,7 +180,10 @@ impl Told {
             print::text(&format!("\n{}\n", tally.line()));
         }
         tally.log();
-        let written = ending.metrics.as_deref().map_or(Ok(()), |path| metrics::write(&tally, path));
+        let written = ending
+            .metrics
+            .as_deref()
+            .map_or(Ok(()), |path| metrics::write(path, |now| metrics::batch::text(&tally, now)));
         Ok(written.map_or_else(|error| Complaint::from(error).tell(), |()| code).max(code))
     }
 }

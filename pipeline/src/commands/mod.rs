@@ -7,6 +7,7 @@ pub mod completions;
 pub mod diff;
 pub mod dominators;
 pub mod duplicates;
+pub mod fleet;
 pub mod gates;
 pub mod ls;
 pub mod man;
@@ -79,11 +80,14 @@ pub enum Command {
     Diff(Box<diff::Arguments>),
     /// Follow a series of runs: what grows, how fast, and since when
     Trend(Box<trend::Arguments>),
+    /// Sum up all runs of a lake: the numbers of a fleet
+    #[command(subcommand)]
+    Fleet(fleet::Command),
     /// Ask all runs of a lake in SQL
     Sql(Box<sql::Arguments>),
     /// Print the summary of a run again
     Show(show::Arguments),
-    /// Make the HTML page of a run, a comparison or a trend: one file that opens offline
+    /// Make the HTML page of a run, a comparison, a trend or a fleet: one file that opens offline
     Report(report::Arguments),
     /// Print what keeps an object alive: a shortest path from a root, and its dominators
     Why(why::Arguments),
@@ -127,6 +131,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Ls(arguments) => ls::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Trend(arguments) => trend::run(&arguments),
+        Command::Fleet(command) => fleet::run(&command),
         Command::Sql(arguments) => sql::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),

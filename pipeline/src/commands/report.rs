@@ -1,4 +1,4 @@
-//! `heaplake report`: the HTML page of a run, of a comparison or of a trend.
+//! `heaplake report`: the HTML page of a run, of a comparison, of a trend or of a fleet.
 
 use super::choices::budget;
 use super::show;
@@ -10,7 +10,7 @@ use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, Context};
 use heaplake_report as reports;
-use heaplake_schemas::{comparison, series};
+use heaplake_schemas::{comparison, rollup, series};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -18,13 +18,13 @@ use std::sync::atomic::AtomicBool;
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html",
-    after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n  heaplake report diff -o diff.html\n\nThe page of a run shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages. That of a comparison or a trend, a folder that heaplake diff or trend wrote, shows what grew, by how much, and through which holders."
+    after_long_help = "Example:\n  heaplake report lake/release=none/snapshot=Heap-1f0c9a77 -o heap.html\n  heaplake report diff -o diff.html\n  heaplake report lake/fleet\n\nThe page of a run shows what the run has: findings, the dominator tree, classes, chains, duplicates, times of stages. That of a comparison or a trend, a folder that heaplake diff or trend wrote, shows what grew, by how much, and through which holders. That of a rollup, a folder that heaplake fleet rollup wrote, shows releases over time, hosts by cluster, the worst rows and runs, with links to the pages of runs that have one."
 )]
 pub struct Arguments {
-    /// Folder of a run, a comparison or a trend
+    /// Folder of a run, a comparison, a trend or a rollup
     #[arg(value_name = "FOLDER")]
     pub run: PathBuf,
-    /// The page [default: report.html, diff.html or trend.html there]
+    /// The page [default: report.html, diff.html, trend.html or fleet.html there]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Memory that it may allocate [default: as in analyze]
@@ -52,6 +52,10 @@ pub fn run(arguments: &Arguments) -> Done {
     } else if has(series::FILE) {
         let page = page(reports::trend::FILE);
         reports::trend_page(&arguments.run, &page, &context)?;
+        page
+    } else if has(rollup::FILE) {
+        let page = page(reports::fleet::FILE);
+        reports::fleet_page(&arguments.run, &page, &context)?;
         page
     } else {
         let page = page(reports::FILE);

@@ -9,6 +9,7 @@ pub mod log;
 pub mod plan;
 pub mod progress;
 pub mod replay_summary;
+pub mod rollup;
 pub mod summary;
 pub mod terminal;
 pub mod trend;

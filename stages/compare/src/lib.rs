@@ -4,6 +4,7 @@ pub mod diff;
 pub mod error;
 pub mod gates;
 pub mod objects;
+pub mod rollup;
 pub mod rows;
 pub mod sides;
 pub mod statistics;

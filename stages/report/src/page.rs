@@ -43,6 +43,13 @@ const TREND: &str = concat!(
     include_str!("../assets/series.js"),
     "})();\n"
 );
+/// The same of the page of a fleet.
+const FLEET: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("../assets/common.js"),
+    include_str!("../assets/fleet.js"),
+    "})();\n"
+);
 /// Apache ECharts, with a treemap only.
 const CHARTS: &str = include_str!("../assets/echarts.min.js");
 
@@ -62,6 +69,12 @@ pub fn of_comparison(title: &str, json: &str, charts: bool) -> String {
 #[must_use]
 pub fn of_trend(title: &str, json: &str) -> String {
     filled(title, json, false, TREND)
+}
+
+/// The page of a fleet, likewise.
+#[must_use]
+pub fn of_fleet(title: &str, json: &str) -> String {
+    filled(title, json, false, FLEET)
 }
 
 fn filled(title: &str, json: &str, charts: bool, script: &str) -> String {
@@ -131,7 +144,7 @@ mod tests {
 
     #[test]
     fn nothing_in_it_ends_it() {
-        for part in [CHARTS, SCRIPT, COMPARISON, TREND, STYLE] {
+        for part in [CHARTS, SCRIPT, COMPARISON, TREND, FLEET, STYLE] {
             // The first two end an element, the other two change what ends it.
             for end in ["</script", "</style", "<script", "<!--"] {
                 assert!(!part.to_lowercase().contains(end), "{end}");
@@ -144,7 +157,7 @@ mod tests {
         let page = html("a", "{}", true);
         assert!(page.contains("default-src 'none'"));
         for ask in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
-            for part in [SCRIPT, COMPARISON, TREND, STYLE, TEMPLATE] {
+            for part in [SCRIPT, COMPARISON, TREND, FLEET, STYLE, TEMPLATE] {
                 assert!(!part.contains(ask), "{ask}");
             }
         }

@@ -8,6 +8,7 @@
 //! * Worst case: n log n in the rows of all runs.
 //! * Determinism: groups come in the order of their keys, values in the order of the runs.
 
+pub mod kept;
 mod read;
 pub mod signatures;
 mod spill;
@@ -18,6 +19,8 @@ use heaplake_kit::{Context, StageError};
 use heaplake_lake::reader::Reader;
 use heaplake_names::Names;
 use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::run::Table;
+use kept::Kept;
 use read::{HEAD, Reading, Rows, class_keys, place};
 use rustc_hash::{FxHashMap, FxHashSet};
 use signatures::{FINGERPRINT, Source};
@@ -39,6 +42,8 @@ pub struct OfTable {
     pub side: usize,
     /// Number of its host, where a label names it.
     pub host: Option<u32>,
+    /// Rows of its table.
+    rows: u64,
     /// A bit for each measure that it tells.
     tells: u64,
 }
@@ -87,18 +92,47 @@ pub fn gather<'a>(
     folder: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
-    let mut runs = of_table(sides, table);
+    let runs = of_table(sides, table);
     let keys = match by_key && table.keys.contains(&"class_key") && table.compared.name == "classes" {
         true => common_keys(&runs, table, context)?,
         false => FxHashSet::default(),
     };
-    let reading = Reading { table, source, keys: &keys };
-    let total = runs.iter().map(|run| Ok(Reader::open(&run.folder.join(table.compared.file))?.rows()));
-    let total = total.sum::<Result<u64, StageError>>()?;
+    collect(runs, (table, source), &keys, None, folder, context)
+}
+
+/// As [`gather`], of tables that have signatures; rows of runs that were read before come from a file.
+///
+/// # Errors
+/// As [`gather`].
+pub fn gather_with<'a>(
+    sides: &Sides,
+    table: &'a DiffTable,
+    kept: Option<&Kept<'_>>,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<Gathered<'a>, StageError> {
+    collect(of_table(sides, table), (table, Source::Stored), &FxHashSet::default(), kept, folder, context)
+}
+
+fn collect<'a>(
+    mut runs: Vec<OfTable>,
+    (table, source): (&'a DiffTable, Source<'a>),
+    keys: &FxHashSet<u64>,
+    kept: Option<&Kept<'_>>,
+    folder: &Path,
+    context: &Context<'_>,
+) -> Result<Gathered<'a>, StageError> {
+    let reading = Reading { table, source, keys };
+    let total = runs.iter().map(|run| run.rows).sum();
     let spill = Spill::create(folder, reading.width(), total, context)?;
-    context.progress.begin(table.table.name, runs.len() as u64);
-    let tells = read_all(&runs, &reading, &spill, context)?;
-    runs.iter_mut().zip(tells).for_each(|(run, tells)| run.tells = tells);
+    let unread: Vec<u32> = (0..runs.len() as u32).filter(|run| !kept.is_some_and(|kept| kept.has(*run))).collect();
+    context.progress.begin(table.table.name, unread.len() as u64);
+    if let Some(kept) = kept {
+        kept.append_to(&spill, table, context)?;
+    }
+    for (run, tells) in read_all(&runs, &unread, &reading, &spill, context)? {
+        runs[run as usize].tells = tells;
+    }
     context.progress.end();
     Ok(Gathered { table, runs, source, untold: FxHashMap::default(), spill })
 }
@@ -111,7 +145,9 @@ fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
             let next = hosts.len() as u32;
             *hosts.entry(host.to_owned()).or_insert(next)
         });
-        OfTable { folder: found.place.clone(), side, host, tells: 0 }
+        let of_file = |listed: &&Table| listed.file == table.compared.file;
+        let rows = found.run.tables.iter().find(of_file).map_or(0, |listed| listed.rows);
+        OfTable { folder: found.place.clone(), side, host, rows, tells: 0 }
     };
     with_table.map(run).collect()
 }
@@ -124,46 +160,58 @@ fn common_keys(runs: &[OfTable], table: &DiffTable, context: &Context<'_>) -> Re
     Ok(base.into_iter().filter(|key| target.contains(key)).collect())
 }
 
-/// Reads the tables of all runs into the spill; what each run tells.
+/// Reads the tables of some runs into the spill; what each of these tells.
 fn read_all(
     runs: &[OfTable],
+    unread: &[u32],
     reading: &Reading<'_>,
     spill: &Spill,
     context: &Context<'_>,
-) -> Result<Vec<u64>, StageError> {
+) -> Result<Vec<(u32, u64)>, StageError> {
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<u64, StageError>)>> = Mutex::new(Vec::new());
+    let done: Mutex<Vec<Result<(u32, u64), StageError>>> = Mutex::new(Vec::new());
     let work = || {
-        loop {
-            let run = next.fetch_add(1, Ordering::Relaxed);
-            let Some(of_table) = runs.get(run) else { return };
-            let read = reading.rows(&of_table.folder, run as u32, context).and_then(|Rows { records, tells }| {
+        while let Some(&run) = unread.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let rows = reading.rows(&runs[run as usize].folder, run, context);
+            let read = rows.and_then(|Rows { records, tells }| {
                 spill.append(&records)?;
                 context.step(1)?;
-                Ok(tells)
+                Ok((run, tells))
             });
             if read.is_err() {
-                next.store(runs.len(), Ordering::Relaxed);
+                next.store(unread.len(), Ordering::Relaxed);
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((run, read));
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(read);
         }
     };
     thread::scope(|scope| {
-        for _ in 1..context.threads.min(runs.len()) {
+        for _ in 1..context.threads.min(unread.len()) {
             // A thread that cannot be started is left out.
             drop(thread::Builder::new().spawn_scoped(scope, work));
         }
         work();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(run, _)| *run);
-    done.into_iter().map(|(_, read)| read).collect()
+    done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect()
 }
 
 /// The rows of all runs with one key.
 pub struct Group<'a> {
     gathered: &'a Gathered<'a>,
     records: Vec<&'a [u64]>,
+}
+
+/// The measures of a row.
+#[derive(Clone, Copy)]
+pub struct Measures<'a> {
+    record: &'a [u64],
+}
+
+impl Measures<'_> {
+    /// A measure, in the order of the table; nothing if it is null.
+    #[must_use]
+    pub fn get(&self, measure: usize) -> Option<u64> {
+        (self.record[HEAD - 1] >> measure & 1 == 0).then_some(self.record[HEAD + measure])
+    }
 }
 
 impl Gathered<'_> {
@@ -244,6 +292,11 @@ impl Group<'_> {
         self.records.iter().max_by_key(side).map_or((0, 0), |record| place(record))
     }
 
+    /// Its rows, in the order of the runs: the run's number, and the row's there.
+    pub fn rows(&self) -> impl Iterator<Item = ((u32, u32), Measures<'_>)> {
+        self.records.iter().map(|record| (place(record), Measures { record }))
+    }
+
     /// How many runs of a side have the row.
     #[must_use]
     pub fn runs_with(&self, side: usize) -> usize {
@@ -282,10 +335,11 @@ impl Group<'_> {
         for (number, run) in (0..).zip(&self.gathered.runs) {
             let record = rows.next_if(|record| place(record).0 == number);
             match record {
-                Some(record) if record[HEAD - 1] >> measure & 1 == 0 => {
-                    take(run.side, i64::try_from(record[HEAD + measure]).unwrap_or(i64::MAX));
+                Some(record) => {
+                    if let Some(value) = (Measures { record }).get(measure) {
+                        take(run.side, i64::try_from(value).unwrap_or(i64::MAX));
+                    }
                 }
-                Some(_) => {}
                 None if tells(number, run) => take(run.side, 0),
                 None => {}
             }

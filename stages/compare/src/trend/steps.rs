@@ -2,11 +2,8 @@
 
 use super::versions;
 use crate::error::CompareError;
-use crate::sides::{Side, Sides, has_table};
-use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
+use crate::sides::{Side, Sides, captured_at};
 use heaplake_lake::selection::Found;
-use heaplake_schemas::snapshot;
 use std::fmt;
 use std::path::Path;
 
@@ -140,19 +137,4 @@ fn group(side: Side, by: &By, value: impl Fn(&Found) -> Option<String>, sides: &
             None => sides.sides.push(Side { selection, runs: vec![found] }),
         }
     }
-}
-
-/// When the input of a run was captured, in microseconds since 1970.
-fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
-    const COLUMN: &str = "captured_at";
-    if !has_table(&found.run, snapshot::FILE) {
-        return Ok(None);
-    }
-    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
-    if !reader.has(COLUMN) {
-        return Ok(None);
-    }
-    let batch = reader.columns(&[COLUMN])?.batch()?;
-    let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return Ok(None) };
-    Ok(value(batch.times(COLUMN)?, 0))
 }

@@ -1,0 +1,88 @@
+//! `heaplake fleet rollup`: all runs of a lake, summed up.
+
+use crate::commands::batch::stopped_by_signals;
+use crate::commands::choices::Resources;
+use crate::complaint::{Complaint, Done};
+use crate::engine::workplace;
+use crate::metrics;
+use crate::print::progress::{Display, Mode};
+use crate::print::{self, rollup as text};
+use clap::Args;
+use heaplake_compare::rollup::{self, Key};
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::{Budget, Context};
+use std::path::PathBuf;
+
+const MORE: &str = "\
+Examples:
+  heaplake fleet rollup lake
+  heaplake fleet rollup lake --by release,label.region --out night
+  heaplake fleet rollup lake --json | jq '.clusters[] | {signature, hosts}'
+
+Runs of one format are grouped by release, or by what --by names. For each group and each class, chain, owner, finding \
+ and set of duplicates, known by its fingerprint, the tables rollup_*.parquet say how many runs and hosts have it, the sum \
+ and the quantiles of its bytes and counts, the worst run, and when it was first and last seen. Clusters are runs in which \
+ the same finding holds far more than it usually does: at least 5 % of the heap beyond its 10 % quantile over all runs.
+
+Only what changed is done: of a group with a new run, the new run is read; a group whose run was dropped or replaced is \
+ made without it.";
+
+/// Arguments of `fleet rollup`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake fleet rollup lake --by release,label.region", after_long_help = MORE)]
+pub struct Arguments {
+    /// The lake: the folder that --out of analyze named
+    #[arg(value_name = "LAKE")]
+    pub lake: PathBuf,
+    /// What runs are grouped by: release, label.NAME; several, separated by commas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "release")]
+    pub by: Vec<Key>,
+    /// Folder of the rollup; fleet in the lake if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Write what was found to a file of OpenMetrics
+    ///
+    /// For the text-file collector of a scheduler or node exporter: runs and hosts by group, clusters with their runs and
+    /// bytes. The file is replaced in one step.
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Sums up the lake.
+///
+/// # Errors
+/// A [`Complaint`] where there are no runs, or another process does the same.
+pub fn run(arguments: &Arguments) -> Done {
+    let cancel = stopped_by_signals();
+    let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
+    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
+    let context = Context {
+        budget: Budget::new(memory),
+        threads: arguments.resources.threads(),
+        progress: &display,
+        cancel: &cancel,
+    };
+    let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
+    let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
+    let answer = rollup::roll((&arguments.lake, &arguments.by), &folder, scratch.path(), &context)?;
+    if let Some(path) = &arguments.metrics {
+        metrics::write(path, |now| metrics::fleet::text(&answer.rollup, now))?;
+    }
+    if arguments.json {
+        return print::json(&answer);
+    }
+    if !arguments.quiet {
+        print::answer(&answer, false, text::text)?;
+        print::text(&format!("\n{}\n", folder.display()));
+    }
+    Ok(0)
+}

@@ -1,0 +1,29 @@
+//! A rollup, for people.
+
+use heaplake_schemas::rollup::{Brief, Group, Rollup, TABLES, TopRow};
+use serde::Serialize;
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// The rollup.
+    #[serde(flatten)]
+    pub rollup: Rollup,
+    /// Groups that were made anew.
+    pub updated_groups: usize,
+}
+
+impl Answer {
+    /// The tables that some group has, in order: the brief of each group, and its first rows, the largest first.
+    pub fn tables(&self) -> impl Iterator<Item = Vec<(&Group, &Brief, &TopRow)>> {
+        TABLES.iter().filter_map(|table| {
+            let briefs =
+                self.rollup.groups.iter().flat_map(|group| group.brief.iter().map(move |brief| (group, brief)));
+            let of_table = briefs.filter(|(_, brief)| brief.table == table.table.name);
+            let mut rows: Vec<(&Group, &Brief, &TopRow)> =
+                of_table.flat_map(|(group, brief)| brief.top.iter().map(move |row| (group, brief, row))).collect();
+            rows.sort_by(|(.., a), (.., b)| b.max.cmp(&a.max).then_with(|| a.signature.cmp(&b.signature)));
+            (!rows.is_empty()).then_some(rows)
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! Tables of a group in brief: their first rows, for people.
+
+use heaplake_kit::StageError;
+use heaplake_lake::reader::{Reader, value};
+use heaplake_schemas::rollup::{Brief, Group, RollupTable, TABLES, TopRow};
+use std::cmp::Reverse;
+use std::path::Path;
+
+/// Rows of each table that are told.
+const TOP: usize = 20;
+
+/// The tables of a group, which lie in `folder`.
+///
+/// # Errors
+/// As [`Reader`].
+pub fn of(group: &Group, folder: &Path) -> Result<Vec<Brief>, StageError> {
+    let listed = |table: &&RollupTable| group.tables.iter().any(|listed| listed.file == table.table.file);
+    TABLES.iter().filter(listed).map(|table| brief(table, group, folder)).collect()
+}
+
+fn brief(table: &RollupTable, group: &Group, folder: &Path) -> Result<Brief, StageError> {
+    let path = folder.join(table.table.file);
+    let measure = table.rows.measures[0];
+    let mut brief = Brief {
+        table: table.table.name.to_owned(),
+        measure: measure.to_owned(),
+        rows: Reader::open(&path)?.rows(),
+        ..Brief::default()
+    };
+    let [p50, max] = ["p50", "max"].map(|of| format!("{of}_{measure}"));
+    let columns = ["signature", "runs", "runs_with", "hosts_with", &p50, &max, "worst_release", "worst_snapshot"];
+    let mut batches = Reader::open(&path)?.only(&largest(&path, &max)?)?.columns(&columns)?;
+    while let Some(batch) = batches.batch()? {
+        for row in 0..batch.len() {
+            let text = |name: &str| Ok::<_, StageError>(batch.texts(name)?.value(row));
+            let number = |name: &str| Ok::<_, StageError>(value(batch.i64s(name)?, row));
+            let (release, snapshot) = (text("worst_release")?, text("worst_snapshot")?);
+            let worst = group.runs.iter().position(|run| (&*run.release, &*run.snapshot) == (release, snapshot));
+            brief.runs = number("runs")?.unwrap_or(0);
+            brief.top.push(TopRow {
+                signature: text("signature")?.to_owned(),
+                runs_with: number("runs_with")?.unwrap_or(0),
+                hosts_with: number("hosts_with")?,
+                p50: number(&p50)?.unwrap_or(0),
+                max: number(&max)?.unwrap_or(0),
+                worst: worst.unwrap_or(0),
+            });
+        }
+    }
+    brief.top.sort_by(|a, b| b.max.cmp(&a.max).then_with(|| a.signature.cmp(&b.signature)));
+    Ok(brief)
+}
+
+/// Numbers of the rows with the most in a column, ascending.
+fn largest(path: &Path, column: &str) -> Result<Vec<u32>, StageError> {
+    let mut largest: Vec<(Option<i64>, u32)> = Vec::new();
+    let mut batches = Reader::open(path)?.columns(&[column])?;
+    while let Some(batch) = batches.batch()? {
+        let maxima = batch.i64s(column)?;
+        let row = |at: usize| (value(maxima, at), (batch.first_row() + at as u64) as u32);
+        largest.extend((0..batch.len()).map(row));
+        largest.sort_unstable_by_key(|&(max, row)| (Reverse(max), row));
+        largest.truncate(TOP);
+    }
+    let mut rows: Vec<u32> = largest.into_iter().map(|(_, row)| row).collect();
+    rows.sort_unstable();
+    Ok(rows)
+}

@@ -1,0 +1,153 @@
+//! Clusters of runs: those in which the same finding holds far more than it does in the fleet.
+//!
+//! A finding is the same in all runs where its rule, its class and the path that holds it are. What each run of a format
+//! has is no news, whatever its size: of each finding the 10 % quantile over all runs is taken off, a run without it
+//! counting as 0; findings of waste all over the heap are left out. The finding with the most bytes left is what dominates the run, if these are [`SHARE`] of its heap. Runs
+//! with the same one are a cluster.
+
+use super::write::kept_file;
+use crate::statistics::{median, quantile};
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::{Reader, value};
+use heaplake_schemas::rollup::{Cluster, FINDINGS, Group, RolledRun};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The part of a heap that a finding must hold beyond what is usual, to dominate it: one in so many.
+const SHARE: i64 = 20;
+/// What is usual: the quantile of the runs.
+const USUAL: f64 = 0.1;
+/// Fewest runs of a cluster.
+const FEWEST: usize = 2;
+/// Bytes of memory for a finding of a run.
+const OF_FINDING: u64 = 48;
+/// Rules about bytes that are wasted all over the heap: they name nothing that holds them.
+const OF_WASTE: [&str; 10] = [
+    "boxed-numbers",
+    "collection-slack",
+    "duplicate-arrays",
+    "duplicate-strings",
+    "duplicate-waste",
+    "empty-collections",
+    "one-entry-collections",
+    "possible-duplicates",
+    "possible-duplicates-of-class",
+    "unreachable",
+];
+
+/// The findings of the runs of a format.
+#[derive(Default)]
+struct Format<'a> {
+    /// Runs that have the table of findings.
+    runs: Vec<&'a RolledRun>,
+    /// By fingerprint: runs, by their number here, and bytes.
+    findings: BTreeMap<u64, Vec<(usize, i64)>>,
+    /// What these are, of rules that name what holds.
+    signatures: FxHashMap<u64, String>,
+}
+
+/// Finds the clusters; `folder` is that of a group.
+///
+/// # Errors
+/// As [`Reader`], and [`StageError::Budget`].
+pub fn find(
+    groups: &[Group],
+    folder: impl Fn(&Group) -> PathBuf,
+    context: &Context<'_>,
+) -> Result<Vec<Cluster>, StageError> {
+    let mut formats: BTreeMap<&str, Format<'_>> = BTreeMap::new();
+    let rows = |group: &Group| group.tables.iter().find(|table| table.file == kept_file(&FINDINGS)).map(|of| of.rows);
+    let total: u64 = groups.iter().filter_map(rows).sum();
+    let _room = context.budget.reserve("clusters: findings of all runs", total * OF_FINDING)?;
+    for group in groups.iter().filter(|group| rows(group).is_some()) {
+        formats.entry(&group.format).or_default().read(group, &folder(group))?;
+    }
+    let mut clusters = Vec::new();
+    for (format, of) in &formats {
+        clusters.extend(of.clusters(format));
+    }
+    clusters.sort_by_key(|cluster: &Cluster| (std::cmp::Reverse(cluster.runs.len()), cluster.fingerprint.clone()));
+    Ok(clusters)
+}
+
+impl<'a> Format<'a> {
+    fn read(&mut self, group: &'a Group, folder: &Path) -> Result<(), StageError> {
+        let first = self.runs.len();
+        self.runs.extend(&group.runs);
+        let mut batches =
+            Reader::open(&folder.join(kept_file(&FINDINGS)))?.columns(&["fingerprint", "run", "bytes"])?;
+        while let Some(batch) = batches.batch()? {
+            let (prints, runs, bytes) = (batch.u64s("fingerprint")?, batch.u32s("run")?, batch.i64s("bytes")?);
+            for row in 0..batch.len() {
+                let found = (first + runs.value(row) as usize, value(bytes, row).unwrap_or(0));
+                self.findings.entry(prints.value(row)).or_default().push(found);
+            }
+        }
+        let mut batches = Reader::open(&folder.join(FINDINGS.table.file))?.columns(&["fingerprint", "signature"])?;
+        while let Some(batch) = batches.batch()? {
+            let (prints, texts) = (batch.u64s("fingerprint")?, batch.texts("signature")?);
+            for row in 0..batch.len() {
+                let rule = texts.value(row).split(' ').next().unwrap_or_default();
+                if !OF_WASTE.contains(&rule) {
+                    self.signatures.insert(prints.value(row), texts.value(row).to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn clusters(&self, format: &str) -> Vec<Cluster> {
+        let mut members: BTreeMap<u64, Vec<(i64, usize)>> = BTreeMap::new();
+        for (run, leader) in self.leaders().into_iter().enumerate() {
+            let Some((print, bytes)) = leader else { continue };
+            members.entry(print).or_default().push((bytes, run));
+        }
+        members.retain(|_, runs| runs.len() >= FEWEST);
+        members.into_iter().map(|(print, runs)| self.cluster(format, print, runs)).collect()
+    }
+
+    /// What dominates each run: its fingerprint, and its bytes.
+    fn leaders(&self) -> Vec<Option<(u64, i64)>> {
+        let mut leaders: Vec<Option<(i64, u64, i64)>> = vec![None; self.runs.len()];
+        for (&print, found) in self.findings.iter().filter(|(print, _)| self.signatures.contains_key(print)) {
+            let mut all: Vec<i64> = vec![0; self.runs.len() - found.len().min(self.runs.len())];
+            all.extend(found.iter().map(|(_, bytes)| *bytes));
+            all.sort_unstable();
+            let usual = quantile(&all, USUAL);
+            for &(run, bytes) in found {
+                let excess = bytes - usual;
+                let heap = i64::try_from(self.runs[run].bytes).unwrap_or(i64::MAX);
+                if excess > 0 && excess >= heap / SHARE && leaders[run].is_none_or(|(most, ..)| excess > most) {
+                    leaders[run] = Some((excess, print, bytes));
+                }
+            }
+        }
+        leaders.into_iter().map(|leader| leader.map(|(_, print, bytes)| (print, bytes))).collect()
+    }
+
+    fn cluster(&self, format: &str, print: u64, mut members: Vec<(i64, usize)>) -> Cluster {
+        members.sort_unstable_by_key(|&(bytes, run)| (std::cmp::Reverse(bytes), run));
+        let runs: Vec<&RolledRun> = members.iter().map(|(_, run)| self.runs[*run]).collect();
+        let mut bytes: Vec<i64> = members.iter().map(|(bytes, _)| *bytes).collect();
+        bytes.sort_unstable();
+        let times = || runs.iter().filter_map(|run| run.captured_at_us);
+        let texts = |of: &dyn Fn(&RolledRun) -> Option<String>| {
+            let mut texts: Vec<String> = runs.iter().filter_map(|run| of(run)).collect();
+            texts.sort();
+            texts.dedup();
+            texts
+        };
+        Cluster {
+            format: format.to_owned(),
+            signature: self.signatures.get(&print).cloned().unwrap_or_default(),
+            fingerprint: format!("{print:016x}"),
+            releases: texts(&|run| Some(run.release.clone())),
+            hosts: texts(&|run| run.host.clone()),
+            runs: runs.iter().map(|run| run.path.clone()).collect(),
+            median_bytes: median(&bytes),
+            max_bytes: bytes.last().copied().unwrap_or(0),
+            captured_at_us: times().min().zip(times().max()).map(|(first, last)| [first, last]),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The groups of the runs of a lake.
+
+use crate::error::CompareError;
+use crate::sides::{Side, Sides, captured_at, format, host, keep_present};
+use heaplake_kit::StageError;
+use heaplake_lake::selection;
+use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::findings::Severity;
+use heaplake_schemas::rollup::{Group, RolledRun, Rollup};
+use heaplake_schemas::run::Run;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// The first version of the tables with fingerprints.
+const WITH_FINGERPRINTS: u32 = 3;
+
+/// What runs are grouped by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Their release.
+    Release,
+    /// The value of a label.
+    Label(String),
+}
+
+impl std::str::FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("label.")) {
+            ("release", _) => Ok(Self::Release),
+            (_, Some(name)) if !name.is_empty() => Ok(Self::Label(name.to_owned())),
+            _ => Err("use release or label.NAME".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Release => f.write_str("release"),
+            Self::Label(name) => write!(f, "label.{name}"),
+        }
+    }
+}
+
+/// A group that is not summed up yet.
+pub struct Found {
+    /// Its description, without tables.
+    pub group: Group,
+    /// Its runs.
+    pub sides: Sides,
+}
+
+/// All groups.
+pub struct Groups {
+    /// The groups, by format, release and labels.
+    pub groups: Vec<Found>,
+    /// What to say of the lake, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// What the runs of a group have in common: format, release, labels.
+type Common = (String, Option<String>, BTreeMap<String, String>);
+
+/// Finds the groups of a lake. What is known of runs from an earlier rollup is not read again.
+///
+/// # Errors
+/// [`CompareError`] where the lake cannot be read, or has no run that can be summed up.
+pub fn find(lake: &Path, by: &[String], earlier: &Rollup) -> Result<Groups, CompareError> {
+    let known: FxHashMap<(&str, &str), &RolledRun> =
+        earlier.groups.iter().flat_map(|group| &group.runs).map(|run| ((&*run.path, &*run.hash), run)).collect();
+    let selection::Runs { found, damaged } = selection::runs(lake)?;
+    let mut remarks: Vec<String> =
+        damaged.iter().map(|(path, problem)| format!("{} is left out: {problem}.", path.display())).collect();
+    let mut groups: BTreeMap<Common, (Vec<RolledRun>, Vec<selection::Found>)> = BTreeMap::new();
+    for mut found in found {
+        if found.run.schema_version < WITH_FINGERPRINTS {
+            let version = found.run.schema_version;
+            let path = found.place.display();
+            remarks.push(format!("{path} is left out: its tables are of version {version}, without fingerprints."));
+            continue;
+        }
+        let path = found.place.strip_prefix(lake).unwrap_or(&found.place).display().to_string();
+        let hash = hash(&found.run);
+        let rolled = match known.get(&(path.as_str(), hash.as_str())) {
+            Some(rolled) => (*rolled).clone(),
+            None => rolled(&found, path, hash)?,
+        };
+        keep_present(&mut found, &mut remarks);
+        let (runs, founds) = groups.entry(common(&found.run, by)).or_default();
+        runs.push(rolled);
+        founds.push(found);
+    }
+    if groups.is_empty() {
+        let cause = format!("{}: there is no run to sum up", lake.display());
+        return Err(CompareError::refused(cause, "name a lake: the folder that --out of heaplake analyze named"));
+    }
+    remarks.sort();
+    Ok(Groups { groups: groups.into_iter().map(|(common, runs)| group(common, runs)).collect(), remarks })
+}
+
+/// Whether two groups have in common what their runs have in common.
+#[must_use]
+pub fn same_key(one: &Group, other: &Group) -> bool {
+    (&one.format, &one.release, &one.labels) == (&other.format, &other.release, &other.labels)
+}
+
+fn common(run: &Run, by: &[String]) -> Common {
+    let labels = run.options.labels();
+    let label = |key: &String| {
+        let name = key.strip_prefix("label.")?;
+        Some((name.to_owned(), labels.get(name)?.clone()))
+    };
+    let release = by.iter().any(|key| key == "release").then(|| run.release.clone());
+    (format(run).to_owned(), release, by.iter().filter_map(label).collect())
+}
+
+fn group(common: Common, (runs, founds): (Vec<RolledRun>, Vec<selection::Found>)) -> Found {
+    let (format, release, labels) = common;
+    let mut identity = format!("{SCHEMA_VERSION}\n{format}\n{release:?}\n{labels:?}\n");
+    runs.iter().for_each(|run| identity.push_str(&format!("{}\t{}\n", run.path, run.hash)));
+    let folder = format!("group-{:016x}", xxh3_64(identity.as_bytes()));
+    let side = Side { selection: folder.clone(), runs: founds };
+    let sides = Sides { sides: vec![side], format: format.clone(), remarks: Vec::new() };
+    Found { group: Group { folder, format, release, labels, runs, ..Group::default() }, sides }
+}
+
+fn rolled(found: &selection::Found, path: String, hash: String) -> Result<RolledRun, StageError> {
+    let run = &found.run;
+    let of = |severity| run.summary.findings.iter().filter(|finding| finding.severity == severity).count() as u64;
+    Ok(RolledRun {
+        path,
+        release: run.release.clone(),
+        snapshot: run.snapshot.clone(),
+        host: host(run).map(str::to_owned),
+        captured_at_us: captured_at(found)?,
+        bytes: run.replay.as_ref().map_or(run.summary.shallow_bytes, |replay| replay.facts.allocated_bytes),
+        findings: [Severity::High, Severity::Medium, Severity::Low].map(of),
+        hash,
+    })
+}
+
+/// What a run is known by: another description is another run.
+fn hash(run: &Run) -> String {
+    // A description that was read can be written.
+    format!("{:032x}", xxh3_128(&serde_json::to_vec(run).unwrap_or_default()))
+}

@@ -1,0 +1,103 @@
+//! A row of a rollup: what the runs of a group say of a fingerprint.
+
+use crate::rows::{Gathered, Group};
+use crate::statistics::quantile;
+use heaplake_schemas::rollup::OF_MEASURE;
+
+/// Sum, smallest, three quantiles, largest: in the order of [`OF_MEASURE`].
+pub type Summed = [i64; OF_MEASURE.len()];
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Fingerprint.
+    pub fingerprint: u64,
+    /// Runs with the row.
+    pub runs_with: usize,
+    /// Hosts with it; nothing if no run of the table has a host.
+    pub hosts_with: Option<usize>,
+    /// First and last time at which it was seen.
+    pub seen: Option<(i64, i64)>,
+    /// The run with the most of the first measure.
+    pub worst: u32,
+    /// Its measures, in the order of the table; nothing for one that no run tells.
+    pub measures: Vec<Option<Summed>>,
+    /// Runs with it.
+    pub runs: Vec<u32>,
+    /// Its measures in these runs, one run after the other.
+    pub values: Vec<Option<i64>>,
+}
+
+impl Row {
+    /// The row of a group; `captured` says when each run was captured.
+    #[must_use]
+    pub fn of(group: &Group<'_>, gathered: &Gathered<'_>, captured: &[Option<i64>]) -> Self {
+        let count = gathered.table.measures.len();
+        let (mut runs, mut values) = (Vec::new(), Vec::new());
+        for ((run, _), measures) in group.rows() {
+            runs.push(run);
+            let number = |at| measures.get(at).map(|value| i64::try_from(value).unwrap_or(i64::MAX));
+            values.extend((0..count).map(number));
+        }
+        let mut sorted = Vec::with_capacity(runs.len());
+        let mut measure = |at: usize| {
+            sorted.clear();
+            sorted.extend(values.iter().skip(at).step_by(count).flatten().copied());
+            sorted.sort_unstable();
+            summed(&sorted)
+        };
+        let measures = (0..count).map(&mut measure).collect();
+        let times = runs.iter().filter_map(|&run| captured[run as usize]);
+        let seen = times.fold(None, |seen: Option<(i64, i64)>, time| {
+            Some(seen.map_or((time, time), |(first, last)| (first.min(time), last.max(time))))
+        });
+        Self {
+            fingerprint: group.fingerprint(),
+            runs_with: runs.len(),
+            hosts_with: group.hosts_with(0),
+            seen,
+            worst: worst(&runs, &values, count),
+            measures,
+            runs,
+            values,
+        }
+    }
+}
+
+/// The first run that has the most of the first measure.
+fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
+    let mains = values.iter().step_by(count);
+    let mut worst = (None, 0);
+    for (at, (run, main)) in runs.iter().zip(mains).enumerate() {
+        if at == 0 || *main > worst.0 {
+            worst = (*main, *run);
+        }
+    }
+    worst.1
+}
+
+/// Sums up sorted values.
+fn summed(sorted: &[i64]) -> Option<Summed> {
+    let (min, max) = (*sorted.first()?, *sorted.last()?);
+    let sum = sorted.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|part| quantile(sorted, part));
+    Some([sum, min, p50, p90, p99, max])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_worst_is_named() {
+        assert_eq!(worst(&[3, 5, 8], &[Some(1), None, Some(7), None, Some(7), None], 2), 5);
+        assert_eq!(worst(&[3, 5], &[None, Some(0)], 1), 5);
+        assert_eq!(worst(&[3, 5], &[None, None], 1), 3);
+    }
+
+    #[test]
+    fn values_are_summed_up() {
+        assert_eq!(summed(&[]), None);
+        assert_eq!(summed(&[1, 2, 10]), Some([13, 1, 2, 8, 10, 10]));
+    }
+}

@@ -1,0 +1,102 @@
+//! Signatures of the rows of a group: those that its table of last time has are not looked up in tables of runs again.
+
+use crate::rows::texts::{self, Texts};
+use crate::rows::{Gathered, Group};
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::{Batch, Batches, Reader};
+use std::path::Path;
+
+/// The signatures of the rows of a table.
+pub struct Signatures {
+    earlier: Earlier,
+    /// Fingerprints that the earlier table does not have, ascending.
+    new: Vec<u64>,
+    /// Number of the next one.
+    next: usize,
+    texts: Texts,
+}
+
+impl Signatures {
+    /// Finds them: in the table `before`, of which all are known, or in the tables of the runs.
+    ///
+    /// # Errors
+    /// As [`Reader`], and [`StageError::Budget`].
+    pub fn find(
+        gathered: &Gathered<'_>,
+        before: Option<&Path>,
+        scratch: &Path,
+        context: &Context<'_>,
+    ) -> Result<Self, StageError> {
+        let mut earlier = Earlier::open(before, false)?;
+        let (mut new, mut examples) = (Vec::new(), Vec::new());
+        let first = |group: &Group<'_>| (group.fingerprint(), group.rows().next().map(|(place, _)| place));
+        gathered.each(context, first, |(print, place)| {
+            if !earlier.has(print)? {
+                new.push(print);
+                examples.extend(place);
+            }
+            Ok(())
+        })?;
+        let texts = texts::read(gathered, &examples, scratch, context)?;
+        Ok(Self { earlier: Earlier::open(before, true)?, new, next: 0, texts })
+    }
+
+    /// The signature of a fingerprint. They are asked for in ascending order.
+    ///
+    /// # Errors
+    /// As [`Reader`].
+    pub fn of(&mut self, print: u64) -> Result<String, StageError> {
+        if self.new.get(self.next) != Some(&print) {
+            return Ok(self.earlier.signature(print)?.unwrap_or_default());
+        }
+        self.next += 1;
+        Ok(self.texts.of(self.next - 1)?.pop().flatten().unwrap_or_default())
+    }
+}
+
+/// Rows of an earlier table, in the order of their fingerprints.
+struct Earlier {
+    batches: Option<Batches>,
+    batch: Option<Batch>,
+    row: usize,
+}
+
+impl Earlier {
+    /// Reads a table, with or without signatures; nothing where there is none.
+    fn open(path: Option<&Path>, signatures: bool) -> Result<Self, StageError> {
+        let columns: &[&str] = if signatures { &["fingerprint", "signature"] } else { &["fingerprint"] };
+        let reader = path.map(Reader::open_if_present).transpose()?.flatten();
+        let batches = reader.map(|reader| reader.columns(columns)).transpose()?;
+        Ok(Self { batches, batch: None, row: 0 })
+    }
+
+    /// Whether the table has a fingerprint, which is above those asked before.
+    fn has(&mut self, print: u64) -> Result<bool, StageError> {
+        loop {
+            if let Some(batch) = &self.batch {
+                let prints = batch.u64s("fingerprint")?;
+                while self.row < prints.len() && prints.value(self.row) < print {
+                    self.row += 1;
+                }
+                if self.row < prints.len() {
+                    return Ok(prints.value(self.row) == print);
+                }
+            }
+            let Some(batches) = &mut self.batches else { return Ok(false) };
+            self.batch = batches.batch()?;
+            self.row = 0;
+            if self.batch.is_none() {
+                self.batches = None;
+            }
+        }
+    }
+
+    /// The signature of a fingerprint, which is not below those asked before.
+    fn signature(&mut self, print: u64) -> Result<Option<String>, StageError> {
+        if !self.has(print)? {
+            return Ok(None);
+        }
+        let Some(batch) = &self.batch else { return Ok(None) };
+        Ok(Some(batch.texts("signature")?.value(self.row).to_owned()))
+    }
+}

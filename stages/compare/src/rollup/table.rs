@@ -1,0 +1,76 @@
+//! One table of a group.
+
+use super::row::Row;
+use super::signatures::Signatures;
+use super::write::{Made, kept_file};
+use crate::rows;
+use crate::rows::kept::Kept;
+use crate::sides::{Sides, has_table};
+use heaplake_kit::stage::Output;
+use heaplake_kit::{Context, StageError};
+use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::rollup::{Group, RolledRun, RollupTable};
+use heaplake_schemas::run;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// A group to sum up.
+pub struct Work<'a> {
+    /// The group.
+    pub group: &'a Group,
+    /// Its runs, on one side.
+    pub sides: &'a Sides,
+    /// What was made of its runs of last time, and the folder of that.
+    pub before: Option<(&'a Group, PathBuf)>,
+    /// Folder for scratch files.
+    pub scratch: &'a Path,
+}
+
+impl Work<'_> {
+    /// Sums up a table: writes it, and the file of its rows; both, or nothing if no run has it.
+    ///
+    /// # Errors
+    /// As the reader of tables, and [`StageError::Budget`].
+    pub fn roll(
+        &self,
+        table: &'static RollupTable,
+        output: &Output,
+        context: &Context<'_>,
+    ) -> Result<Vec<run::Table>, StageError> {
+        // Only signatures are asked for: keys may differ from run to run.
+        let rows = DiffTable { keys: &[], ..*table.rows };
+        let with_table = self.with_table(&rows);
+        let (path, numbers) = self.kept(table, &with_table);
+        let kept = path.as_ref().map(|path| Kept { path, runs: &numbers });
+        let gathered = rows::gather_with(self.sides, &rows, kept.as_ref(), self.scratch, context)?;
+        if gathered.runs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let before = self.before.as_ref().map(|(_, folder)| folder.join(table.table.file));
+        let signatures = Signatures::find(&gathered, before.as_deref(), self.scratch, context)?;
+        let mut made = Made::create((table, &rows), (self.group, with_table), &gathered, signatures, output)?;
+        let captured = made.captured();
+        gathered.each(context, |group| Row::of(group, &gathered, &captured), |row| made.take(row))?;
+        made.finish()
+    }
+
+    /// Numbers in the group of the runs that have the table.
+    fn with_table(&self, table: &DiffTable) -> Vec<u32> {
+        let runs = (0..).zip(self.sides.runs());
+        runs.filter(|(_, (_, found))| has_table(&found.run, table.compared.file)).map(|(number, _)| number).collect()
+    }
+
+    /// The file with the rows of last time, and the numbers that its runs have now, of those with the table.
+    fn kept(&self, table: &RollupTable, with_table: &[u32]) -> (Option<PathBuf>, FxHashMap<u32, u32>) {
+        let Some((before, folder)) = &self.before else { return (None, FxHashMap::default()) };
+        let path = folder.join(kept_file(table));
+        if !before.tables.iter().any(|listed| listed.file == kept_file(table)) {
+            return (None, FxHashMap::default());
+        }
+        let known = |run: &RolledRun| (run.path.clone(), run.hash.clone());
+        let now: FxHashMap<_, u32> =
+            with_table.iter().map(|&run| known(&self.group.runs[run as usize])).zip(0..).collect();
+        let numbers = (0..).zip(&before.runs).filter_map(|(then, run)| Some((then, *now.get(&known(run))?)));
+        (Some(path), numbers.collect())
+    }
+}

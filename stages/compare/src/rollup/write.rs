@@ -1,0 +1,162 @@
+//! Writes one table of a group, and the file of its rows.
+
+use super::row::Row;
+use super::signatures::Signatures;
+use crate::rows::Gathered;
+use crate::rows::kept::Writer;
+use arrow::array::{
+    ArrayRef, Int64Array, MapBuilder, MapFieldNames, StringArray, StringBuilder, TimestampMicrosecondArray, UInt64Array,
+};
+use heaplake_kit::StageError;
+use heaplake_kit::stage::Output;
+use heaplake_lake::table::Table;
+use heaplake_schemas::diff::DiffTable;
+use heaplake_schemas::rollup::{Group, OF_MEASURE, RolledRun, RollupTable};
+use heaplake_schemas::run;
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+/// Rows of a row group.
+const BATCH: usize = 1 << 14;
+
+/// Name of the file with the rows of the runs.
+#[must_use]
+pub fn kept_file(table: &RollupTable) -> &'static str {
+    match table.rows.compared.name {
+        "classes" => "rows_classes.parquet",
+        "chains" => "rows_chains.parquet",
+        "owners" => "rows_owners.parquet",
+        "duplicate_sets" => "rows_duplicate_sets.parquet",
+        "findings" => "rows_findings.parquet",
+        "allocation_types" => "rows_allocation_types.parquet",
+        "allocation_functions" => "rows_allocation_functions.parquet",
+        _ => "rows_object_lifetimes.parquet",
+    }
+}
+
+/// A table in the making.
+pub struct Made<'a> {
+    group: &'a Group,
+    /// Numbers in the group of the runs that have the table.
+    numbers: Vec<u32>,
+    /// Values of the label `host` among them; nothing if none has it.
+    hosts: Option<i64>,
+    signatures: Signatures,
+    rows: Vec<Row>,
+    texts: Vec<String>,
+    measures: usize,
+    table: Table,
+    kept: Writer,
+}
+
+impl<'a> Made<'a> {
+    /// A table of `group`, of those of its runs that have `rows`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn create(
+        (table, rows): (&RollupTable, &DiffTable),
+        (group, numbers): (&'a Group, Vec<u32>),
+        gathered: &Gathered<'_>,
+        signatures: Signatures,
+        output: &Output,
+    ) -> Result<Self, StageError> {
+        let mut hosts: Vec<u32> = gathered.runs.iter().filter_map(|run| run.host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        Ok(Self {
+            group,
+            numbers,
+            hosts: (!hosts.is_empty()).then_some(hosts.len() as i64),
+            signatures,
+            rows: Vec::new(),
+            texts: Vec::new(),
+            measures: rows.measures.len(),
+            table: Table::create(output, table.table.file, table.table.schema())?,
+            kept: Writer::create(output, kept_file(table), rows)?,
+        })
+    }
+
+    /// When each of the runs was captured.
+    #[must_use]
+    pub fn captured(&self) -> Vec<Option<i64>> {
+        (0..self.numbers.len()).map(|run| self.run(run as u32).captured_at_us).collect()
+    }
+
+    /// Appends a row; rows come by fingerprint.
+    ///
+    /// # Errors
+    /// As [`Signatures::of`], and [`StageError::Io`].
+    pub fn take(&mut self, row: Row) -> Result<(), StageError> {
+        for (&run, values) in row.runs.iter().zip(row.values.chunks(self.measures)) {
+            self.kept.row(row.fingerprint, self.numbers[run as usize], values)?;
+        }
+        self.texts.push(self.signatures.of(row.fingerprint)?);
+        self.rows.push(Row { runs: Vec::new(), values: Vec::new(), ..row });
+        if self.rows.len() < BATCH { Ok(()) } else { self.flush() }
+    }
+
+    /// Ends both files.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(mut self) -> Result<Vec<run::Table>, StageError> {
+        self.flush()?;
+        Ok(vec![self.table.finish()?, self.kept.finish()?])
+    }
+
+    fn run(&self, run: u32) -> &'a RolledRun {
+        &self.group.runs[self.numbers[run as usize] as usize]
+    }
+
+    fn flush(&mut self) -> Result<(), StageError> {
+        let count = self.rows.len();
+        let texts = std::mem::take(&mut self.texts);
+        let worst = |text: fn(&RolledRun) -> &str| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(self.rows.iter().map(|row| text(self.run(row.worst)))))
+        };
+        let numbers = |of: &dyn Fn(&Row) -> Option<i64>| -> ArrayRef {
+            Arc::new(self.rows.iter().map(of).collect::<Int64Array>())
+        };
+        let times = |of: fn((i64, i64)) -> i64| -> ArrayRef {
+            let times = self.rows.iter().map(|row| row.seen.map(of));
+            Arc::new(times.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
+        };
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(StringArray::from_iter_values(repeat_n(&self.group.format, count))),
+            Arc::new(repeat_n(self.group.release.as_deref(), count).collect::<StringArray>()),
+            self.labels(count),
+            Arc::new(StringArray::from_iter_values(texts)),
+            Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|row| row.fingerprint))),
+            numbers(&|_| Some(self.numbers.len() as i64)),
+            numbers(&|row| Some(row.runs_with as i64)),
+            numbers(&|_| self.hosts),
+            numbers(&|row| row.hosts_with.map(|hosts| hosts as i64)),
+            times(|(first, _)| first),
+            times(|(_, last)| last),
+            worst(|run| &run.release),
+            worst(|run| &run.snapshot),
+        ];
+        for measure in 0..self.measures {
+            let of = |at: usize| numbers(&move |row: &Row| row.measures[measure].map(|summed| summed[at]));
+            columns.extend((0..OF_MEASURE.len()).map(of));
+        }
+        self.rows.clear();
+        self.table.write(&columns)
+    }
+
+    /// The labels of the group, `count` times.
+    fn labels(&self, count: usize) -> ArrayRef {
+        let names = MapFieldNames { entry: "entries".into(), key: "keys".into(), value: "values".into() };
+        let mut map = MapBuilder::new(Some(names), StringBuilder::new(), StringBuilder::new());
+        for _ in 0..count {
+            for (key, value) in &self.group.labels {
+                map.keys().append_value(key);
+                map.values().append_value(value);
+            }
+            // Keys and values were appended in pairs, so the entry is whole.
+            let _ = map.append(true);
+        }
+        Arc::new(map.finish())
+    }
+}

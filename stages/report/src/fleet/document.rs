@@ -1,0 +1,261 @@
+//! The data of the page of a fleet, as its script reads it.
+
+use crate::texts::Texts;
+use heaplake_schemas::rollup::{Brief, Cluster, Group, RolledRun, Rollup, TABLES};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Runs that are shown, the largest of each group first.
+const RUNS: usize = 1000;
+/// Clusters that are shown, and runs of each.
+const CLUSTERS: usize = 100;
+/// Hosts of a cluster that are named.
+const HOSTS: usize = 200;
+/// Rows of a table that are shown.
+const ROWS: usize = 200;
+/// Remarks that are shown.
+const REMARKS: usize = 50;
+/// File name of the page of a run.
+const PAGE: &str = crate::FILE;
+
+/// All that the page shows.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    fleet: Fleet,
+    texts: Vec<String>,
+    groups: Vec<OneGroup>,
+    clusters: Vec<OneCluster>,
+    tables: Vec<Table>,
+    runs: Vec<OneRun>,
+}
+
+/// What is said of all.
+#[derive(Serialize)]
+struct Fleet {
+    by: u32,
+    version: u32,
+    runs: usize,
+    hosts: usize,
+    clusters: usize,
+    remarks: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct OneGroup {
+    format: u32,
+    release: Option<u32>,
+    labels: u32,
+    runs: usize,
+    hosts: usize,
+    /// Median and largest heap.
+    bytes: [u64; 2],
+    /// Runs with a finding of high severity.
+    high: usize,
+    /// The earliest time of a run, in milliseconds since 1970.
+    captured_at: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct OneCluster {
+    signature: u32,
+    format: u32,
+    releases: Vec<u32>,
+    hosts: Vec<u32>,
+    /// Numbers of all hosts and runs.
+    of_hosts: usize,
+    of_runs: usize,
+    /// The runs with the most, as name and link.
+    runs: Vec<(u32, Option<u32>)>,
+    median: i64,
+    max: i64,
+}
+
+#[derive(Serialize)]
+struct Table {
+    name: &'static str,
+    measure: u32,
+    /// Number of all rows.
+    of: u64,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    signature: u32,
+    group: usize,
+    with: i64,
+    of: i64,
+    hosts: Option<i64>,
+    p50: i64,
+    max: i64,
+    worst: u32,
+    link: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct OneRun {
+    group: usize,
+    release: u32,
+    name: u32,
+    host: Option<u32>,
+    bytes: u64,
+    findings: [u64; 3],
+    captured_at: Option<i64>,
+    link: Option<u32>,
+}
+
+/// Where the lake is, from the page.
+struct Links<'a> {
+    /// The lake itself.
+    lake: std::path::PathBuf,
+    /// What a link to it begins with; nothing if the page is not in the folder of the rollup.
+    begin: Option<&'a str>,
+}
+
+impl Links<'_> {
+    /// The link to the page of a run, if the run has one.
+    fn to(&self, run: &str, texts: &mut Texts) -> Option<u32> {
+        let begin = self.begin?;
+        let there = self.lake.join(run).join(PAGE).is_file();
+        there.then(|| texts.add_within(&encoded(&format!("{begin}/{run}/{PAGE}")), 4000))
+    }
+}
+
+/// A path as a link: all but what paths of runs are made of is escaped.
+fn encoded(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=".contains(&byte);
+    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.bytes().map(one).collect()
+}
+
+impl Document {
+    /// Of a rollup in `folder`, for a page `to`.
+    pub(crate) fn of(rollup: &Rollup, folder: &Path, to: &Path) -> Self {
+        let mut texts = Texts::default();
+        let beside = to.parent() == Some(folder);
+        let links = Links {
+            lake: folder.join(&rollup.lake),
+            begin: (beside || rollup.lake.starts_with('/')).then_some(&*rollup.lake),
+        };
+        let clusters = rollup.clusters.iter().take(CLUSTERS).map(|of| cluster(of, &links, &mut texts)).collect();
+        let tables = TABLES.iter().filter_map(|of| table(of.table.name, rollup, &links, &mut texts)).collect();
+        let groups = rollup.groups.iter().map(|of| group(of, &mut texts)).collect();
+        let runs = runs(rollup, &links, &mut texts);
+        let fleet = Fleet {
+            by: texts.add(&rollup.by.join(", ")),
+            version: texts.add(&rollup.heaplake_version),
+            runs: rollup.groups.iter().map(|group| group.runs.len()).sum(),
+            hosts: hosts(rollup.groups.iter().flat_map(|group| &group.runs)),
+            clusters: rollup.clusters.len(),
+            remarks: rollup.remarks.iter().take(REMARKS).map(|remark| texts.add_within(remark, 1000)).collect(),
+        };
+        Self { fleet, texts: texts.into_list(), groups, clusters, tables, runs }
+    }
+
+    /// What it is about.
+    pub(crate) fn title(&self) -> String {
+        format!("Fleet of {} runs", self.fleet.runs)
+    }
+}
+
+fn hosts<'a>(runs: impl Iterator<Item = &'a RolledRun>) -> usize {
+    runs.filter_map(|run| run.host.as_deref()).collect::<BTreeSet<&str>>().len()
+}
+
+/// Milliseconds, as scripts count time.
+fn milliseconds(run: &RolledRun) -> Option<i64> {
+    run.captured_at_us.map(|time| time / 1000)
+}
+
+fn group(of: &Group, texts: &mut Texts) -> OneGroup {
+    let mut bytes: Vec<u64> = of.runs.iter().map(|run| run.bytes).collect();
+    bytes.sort_unstable();
+    let labels: Vec<String> = of.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    OneGroup {
+        format: texts.add(&of.format),
+        release: of.release.as_deref().map(|release| texts.add(release)),
+        labels: texts.add(&labels.join(", ")),
+        runs: of.runs.len(),
+        hosts: hosts(of.runs.iter()),
+        bytes: [bytes.get(bytes.len() / 2), bytes.last()].map(|of| of.copied().unwrap_or(0)),
+        high: of.runs.iter().filter(|run| run.findings[0] > 0).count(),
+        captured_at: of.runs.iter().filter_map(milliseconds).min(),
+    }
+}
+
+fn cluster(of: &Cluster, links: &Links<'_>, texts: &mut Texts) -> OneCluster {
+    let run = |path: &String, texts: &mut Texts| (texts.add_within(path, 300), links.to(path, texts));
+    OneCluster {
+        signature: texts.add_within(&of.signature, 600),
+        format: texts.add(&of.format),
+        releases: of.releases.iter().map(|release| texts.add(release)).collect(),
+        hosts: of.hosts.iter().take(HOSTS).map(|host| texts.add(host)).collect(),
+        of_hosts: of.hosts.len(),
+        of_runs: of.runs.len(),
+        runs: of.runs.iter().take(10).map(|path| run(path, texts)).collect(),
+        median: of.median_bytes,
+        max: of.max_bytes,
+    }
+}
+
+/// The rows of a table with the most, over all groups.
+fn table(name: &'static str, rollup: &Rollup, links: &Links<'_>, texts: &mut Texts) -> Option<Table> {
+    let briefs = || {
+        let all =
+            rollup.groups.iter().enumerate().flat_map(|(at, group)| group.brief.iter().map(move |brief| (at, brief)));
+        all.filter(|(_, brief)| brief.table == name)
+    };
+    let (_, first) = briefs().next()?;
+    let mut rows: Vec<_> = briefs().flat_map(|(at, brief)| brief.top.iter().map(move |row| (at, brief, row))).collect();
+    rows.sort_by(|(at, _, a), (other, _, b)| (b.max, &a.signature, at).cmp(&(a.max, &b.signature, other)));
+    rows.truncate(ROWS);
+    let row = |(at, brief, row): (usize, &Brief, &heaplake_schemas::rollup::TopRow)| {
+        let worst = rollup.groups[at].runs.get(row.worst);
+        Row {
+            signature: texts.add_within(&row.signature, 600),
+            group: at,
+            with: row.runs_with,
+            of: brief.runs,
+            hosts: row.hosts_with,
+            p50: row.p50,
+            max: row.max,
+            worst: texts.add(worst.map_or("", |run| &run.snapshot)),
+            link: worst.and_then(|run| links.to(&run.path, texts)),
+        }
+    };
+    let rows = rows.into_iter().map(row).collect();
+    let of = briefs().map(|(_, brief)| brief.rows).sum();
+    Some(Table { name: name.trim_start_matches("rollup_"), measure: texts.add(&first.measure), of, rows })
+}
+
+/// The largest runs.
+fn runs(rollup: &Rollup, links: &Links<'_>, texts: &mut Texts) -> Vec<OneRun> {
+    let groups = rollup.groups.iter().enumerate();
+    let mut runs: Vec<(usize, &RolledRun)> =
+        groups.flat_map(|(at, group)| group.runs.iter().map(move |run| (at, run))).collect();
+    runs.sort_by(|(_, a), (_, b)| b.bytes.cmp(&a.bytes).then_with(|| a.path.cmp(&b.path)));
+    runs.truncate(RUNS);
+    let run = |(group, run): (usize, &RolledRun)| OneRun {
+        group,
+        release: texts.add(&run.release),
+        name: texts.add(&run.snapshot),
+        host: run.host.as_deref().map(|host| texts.add(host)),
+        bytes: run.bytes,
+        findings: run.findings,
+        captured_at: milliseconds(run),
+        link: links.to(&run.path, texts),
+    };
+    runs.into_iter().map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn links_are_escaped() {
+        assert_eq!(encoded("../release=7.1/snapshot=a b"), "../release=7.1/snapshot=a%20b");
+        assert_eq!(encoded("javascript:alert(1)?#\"<"), "javascript%3Aalert%281%29%3F%23%22%3C");
+    }
+}

@@ -1,0 +1,43 @@
+//! A rollup as one HTML page: the fleet at a glance.
+//!
+//! * Computes: nothing; all is in `rollup.json`.
+//! * Resident memory: that file, and the rows and runs that are shown, a few megabytes.
+//! * Passes over disk: that file once.
+//! * Worst case: linear in the runs of the lake.
+//! * Fails when: the file is damaged, the disk is full.
+//! * Determinism: same rollup, same runs with pages, same bytes.
+//! * Reference: none needed.
+
+mod document;
+
+use crate::{page, report};
+use document::Document;
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::reader::damaged;
+use heaplake_schemas::rollup::{self, Rollup};
+use std::fs;
+use std::path::Path;
+
+/// File name of the page inside a rollup, unless the user gives another.
+pub const FILE: &str = "fleet.html";
+
+/// Bytes that the page takes while it is made, besides `rollup.json`: its texts, its rows and its runs are bounded.
+const BYTES: u64 = 16 << 20;
+/// Bytes that a byte of `rollup.json` takes, read.
+const READ: u64 = 3;
+
+/// Makes the page of the rollup in `folder`, in the file `to`. What it needs is `rollup.json`.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Table`], [`StageError::Budget`]; then there is no page.
+pub fn write(folder: &Path, to: &Path, context: &Context<'_>) -> Result<(), StageError> {
+    let path = folder.join(rollup::FILE);
+    let io = |error| StageError::io(&path, "read", error);
+    let size = fs::metadata(&path).map_err(io)?.len();
+    let _bytes = context.budget.reserve("the page of a fleet", BYTES + READ * size)?;
+    let bytes = fs::read(&path).map_err(io)?;
+    let rollup: Rollup = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error))?;
+    let document = Document::of(&rollup, folder, to);
+    let json = serde_json::to_string(&document).map_err(|error| damaged(folder, error))?;
+    report::write(to, page::of_fleet(&document.title(), &json).as_bytes())
+}

@@ -1,0 +1,85 @@
+//! What is added, dropped or replaced changes its group alone, and the result is that of a rollup made anew.
+
+use crate::lake::{Lake, complaint, heaplake};
+use crate::shared::{assert_same, groups, releases, rollup, run};
+use heaplake_lake::lock::Lock;
+use std::fs;
+
+/// Sums up in steps and anew: both are the same. How many groups the step made.
+fn step(lake: &Lake, number: usize) -> u64 {
+    let steps = lake.path().join("fleet");
+    let anew = lake.path().join(format!("anew{number}"));
+    let answer = rollup(&lake.path(), &steps, &[]);
+    rollup(&lake.path(), &anew, &[]);
+    assert_same(&steps, &anew);
+    answer["updated_groups"].as_u64().unwrap()
+}
+
+#[test]
+fn only_groups_that_changed_are_made() {
+    let lake = releases();
+    assert_eq!(step(&lake, 0), 3);
+    assert_eq!(step(&lake, 1), 0);
+    // A run more, in the middle of its release; one of a new release.
+    run(&lake, "1.1", "run1b", 100);
+    assert_eq!(step(&lake, 2), 1);
+    run(&lake, "3.0", "run0", 101);
+    assert_eq!(step(&lake, 3), 1);
+    // A run less; a release less.
+    fs::remove_dir_all(lake.path().join("release=1.1/snapshot=run0")).unwrap();
+    assert_eq!(step(&lake, 4), 1);
+    fs::remove_dir_all(lake.path().join("release=3.0")).unwrap();
+    assert_eq!(step(&lake, 5), 0);
+    // Another run in the place of one.
+    run(&lake, "2.0", "run2", 102);
+    assert_eq!(step(&lake, 6), 1);
+    // Several at once.
+    fs::remove_dir_all(lake.path().join("release=1.0/snapshot=run3")).unwrap();
+    run(&lake, "1.0", "run7", 103);
+    run(&lake, "2.0", "run8", 104);
+    assert_eq!(step(&lake, 7), 2);
+}
+
+#[test]
+fn tables_of_runs_that_are_known_are_not_read() {
+    let lake = releases();
+    step(&lake, 0);
+    // Of this run only its description is still whole.
+    let known = lake.path().join("release=1.0/snapshot=run1/classes.parquet");
+    let bytes = fs::read(&known).unwrap();
+    fs::write(&known, vec![0; bytes.len()]).unwrap();
+    run(&lake, "1.0", "run9", 105);
+    let out = lake.path().join("fleet");
+    let answer = rollup(&lake.path(), &out, &[]);
+    assert_eq!(answer["updated_groups"], 1);
+    fs::write(&known, bytes).unwrap();
+    rollup(&lake.path(), &lake.path().join("anew"), &[]);
+    assert_same(&out, &lake.path().join("anew"));
+}
+
+#[test]
+fn a_group_that_was_damaged_is_made_anew() {
+    let lake = releases();
+    let out = lake.path().join("fleet");
+    rollup(&lake.path(), &out, &[]);
+    let table = groups(&out)[1].join("rows_classes.parquet");
+    let bytes = fs::read(&table).unwrap();
+    fs::write(&table, &bytes[..100]).unwrap();
+    assert_eq!(step(&lake, 0), 1);
+    fs::remove_file(&table).unwrap();
+    assert_eq!(step(&lake, 1), 1);
+    fs::write(out.join("rollup.json"), "{}").unwrap();
+    assert_eq!(step(&lake, 2), 3);
+}
+
+#[test]
+fn one_process_at_a_time_makes_a_rollup() {
+    let lake = releases();
+    let out = lake.path().join("fleet");
+    fs::create_dir_all(&out).unwrap();
+    let held = Lock::try_take(out.join(".heaplake-lock")).unwrap();
+    let (cause, _) = complaint(heaplake().args(["fleet", "rollup"]).arg(lake.path()), 2);
+    assert!(cause.contains("another process"), "{cause}");
+    drop(held);
+    rollup(&lake.path(), &out, &[]);
+}

@@ -1,0 +1,22 @@
+//! `heaplake fleet`: all runs of a lake, summed up.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[expect(dead_code, reason = "nothing is left by reading")]
+#[path = "../support/lake.rs"]
+mod lake;
+#[path = "../support/leaky.rs"]
+mod leaky;
+#[expect(dead_code, reason = "columns of texts and numbers only")]
+#[path = "../support/table.rs"]
+mod table;
+#[expect(dead_code, reason = "classes without chains")]
+#[path = "../support/written.rs"]
+mod written;
+
+mod clusters;
+mod incremental;
+mod killed;
+mod page;
+mod shared;
+mod sums;

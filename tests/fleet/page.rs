@@ -1,0 +1,59 @@
+//! The page and the metrics of a fleet.
+
+use crate::lake::heaplake;
+use crate::shared::{releases, rollup};
+use serde_json::Value;
+use std::fs;
+
+/// The data of a page.
+fn data(page: &str) -> Value {
+    let begin = page.find("type=\"application/json\">").unwrap() + 24;
+    serde_json::from_str(&page[begin..begin + page[begin..].find("</script>").unwrap()]).unwrap()
+}
+
+#[test]
+fn the_page_links_to_the_pages_of_runs() {
+    let lake = releases();
+    let out = lake.path().join("fleet");
+    rollup(&lake.path(), &out, &[]);
+    fs::write(lake.path().join("release=1.0/snapshot=run2/report.html"), "").unwrap();
+    heaplake().arg("report").arg(&out).assert().success();
+    let page = data(&fs::read_to_string(out.join("fleet.html")).unwrap());
+    let texts = page["texts"].as_array().unwrap();
+    let text = |number: &Value| texts[number.as_u64().unwrap() as usize].as_str().unwrap();
+    let runs = page["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), page["groups"].as_array().unwrap().len()), (12, 3));
+    let links: Vec<&str> = runs.iter().map(|run| &run["link"]).filter(|link| !link.is_null()).map(text).collect();
+    assert_eq!(links, ["../release=1.0/snapshot=run2/report.html"]);
+    let classes = &page["tables"][0];
+    let largest: Vec<i64> =
+        classes["rows"].as_array().unwrap().iter().map(|row| row["max"].as_i64().unwrap()).collect();
+    assert!(largest.is_sorted_by(|a, b| a >= b) && largest.len() > 20, "{largest:?}");
+    // Elsewhere there is nothing to link to.
+    let other = lake.folder().join("other.html");
+    heaplake().arg("report").arg(&out).arg("-o").arg(&other).assert().success();
+    let page = data(&fs::read_to_string(&other).unwrap());
+    assert!(page["runs"].as_array().unwrap().iter().all(|run| run["link"].is_null()));
+}
+
+#[test]
+fn metrics_are_those_of_the_groups() {
+    let lake = releases();
+    let file = lake.folder().join("fleet.prom");
+    rollup(&lake.path(), &lake.folder().join("out"), &["--metrics", file.to_str().unwrap()]);
+    let text = fs::read_to_string(&file).unwrap();
+    for release in ["1.0", "1.1", "2.0"] {
+        let line = format!("heaplake_fleet_runs{{format=\"v8-heapsnapshot\",release=\"{release}\"}} 4");
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn the_answer_is_told() {
+    let lake = releases();
+    let output = heaplake().args(["fleet", "rollup"]).arg(lake.path()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("12 runs in 3 groups by release, 3 of them new or changed\n"), "{text}");
+    assert!(text.contains("classes by the largest retained_bytes") && text.contains("of 4 runs of 1.1"), "{text}");
+}
