@@ -73,7 +73,7 @@ impl Graph {
         for at in 0..count {
             let one = self.node(kind, element, 56);
             self.edge(table, ELEMENT, at, one);
-            let text = self.node(STRING, &format!("{element} {at}"), 40);
+            let text = self.node(STRING, &format!("{element} {at}"), 400);
             self.property(one, "text", text);
         }
     }
@@ -132,7 +132,8 @@ pub fn snapshot(leak: Option<Leak>, seed: u64) -> String {
     graph.container((app, "config"), "Array", (OBJECT, "Config"), between(300, 400));
     graph.container((app, "catalog"), "Map", (OBJECT, "Product"), between(500, 900));
     graph.container((app, "recent"), "Array", (OBJECT, "Session"), between(20, 60));
-    let many = between(1500, 6000);
+    // A suspect holds a megabyte at least.
+    let many = between(4000, 9000);
     match leak {
         None => {}
         Some(Leak::Sessions) => graph.container((app, "sessions"), "Map", (OBJECT, "Session"), many),
@@ -147,7 +148,7 @@ pub fn snapshot(leak: Option<Leak>, seed: u64) -> String {
             for at in 0..many {
                 let entry = graph.node(OBJECT, "Entry", 56);
                 graph.property(cache, &format!("key{at}"), entry);
-                let text = graph.node(STRING, &format!("value {at}"), 40);
+                let text = graph.node(STRING, &format!("value {at}"), 400);
                 graph.property(entry, "value", text);
             }
         }

@@ -125,8 +125,8 @@ impl Making {
         target.sort_unstable();
         let amount = |side: usize, sorted: &[i64]| Amount {
             median: (!sorted.is_empty()).then(|| statistics::median(sorted)),
-            low: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 0.1)),
-            high: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 0.9)),
+            low: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 10)),
+            high: (self.runs[side] > 1 && !sorted.is_empty()).then(|| statistics::quantile(sorted, 90)),
         };
         let statistics = shift.map(|shift| Statistics {
             shift: shift.shift,

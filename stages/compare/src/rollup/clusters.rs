@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// The part of a heap that a finding must hold beyond what is usual, to dominate it: one in so many.
 const SHARE: i64 = 20;
-/// What is usual: the quantile of the runs.
-const USUAL: f64 = 0.1;
+/// What is usual: the quantile of the runs, in percent.
+const USUAL: u8 = 10;
 /// Fewest runs of a cluster.
 const FEWEST: usize = 2;
 /// Bytes of memory for a finding of a run.

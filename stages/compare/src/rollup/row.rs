@@ -80,7 +80,7 @@ fn worst(runs: &[u32], values: &[Option<i64>], count: usize) -> u32 {
 fn summed(sorted: &[i64]) -> Option<Summed> {
     let (min, max) = (*sorted.first()?, *sorted.last()?);
     let sum = sorted.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
-    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|part| quantile(sorted, part));
+    let [p50, p90, p99] = [50, 90, 99].map(|percent| quantile(sorted, percent));
     Some([sum, min, p50, p90, p99, max])
 }
 

@@ -1,35 +1,28 @@
 //! Median and quantiles of whole numbers.
 
-/// Bits behind the point of the place of a quantile between two values.
-const FRACTION_BITS: u32 = 32;
-
 /// The median: the middle value, or the mean of the two in the middle, rounded half away from zero. 0 where there are no
 /// values.
 #[must_use]
 pub fn median(sorted: &[i64]) -> i64 {
-    quantile(sorted, 0.5)
+    quantile(sorted, 50)
 }
 
-/// The quantile that has `part` (0 to 1) of the values below it: type 7 of Hyndman and Fan (1996), which is the default of R
-/// and NumPy: the value at place `(n - 1) * part`, linear between its neighbours, rounded half away from zero. 0 where there
-/// are no values.
+/// The quantile that has `percent` of the values below it: type 7 of Hyndman and Fan (1996), which is the default of R
+/// and NumPy: the value at place `(n - 1) * percent / 100`, linear between its neighbours, rounded half away from zero; no
+/// step of it is inexact. 0 where there are no values.
 #[must_use]
-pub fn quantile(sorted: &[i64], part: f64) -> i64 {
+pub fn quantile(sorted: &[i64], percent: u8) -> i64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0 };
-    let place = last as f64 * part.clamp(0.0, 1.0);
-    let below = (place.floor() as usize).min(last);
-    // Rounded to 32 bits, so that 0.1 and its like, which binary numbers only come near to, do not spoil a half.
-    let fraction = ((place - below as f64) * (1u64 << FRACTION_BITS) as f64).round() as i128;
+    let place = last * usize::from(percent.min(100));
+    let (below, hundredths) = (place / 100, (place % 100) as i128);
     let (low, high) = (i128::from(sorted[below]), i128::from(sorted[(below + 1).min(last)]));
-    rounded((low << FRACTION_BITS) + (high - low) * fraction)
+    rounded(low * 100 + (high - low) * hundredths)
 }
 
-/// A number with [`FRACTION_BITS`] behind the point, rounded half away from zero.
-fn rounded(number: i128) -> i64 {
-    let half = 1i128 << (FRACTION_BITS - 1);
-    let magnitude = (number.abs() + half) >> FRACTION_BITS;
+/// A number in hundredths as a whole one, rounded half away from zero.
+fn rounded(hundredths: i128) -> i64 {
     // Between two values of 64 bits, so one itself.
-    (magnitude * number.signum()) as i64
+    ((hundredths.abs() + 50) / 100 * hundredths.signum()) as i64
 }
 
 #[cfg(test)]
@@ -52,17 +45,19 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_numpy() {
         let values: Vec<i64> = (1..=10).collect();
-        assert_eq!(quantile(&values, 0.1), 2);
-        assert_eq!(quantile(&values, 0.9), 9);
-        assert_eq!(quantile(&[1, 10, 19, 100], 0.5), 15);
-        assert_eq!(quantile(&[0, 1, 8, 33, 41, 50], 0.9), 46);
-        assert_eq!(quantile(&values, 0.0), 1);
-        assert_eq!(quantile(&values, 1.0), 10);
+        assert_eq!(quantile(&values, 10), 2);
+        assert_eq!(quantile(&values, 90), 9);
+        assert_eq!(quantile(&[1, 10, 19, 100], 50), 15);
+        assert_eq!(quantile(&[0, 1, 8, 33, 41, 50], 90), 46);
+        assert_eq!(quantile(&values, 0), 1);
+        assert_eq!(quantile(&values, 100), 10);
+        // 842648.5, which is no binary fraction of the two.
+        assert_eq!(quantile(&[205_535, 763_195, 844_270], 99), 842_649);
     }
 
     proptest! {
         #[test]
-        fn quantiles_lie_in_order_between_the_ends(mut values in prop::collection::vec(any::<i64>(), 1..50), a in 0.0..=1.0, b in 0.0..=1.0) {
+        fn quantiles_lie_in_order_between_the_ends(mut values in prop::collection::vec(any::<i64>(), 1..50), a in 0..=100_u8, b in 0..=100_u8) {
             values.sort_unstable();
             let (a, b) = if a <= b { (a, b) } else { (b, a) };
             prop_assert!(quantile(&values, a) <= quantile(&values, b));
