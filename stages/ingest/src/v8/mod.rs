@@ -29,6 +29,7 @@ pub mod edge_blocks;
 pub mod edge_rows;
 pub mod edge_rules;
 pub mod ephemerons;
+mod equal_in_memory;
 pub mod equality;
 pub mod essential_edges;
 mod graph;
