@@ -19,7 +19,8 @@
 //! * Determinism: input order; hashes only select, values are compared.
 //! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
 
-use super::equal_in_memory::{Columns, Heap};
+use super::equal_in_memory;
+use super::equal_nodes::{Columns, Heap};
 use super::shown::{Seen, Texts};
 use super::slots::{Meaning, Slot, Slots};
 use super::snapshot::{DOCUMENT, Snapshot};
@@ -113,7 +114,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 fn find_in_memory(rules: &Rules, opaque: &Bitset, strings: &StringTable, job: &Job<'_>) -> Result<bool, StageError> {
     let follows = follows(&job.setting);
     let Some(columns) = Columns::open(job.scratch, follows)? else { return Ok(false) };
-    Heap { columns: &columns, rules, opaque, strings, follows }.find(job.scratch, job.context)
+    let heap = Heap { columns: &columns, rules, opaque, strings, follows };
+    equal_in_memory::find(&heap, job.scratch, job.context)
 }
 
 /// Sees the nodes in order, each after its slots.
