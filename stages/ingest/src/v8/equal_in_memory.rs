@@ -38,7 +38,7 @@ const MOST_THREADS: usize = 16;
 const MOST_COLLISIONS: usize = 1 << 10;
 
 /// Nodes ahead of which a place of the table is fetched.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// Why there is no answer.
 enum Stop {
@@ -174,8 +174,11 @@ impl Block {
             let mut found = Hashed { hash: 0, degree: 0, limits: 0 };
             if !heap.opaque.contains(node as usize) {
                 found = heap.hash(Place { node, edges }, aids, context)?;
-                slots::sort(&mut aids.followed);
-                self.to.extend(aids.followed.drain(..).map(Slot::target));
+                if heap.follows {
+                    slots::sort(&mut aids.followed);
+                    self.to.extend(aids.followed.iter().map(|slot| slot.target()));
+                    aids.followed.clear();
+                }
             }
             self.hashes.push(found.hash);
             self.degrees.push(found.degree);
