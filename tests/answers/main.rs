@@ -36,6 +36,7 @@ mod duplicates_by_class;
 mod duplicates_later;
 mod duplicates_of_dupfix;
 mod engines;
+mod equal_values;
 mod findings;
 mod findings_rules;
 mod golden;

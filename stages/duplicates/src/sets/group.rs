@@ -1,9 +1,10 @@
 //! The data of a set before the sets are sorted.
 
 use bytemuck::{Pod, Zeroable};
+use heaplake_kit::column::BLOCK;
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::spill::PairSpill;
-use heaplake_kit::{Array, ColumnReader, Job, ReadAt, StageError, WriteAt};
+use heaplake_kit::{Array, ColumnReader, ColumnWriter, Job, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::{Column, Per, limits};
 use std::ops::Range;
 
@@ -117,17 +118,54 @@ impl Group {
     }
 }
 
-/// Groups the members of each set.
+/// Groups the members of each set: in place where memory suffices.
 pub fn collect_members(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
-    let mut pairs = 0;
+    let mut members = 0;
     // The last key comes first.
     for number in (0..groups.count()).rev() {
         groups.change(number, |group| {
-            group.start = pairs;
-            pairs += u64::from(group.members);
+            group.start = members;
+            members += u64::from(group.members);
         })?;
     }
-    let mut spill = PairSpill::create(&job.context.budget, job.scratch, "set.pairs", groups.count(), pairs)?;
+    // There are no more members than nodes, whose numbers have 32 bits.
+    let budget = &job.context.budget;
+    let room = (groups.count() as u64 + members) * size_of::<u32>() as u64;
+    if room <= budget.free() / 2 {
+        let mut next = budget.zeroed("members of sets", groups.count())?;
+        for (number, next) in next.iter_mut().enumerate() {
+            *next = groups.get(number)?.start as u32;
+        }
+        let mut all = budget.zeroed("members of sets", members as usize)?;
+        place_members(&mut next, &mut all, job)?;
+        let mut writer = ColumnWriter::create(job.scratch, GROUP_MEMBERS)?;
+        writer.extend(&all)?;
+        return writer.finish().map(drop);
+    }
+    spill_members(groups.count(), members, job)
+}
+
+/// Puts each member at the next place of its set.
+fn place_members(next: &mut [u32], all: &mut [u32], job: &Job<'_>) -> Result<(), StageError> {
+    let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
+    let mut node = 0;
+    while numbers.remaining() > 0 {
+        job.context.check()?;
+        for &number in numbers.next_slice(BLOCK)? {
+            if number != NONE {
+                let place = &mut next[number as usize];
+                all[*place as usize] = node;
+                *place += 1;
+            }
+            node += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The same on disk.
+fn spill_members(sets: usize, members: u64, job: &Job<'_>) -> Result<(), StageError> {
+    let mut spill = PairSpill::create(&job.context.budget, job.scratch, "set.pairs", sets, members)?;
     let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
     for node in 0..numbers.remaining() as u32 {
         let number = numbers.next()?;

@@ -7,7 +7,8 @@
 //!   comparison computes the exact value if the allowed work suffices. Else what the members reach beyond the first one
 //!   is the upper bound, or where that is much, the whole heap; of a set that is only possible, what repeats a
 //!   certificate is certain, and nothing if the input does not tell all.
-//! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, paged where the budget does
+//! * Resident memory: two bits, set 4 and private size 8 bytes per node and 64 per set, and 4 per set and member while
+//!   members are grouped (on disk where they do not fit half of what is free), paged where the budget does
 //!   not allow it; for the second comparison as `undecided pairs`, and 4 MiB for what a set adds. The sets are sorted on
 //!   disk.
 //! * Passes over disk: groups twice, components and their slots once.
@@ -19,8 +20,9 @@
 
 mod additional;
 mod bounds;
-mod class_counts;
+mod equal_values;
 mod group;
+mod nodes;
 mod numbers;
 mod private_sizes;
 mod rows;
@@ -40,16 +42,16 @@ pub const STAGE: Stage = Stage {
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
-        column(columns::EQUAL_GROUP),
+        column(columns::EQUAL_GROUP).when(looks_into_references),
         column(columns::EQUAL_UNDECIDED),
         column(columns::EQUAL_UNDECIDED_REASON),
-        column(columns::EQUAL_CERTIFICATE),
+        column(columns::EQUAL_CERTIFICATE).when(looks_into_references),
         column(columns::EQUAL_DEGREE),
         column(columns::EQUAL_LIMITS).if_any(),
         column(columns::NODE_SELF),
         column(columns::NODE_SHALLOW),
         column(columns::NODE_CLASS),
-        column(columns::EQUAL_VALUE).when(looks_into_references),
+        column(columns::EQUAL_VALUE),
         column(columns::EQUAL_TO).when(looks_into_references),
         column(columns::EQUAL_CANDIDATE).when(looks_into_references),
         column(columns::EQUAL_ORDER).when(looks_into_references),
@@ -66,7 +68,8 @@ pub const STAGE: Stage = Stage {
         column(columns::CLASS_DUPLICATE_BYTES),
     ],
     arrays: &[
-        &[GROUPS, per_node::<u32>()],
+        // What is counted of a set, estimated as the groups.
+        &[GROUPS, per_node::<u32>(), per_node::<u8>()],
         &[
             GROUPS,
             per_node::<u64>(),
@@ -107,21 +110,22 @@ const GROUPS: Size = bits_per_node(8 * size_of::<Group>() as u64 / 8);
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let choices = Choices::load(job)?;
-    let nodes = ColumnReader::open(scratch, columns::EQUAL_GROUP)?.remaining();
+    let nodes = ColumnReader::open(scratch, columns::EQUAL_VALUE)?.remaining();
     context.progress.begin(STAGE.name, nodes);
-    let (mut groups, whole) = numbers::assign(nodes as usize, job)?;
+    let mut groups;
     if job.setting.looks_into_references() {
+        let whole;
+        (groups, whole) = numbers::assign(nodes as usize, job)?;
         private_sizes::add_all(&mut groups, nodes as usize, job)?;
-    } else {
-        private_sizes::add_trivial(&mut groups, scratch)?;
-    }
-    group::collect_members(&mut groups, job)?;
-    additional::find(choices.work, &mut groups, job)?;
-    if job.setting.looks_into_references() {
+        group::collect_members(&mut groups, job)?;
+        additional::find(choices.work, &mut groups, job)?;
         bounds::find(whole, &mut groups, job)?;
+    } else {
+        groups = equal_values::assign(nodes as usize, job)?;
+        group::collect_members(&mut groups, job)?;
     }
     rows::write(&mut groups, job)?;
-    class_counts::write(&mut groups, job)?;
+    nodes::write(&mut groups, job)?;
     [GROUP_SIZES, GROUP_MEMBERS, NUMBER].into_iter().for_each(|column| scratch.discard(column));
     context.progress.end();
     Ok(Stats { rows: groups.count() as u64, spilled_bytes: 0 })

@@ -1,4 +1,4 @@
-//! Numbers the groups of two or more nodes, in the order of their first members.
+//! Numbers the groups of two or more nodes, in the order of their first members, where references are compared.
 
 use super::additional;
 use super::group::{Group, Groups, NONE, NUMBER};
@@ -12,16 +12,19 @@ pub const LATER: u64 = additional::BYTES + (8 << 20);
 /// Numbers the groups, and writes the number of each node's group. Also gives the size of all nodes, bytes.
 pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
     let (several, count) = several(nodes, job)?;
-    let mut groups = {
-        // The groups exist until the end; other arrays are allocated and released beside them.
-        let budget = &job.context.budget;
-        let _later = budget.reserve("arrays to come", (budget.free() / 2).max(LATER))?;
-        ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))?
-    };
+    let mut groups = groups(count, job)?;
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
     let whole = fill(&several, &mut numbers, &mut groups, job)?;
     note_undecided(&mut numbers, &mut groups, job.scratch)?;
     Ok((groups, whole))
+}
+
+/// Room for so many groups.
+pub fn groups(count: usize, job: &Job<'_>) -> Result<Groups, StageError> {
+    // The groups exist until the end; other arrays are allocated and released beside them.
+    let budget = &job.context.budget;
+    let _later = budget.reserve("arrays to come", (budget.free() / 2).max(LATER))?;
+    ArrayPlan::of(job, "sets of duplicates").one(filled(count, Group::empty()))
 }
 
 /// The representatives of groups of two or more nodes, and their number.

@@ -4,7 +4,7 @@ use super::group::{Groups, NONE, NUMBER, TOO_LARGE};
 use crate::marks;
 use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
-use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, Scratch, StageError, WriteAt, on_resident};
+use heaplake_kit::{Array, ArrayPlan, Bitset, ColumnReader, Job, ReadAt, StageError, WriteAt, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, limits};
 
@@ -111,26 +111,4 @@ impl<P: WriteAt<u64>, S: Slots, C: ReadAt<u32>, N: ReadAt<u32>> Sums<'_, P, S, C
     fn missing_of(&mut self, node: usize) -> Result<u8, StageError> {
         Ok(self.missing.as_mut().map_or(Ok(0), |missing| missing.get(node))? & !limits::SLOTS)
     }
-}
-
-/// The same if references are not compared.
-pub fn add_trivial(groups: &mut Groups, scratch: &Scratch) -> Result<(), StageError> {
-    for number in 0..groups.count() {
-        groups.change(number, |group| {
-            group.least = group.bytes;
-            let sum = group.bytes.checked_mul(group.members.into());
-            sum.map(|sum| group.sum = sum).ok_or(TOO_LARGE)
-        })??;
-    }
-    if scratch.has(columns::EQUAL_LIMITS) {
-        let mut numbers = ColumnReader::open(scratch, NUMBER)?;
-        let mut missing = ColumnReader::open(scratch, columns::EQUAL_LIMITS)?;
-        while numbers.remaining() > 0 {
-            let (number, flags) = (numbers.next()?, missing.next()?);
-            if number != NONE {
-                groups.change(number as usize, |group| group.reasons |= flags)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,28 +1,19 @@
 //! The sets in the order of the table.
 
-use super::group::{self, GROUP_MEMBERS, Group, Groups, NONE, NUMBER, Ranked};
+use super::group::{self, GROUP_MEMBERS, Group, Groups, Ranked};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::sorter::Sorted;
-use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Scratch, StageError, WriteAt};
+use heaplake_kit::{ArrayPlan, ColumnWriter, Job, Lookup, ReadAt, Scratch, StageError, WriteAt};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
 use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch as columns;
 
-/// Writes rows and members of the sets, and the set of each node.
+/// Writes rows and members of the sets, and notes the position of each set.
 pub fn write(groups: &mut Groups, job: &Job<'_>) -> Result<(), StageError> {
     let sorted = sorted(groups, job)?;
     let members = ArrayPlan::of(job, "members of sets").one(lookup(GROUP_MEMBERS))?;
-    write_sets(sorted, members, groups, job.scratch)?;
-    let mut numbers = ColumnReader::open(job.scratch, NUMBER)?;
-    let mut sets = ColumnWriter::create(job.scratch, columns::EQUAL_SET)?;
-    while numbers.remaining() > 0 {
-        sets.push(match numbers.next()? {
-            NONE => SetId::NONE,
-            number => SetId(groups.get(number as usize)?.repeated_or_rank),
-        })?;
-    }
-    sets.finish().map(drop)
+    write_sets(sorted, members, groups, job.scratch)
 }
 
 fn sorted<'a>(groups: &mut Groups, job: &Job<'a>) -> Result<Sorted<'a, Ranked>, StageError> {

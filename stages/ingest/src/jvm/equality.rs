@@ -18,13 +18,14 @@ use super::cursor::{Cursor, MOST_PIECE};
 use super::dump::{Dump, FIRST, HINT};
 use super::header::header;
 use super::kinds::node_kind;
-use super::layouts::Types;
+use super::layouts::{Slot, Types};
+use super::meanings::{Found, Meaning, Meanings, REFERENCES};
 use super::record::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record};
 use super::records::{Records, Visitor};
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
-use crate::index::{CHUNKS, Find, Index};
+use crate::index::{CHUNKS, Index};
 use heaplake_input::source::Source;
-use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::dedup::{HashPass, Records as Values};
 use heaplake_kit::{
     Bitset, BudgetVec, ColumnReader, ColumnWriter, Context, Job, Scratch, Stage, StageError, Stats, StringTable,
@@ -63,8 +64,8 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[Index::SIZE, per_node::<u32>(), per_node::<[u64; 4]>()]],
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
-    // Hashes and lengths of records.
-    temporary: &[per_node::<[u32; 3]>(), per_node::<u32>()],
+    // Hashes and lengths of records, and what references mean.
+    temporary: &[per_node::<[u32; 3]>(), per_node::<u32>(), per_edge::<u8>()],
     passes: "input twice",
     run,
     ..Stage::NEW
@@ -87,10 +88,10 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let opaque = survey(&types, nodes as usize, job)?;
     let index = Index::build_again(FIRST, dump.unit, HashPass::bytes(nodes), job)?;
     let spilled_bytes = index.spilled_bytes();
-    let looks = Looks { types, index, opaque, nodes: nodes as u32 };
+    let looks = Looks { types, opaque, nodes: nodes as u32 };
     let spilled_values = match dump.id_bytes {
-        4 => all::<4>(&dump, looks, job)?,
-        _ => all::<8>(&dump, looks, job)?,
+        4 => all::<4>(&dump, &looks, index, job)?,
+        _ => all::<8>(&dump, &looks, index, job)?,
     };
     job.context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: spilled_bytes + spilled_values })
@@ -118,41 +119,15 @@ fn survey(types: &Types, nodes: usize, job: &Job<'_>) -> Result<Bitset, StageErr
     Ok(opaque)
 }
 
-/// What references are resolved with.
+/// What both passes look at.
 struct Looks {
     types: Types,
-    index: Index,
     opaque: Bitset,
     nodes: u32,
 }
 
-/// What a reference means for the equality of its source.
-#[derive(Clone, Copy)]
-enum Meaning {
-    Null,
-    /// Nothing is there.
-    Gone(u64),
-    /// The target is compared by identity.
-    Identity(NodeId),
-    /// The target is compared by value.
-    Followed(NodeId),
-}
-
-impl Looks {
-    fn meaning(&mut self, address: u64) -> Result<Meaning, StageError> {
-        if address == 0 {
-            return Ok(Meaning::Null);
-        }
-        Ok(match self.index.find(address)? {
-            None => Meaning::Gone(address),
-            Some(node) if self.opaque.contains(node.index()) => Meaning::Identity(node),
-            Some(node) => Meaning::Followed(node),
-        })
-    }
-}
-
 /// Goes through the objects twice; gives the bytes that were spilled.
-fn all<const ID: usize>(dump: &Dump, mut looks: Looks, job: &Job<'_>) -> Result<u64, StageError> {
+fn all<const ID: usize>(dump: &Dump, looks: &Looks, index: Index, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let looks_into_references = job.setting.looks_into_references();
     let slots = Slots {
@@ -163,30 +138,35 @@ fn all<const ID: usize>(dump: &Dump, mut looks: Looks, job: &Job<'_>) -> Result<
         records: ColumnWriter::create(scratch, RECORDS)?,
     };
     let hashes = HashPass::new(looks.nodes, scratch, &context.budget)?;
-    let (hashes, slots) = each::<ID, _, _>(dump, &mut looks, hashes, slots, context)?;
+    let found = Found::new(index, &looks.opaque, scratch)?;
+    let (hashes, slots, found) = each::<ID, _, _, _>(dump, looks, hashes, slots, found, context)?;
     slots.finish(scratch)?;
+    found.finish()?;
     let verify = hashes.finish(0, context)?;
     let values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
-    let (verify, values) = each::<ID, _, _>(dump, &mut looks, verify, values, context)?;
+    let meanings = ColumnReader::open(scratch, REFERENCES)?;
+    let (verify, values, _) = each::<ID, _, _, _>(dump, looks, verify, values, meanings, context)?;
+    scratch.discard(REFERENCES);
     values.finish()?;
     Ok(verify.spilled_bytes())
 }
 
 /// Goes through the objects once.
-fn each<const ID: usize, V: Values, O: Outcome>(
+fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     dump: &Dump,
-    looks: &mut Looks,
+    looks: &Looks,
     values: V,
     outcome: O,
+    meanings: M,
     context: &Context<'_>,
-) -> Result<(V, O), StageError> {
+) -> Result<(V, O, M), StageError> {
     let nodes = looks.nodes;
-    let mut objects = Objects { looks, values, outcome, node: 0, nodes, degree: 0 };
+    let mut objects = Objects { looks, values, outcome, meanings, node: 0, nodes, degree: 0 };
     (0..FIRST).try_for_each(|_| objects.identity())?;
     let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
     header(&mut cursor)?;
     Records::<ID>::new(cursor, dump.content_bytes).visit(&mut objects)?;
-    Ok((objects.values, objects.outcome))
+    Ok((objects.values, objects.outcome, objects.meanings))
 }
 
 /// What a pass keeps of each object.
@@ -255,10 +235,11 @@ impl Outcome for ColumnWriter<NodeId> {
 }
 
 /// The objects, one after the other.
-struct Objects<'a, V, O> {
-    looks: &'a mut Looks,
+struct Objects<'a, V, O, M> {
+    looks: &'a Looks,
     values: V,
     outcome: O,
+    meanings: M,
     /// The next one.
     node: u32,
     nodes: u32,
@@ -266,7 +247,7 @@ struct Objects<'a, V, O> {
     degree: u32,
 }
 
-impl<V: Values, O: Outcome> Objects<'_, V, O> {
+impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
     /// Ends the object at hand as one that is compared by identity, or that is alone with its value.
     fn identity(&mut self) -> Result<(), StageError> {
         self.outcome.object(&Object { value: self.node, degree: 0, missing: 0, record: 0 })?;
@@ -282,29 +263,32 @@ impl<V: Values, O: Outcome> Objects<'_, V, O> {
         Ok(())
     }
 
-    /// Begins an object; says whether its content is wanted.
-    fn begin(&mut self) -> Result<bool, StageError> {
-        Ok(!self.looks.opaque.contains(self.node as usize) && self.values.begin(self.node)?)
+    /// Begins an object that has so many references; says whether its content is wanted.
+    fn begin(&mut self, references: u64) -> Result<bool, StageError> {
+        if self.looks.opaque.contains(self.node as usize) {
+            return Ok(false);
+        }
+        let wanted = self.values.begin(self.node)?;
+        if !wanted {
+            self.meanings.skip(references)?;
+        }
+        Ok(wanted)
     }
 
     /// Takes a reference in.
     #[inline]
     fn reference(&mut self, address: u64) -> Result<(), StageError> {
-        // The upper half tells what the lower one is.
-        let word = match self.looks.meaning(address)? {
-            Meaning::Null => 1 << 32,
-            Meaning::Gone(address) => {
-                self.values.word(2 << 32)?;
-                address
-            }
-            Meaning::Identity(node) => 3 << 32 | u64::from(node.0),
-            Meaning::Followed(to) => {
-                self.outcome.followed(to)?;
+        let (meaning, to) = self.meanings.next(address)?;
+        self.values.word(meaning as u64)?;
+        match meaning {
+            Meaning::Null => Ok(()),
+            // Another address is another target.
+            Meaning::Gone | Meaning::Identity => self.values.word(address),
+            Meaning::Followed => {
                 self.degree += 1;
-                4 << 32
+                self.outcome.followed(to)
             }
-        };
-        self.values.word(word)
+        }
     }
 
     /// Takes bytes in; their number follows from what came before.
@@ -320,27 +304,31 @@ impl<V: Values, O: Outcome> Objects<'_, V, O> {
     }
 }
 
-impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
+/// How many of the references of a layout lie inside a body of so many bytes.
+fn inside<const ID: usize>(slots: &[Slot], length: u32) -> usize {
+    slots.partition_point(|slot| slot.at as usize + ID <= length as usize)
+}
+
+impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Objects<'_, V, O, M> {
     fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
         let position = self.looks.types.position(class).filter(|_| length as usize <= MOST_PIECE);
         let Some(position) = position else {
             records.cursor.skip(length.into())?;
             return self.identity();
         };
-        if !self.begin()? {
+        let looks = self.looks;
+        let slots = looks.types.slots(looks.types.layout(position));
+        let slots = &slots[..inside::<ID>(slots, length)];
+        if !self.begin(slots.len() as u64)? {
             records.cursor.skip(length.into())?;
             return self.identity();
         }
-        let layout = *self.looks.types.layout(position);
         let body = records.cursor.take(length as usize)?;
         self.values.word(u64::from(INSTANCE) << 32 | u64::from(length))?;
         self.values.word(class)?;
         let mut end = 0;
-        for i in 0..self.looks.types.slots(&layout).len() {
-            let at = self.looks.types.slots(&layout)[i].at as usize;
-            if at + ID > body.len() {
-                break;
-            }
+        for slot in slots {
+            let at = slot.at as usize;
             self.bytes(&body[end..at])?;
             self.reference(id::<ID>(body, at))?;
             end = at + ID;
@@ -357,7 +345,7 @@ impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
         let mut left = u64::from(length) * ID as u64;
-        if !self.begin()? {
+        if !self.begin(u64::from(length))? {
             records.cursor.skip(left)?;
             return self.identity();
         }
@@ -372,7 +360,7 @@ impl<const ID: usize, V: Values, O: Outcome> Visitor<ID> for Objects<'_, V, O> {
     }
 
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        if !self.begin()? {
+        if !self.begin(0)? {
             records.cursor.skip(array.bytes)?;
             return self.identity();
         }

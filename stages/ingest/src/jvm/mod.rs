@@ -30,6 +30,7 @@ pub mod kinds;
 pub mod labels;
 pub mod layouts;
 pub mod link;
+mod meanings;
 pub mod names;
 pub mod objects;
 pub mod origins;

@@ -7,17 +7,20 @@
 //!   `system / …`) are compared by identity: they belong to the value, with kind, name, size and the labels of all
 //!   slots. Nodes of those kinds are never duplicates. `shortcut` edges do not count. The map of a string does not
 //!   either: it says how V8 keeps the text, not what it is.
-//! * Resident memory: a bit per node; 5 MiB for the slots of one node ([`super::slots`]); first 5 bytes per node
-//!   ([`super::survey`]), then a byte per node for what the survey found, numbers and names 4 bytes each per node and
-//!   one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
-//! * Passes over disk: nodes four times, edges three times (the last time those of nodes whose hash is repeated; without
-//!   captured numbers the survey needs none), in order.
+//! * Resident memory: a bit per node; first 5 bytes per node ([`super::survey`]). Then, where all columns are in memory, 32
+//!   to 96 bytes per distinct value ([`super::equal_in_memory`]). Else 5 MiB for the slots of one node
+//!   ([`super::slots`]), a byte per node for what the survey found, numbers and names 4 bytes each per node and one record
+//!   per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
+//! * Passes over disk: in memory, nodes twice and edges once, or twice where numbers were captured; else nodes four times, edges three times
+//!   (the last time those of nodes whose hash is repeated; without captured numbers the survey needs none), in order.
 //! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
 //!   sorted on disk where they do not fit.
 //! * Fails when: the budget is too small.
-//! * Determinism: input order; the hash pass only selects, the verify pass compares values.
+//! * Determinism: input order; hashes only select, values are compared.
 //! * Reference: what V8 leaves out is noted in `equal.limits`; [`super::shown`] has the list.
 
+use super::equal_in_memory;
+use super::equal_nodes::{Columns, Heap};
 use super::shown::{Seen, Texts};
 use super::slots::{Meaning, Slot, Slots};
 use super::snapshot::{DOCUMENT, Snapshot};
@@ -82,6 +85,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let strings = StringTable::open(scratch, STRINGS)?;
     let survey = Survey::take(&snapshot, &strings, job)?;
     let rules = Rules::new(&snapshot, &survey, scratch)?;
+    if find_in_memory(&rules, &survey.opaque, &strings, job)? {
+        scratch.discard(TRAITS);
+        context.progress.end();
+        return Ok(Stats { rows: nodes, spilled_bytes: 0 });
+    }
     let graph = Graph { rules: &rules, opaque: &survey.opaque, scratch, context };
     let name_bytes = column_bytes(scratch, columns::NODE_NAME);
     let mut slots = Slots::new(&context.budget, scratch)?;
@@ -100,6 +108,14 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     column.0.finish()?;
     context.progress.end();
     Ok(Stats { rows: nodes, spilled_bytes: values.spilled_bytes() })
+}
+
+/// Finds everything where the columns are, if they are in memory; whether it did.
+fn find_in_memory(rules: &Rules, opaque: &Bitset, strings: &StringTable, job: &Job<'_>) -> Result<bool, StageError> {
+    let follows = follows(&job.setting);
+    let Some(columns) = Columns::open(job.scratch, follows)? else { return Ok(false) };
+    let heap = Heap { columns: &columns, rules, opaque, strings, follows };
+    equal_in_memory::find(&heap, job.scratch, job.context)
 }
 
 /// Sees the nodes in order, each after its slots.
@@ -171,7 +187,11 @@ impl<'a> Shape<'a> {
 impl Visitor for Shape<'_> {
     #[inline]
     fn edge(&mut self, kind: u8, edge: Edge, meaning: Meaning) -> Result<(), StageError> {
-        self.rules.see(&mut self.seen, kind, edge, meaning, &mut self.traits)
+        if !self.rules.sees(kind) {
+            return Ok(());
+        }
+        let traits = &mut self.traits;
+        self.rules.see(&mut self.seen, kind, edge, meaning, |node| Ok(traits.get(node)?))
     }
 
     #[inline]

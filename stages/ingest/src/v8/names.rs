@@ -6,24 +6,36 @@ use heaplake_schemas::scratch::{STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Bits that tell whether a hash may be wanted.
+const FILTER: usize = 1 << 12;
+
 /// Ids of these strings, [`StringId::NONE`] for those that the table lacks. One scan over the table's hashes.
 ///
 /// # Errors
 /// [`StageError::Io`] or [`StageError::Scratch`].
 pub(super) fn find<T: AsRef<[u8]>>(scratch: &Scratch, wanted: &[T]) -> Result<Vec<StringId>, StageError> {
     let mut by_hash: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    // By the last bits of a hash: nearly all strings are none of these.
+    let mut filter = [0u64; FILTER / 64];
     for (i, text) in wanted.iter().enumerate() {
-        by_hash.entry(xxh3_64(text.as_ref())).or_default().push(i);
+        let hash = xxh3_64(text.as_ref());
+        filter[hash as usize % FILTER / 64] |= 1 << (hash % 64);
+        by_hash.entry(hash).or_default().push(i);
     }
     let mut found = vec![StringId::NONE; wanted.len()];
     let table = StringTable::open(scratch, STRINGS)?;
     let mut hashes = ColumnReader::open(scratch, STRING_HASH)?;
-    for id in 0..table.len() {
-        let Some(candidates) = by_hash.get(&hashes.next()?) else { continue };
-        for &i in candidates {
-            if found[i].is_none() && table.get(id) == wanted[i].as_ref() {
-                found[i] = StringId(id as u32);
+    let mut id = 0;
+    while id < table.len() {
+        for hash in hashes.next_slice(table.len() - id)? {
+            let may_be = filter[*hash as usize % FILTER / 64] >> (hash % 64) & 1 == 1;
+            let candidates = if may_be { by_hash.get(hash) } else { None };
+            for &i in candidates.into_iter().flatten() {
+                if found[i].is_none() && table.get(id) == wanted[i].as_ref() {
+                    found[i] = StringId(id as u32);
+                }
             }
+            id += 1;
         }
     }
     Ok(found)

@@ -191,10 +191,16 @@ impl<'a> Texts<'a> {
         Self { strings, long: FxHashMap::default() }
     }
 
-    /// What matters of a text.
-    pub fn get(&mut self, name: StringId) -> Text {
+    /// What the file does not tell of a text, see [`Text::limits`].
+    pub fn limits(&mut self, name: StringId, bytes: u64, encoding: Encoding, slot: u64) -> u8 {
         let text = self.strings.get(name.index());
-        if text.len() <= LONG { Text::of(text) } else { *self.long.entry(name).or_insert_with(|| Text::of(text)) }
+        // Nothing hides in so short a string of one byte per character, whatever it is.
+        if encoding == Encoding::OneByte && bytes <= REFERENCE && (text.len() as u64) < CUT - 3 {
+            return 0;
+        }
+        let text =
+            if text.len() <= LONG { Text::of(text) } else { *self.long.entry(name).or_insert_with(|| Text::of(text)) };
+        text.limits(bytes, encoding, slot)
     }
 }
 

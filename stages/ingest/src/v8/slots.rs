@@ -7,6 +7,7 @@
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, loaded};
 use heaplake_kit::{Array, ArrayPlan, Budget, BudgetVec, ReadAt, Reservation, Scratch, StageError, WriteAt};
+use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
 
 /// Slots that are sorted in one piece.
@@ -80,6 +81,21 @@ impl Slot {
     #[must_use]
     pub fn label(self) -> u64 {
         u64::from(self.name) << 10 | u64::from(self.kind)
+    }
+
+    /// Whether both have one label and one meaning, with one value unless that is compared as one.
+    #[inline]
+    #[must_use]
+    pub fn equals(self, other: Self) -> bool {
+        let is_followed = matches!(self.meaning(), Meaning::Followed(_));
+        self.label() == other.label() && (is_followed || self.value == other.value)
+    }
+
+    /// Its target, or the text of it.
+    #[inline]
+    #[must_use]
+    pub fn target(self) -> NodeId {
+        NodeId(self.value)
     }
 
     /// By what slots are sorted; those with one label stay in the order of the file.
@@ -204,7 +220,8 @@ impl<'a> Slots<'a> {
     }
 }
 
-fn sort(slots: &mut [Slot]) {
+/// Brings slots into order.
+pub fn sort(slots: &mut [Slot]) {
     if !slots.is_sorted_by_key(|slot| slot.order()) {
         slots.sort_by_key(|slot| slot.order());
     }

@@ -1,31 +1,59 @@
 //! What nodes and edges mean for the value of a node, by kinds and names. Used by [`super::equality`].
 
+use super::header::Header;
 use super::names;
 use super::shown::{self, Encoding, Seen, Texts};
 use super::slots::Meaning;
 use super::snapshot::Snapshot;
 use super::survey::{self, Survey, traits};
-use heaplake_kit::{Bitset, Lookup, ReadAt, Scratch, StageError};
+use heaplake_kit::{Bitset, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::limits;
+
+/// What edges of a kind are.
+mod edges {
+    /// They do not count.
+    pub const SKIPPED: u8 = 1;
+    /// They have positions instead of names.
+    pub const PLACED: u8 = 2;
+    pub const ELEMENT: u8 = 4;
+    pub const INTERNAL: u8 = 8;
+    pub const PROPERTY: u8 = 16;
+    pub const WEAK: u8 = 32;
+}
+
+/// By edge kind, what its edges are.
+fn edge_kinds(header: &Header) -> [u8; 256] {
+    const NAMED: [(&str, u8); 5] = [
+        ("element", edges::PLACED | edges::ELEMENT),
+        ("hidden", edges::PLACED),
+        ("internal", edges::INTERNAL),
+        ("property", edges::PROPERTY),
+        ("weak", edges::WEAK),
+    ];
+    let mut kinds = [0; 256];
+    for (name, bits) in NAMED {
+        header.edge_type(name).into_iter().for_each(|kind| kinds[usize::from(kind)] = bits);
+    }
+    let skipped = header.edge_types.iter().map(|name| name == "shortcut");
+    kinds.iter_mut().zip(skipped).filter(|(_, skipped)| *skipped).for_each(|(kind, _)| *kind = edges::SKIPPED);
+    kinds
+}
 
 /// What kinds and names mean.
 pub struct Rules {
     /// By node kind: strings of all sorts.
     text: Vec<bool>,
-    /// By edge kind: edges that do not count.
-    skipped: Vec<bool>,
+    /// By edge kind: what its edges are, the bits of [`edges`].
+    edges: [u8; 256],
+    /// By node kind: whether edges are looked at for what the file does not tell.
+    sees: [bool; 256],
     string: Option<u8>,
     sliced: Option<u8>,
     number: Option<u8>,
     bigint: Option<u8>,
     array: Option<u8>,
     object: Option<u8>,
-    internal: Option<u8>,
-    property: Option<u8>,
-    weak: Option<u8>,
-    element: Option<u8>,
-    hidden_edge: Option<u8>,
     map: u32,
     /// `__proto__` and `constructor`.
     inherited: [u32; 2],
@@ -54,20 +82,20 @@ impl Rules {
         let header = &snapshot.header;
         let of = |types: &[String], names: &[&str]| types.iter().map(|name| names.contains(&name.as_str())).collect();
         let ids = names::find(scratch, &NAMES)?;
+        let mut sees = [false; 256];
+        let seen: &[&str] =
+            if survey.captured { &["string", "number", "object", "array"] } else { &["string", "number"] };
+        seen.iter().filter_map(|name| header.node_type(name)).for_each(|kind| sees[usize::from(kind)] = true);
         Ok(Self {
             text: of(&header.node_types, &survey::TEXT),
-            skipped: of(&header.edge_types, &["shortcut"]),
+            edges: edge_kinds(header),
+            sees,
             string: header.node_type("string"),
             sliced: header.node_type("sliced string"),
             number: header.node_type("number"),
             bigint: header.node_type("bigint"),
             array: header.node_type("array"),
             object: header.node_type("object"),
-            internal: header.edge_type("internal"),
-            property: header.edge_type("property"),
-            weak: header.edge_type("weak"),
-            element: header.edge_type("element"),
-            hidden_edge: header.edge_type("hidden"),
             map: ids[0].0,
             inherited: [ids[1].0, ids[2].0],
             value: ids[3].0,
@@ -94,31 +122,33 @@ impl Rules {
         opaque: &Bitset,
         names: impl FnOnce() -> Result<StringId, StageError>,
     ) -> Result<Meaning, StageError> {
-        let named = !self.is_element(edge.kind);
-        if self.skipped[edge.kind as usize] {
+        let is = |bits: u8| self.edges[usize::from(edge.kind)] & bits != 0;
+        if is(edges::SKIPPED) {
             return Ok(Meaning::Nothing);
         }
-        if named && edge.name == self.map && Some(edge.kind) == self.internal {
+        if edge.name == self.map && is(edges::INTERNAL) {
             return Ok(if self.text[kind as usize] { Meaning::Nothing } else { Meaning::Identity(edge.to.0) });
         }
-        if Some(kind) == self.number && named && edge.name == self.value {
+        let named = !is(edges::PLACED);
+        if named && Some(kind) == self.number && edge.name == self.value {
             return Ok(Meaning::Text(names()?.0));
         }
-        let is_weak = Some(edge.kind) == self.weak;
-        let identity = is_weak || opaque.contains(edge.to.index()) || (named && self.inherited.contains(&edge.name));
+        let inherited = || named && self.inherited.contains(&edge.name);
+        let identity = is(edges::WEAK) || inherited() || opaque.contains(edge.to.index());
         Ok(if identity { Meaning::Identity(edge.to.0) } else { Meaning::Followed(edge.to.0) })
     }
 
-    /// Whether edges of a kind have positions instead of names.
+    /// Whether edges of nodes of a kind show anything: whether [`Self::limits`] asks for it.
     #[inline]
-    fn is_element(&self, kind: u8) -> bool {
-        Some(kind) == self.element || Some(kind) == self.hidden_edge
+    #[must_use]
+    pub fn sees(&self, kind: u8) -> bool {
+        self.sees[usize::from(kind)]
     }
 
-    /// Notes what an edge of a node of this kind shows.
+    /// Notes what an edge of a node of this kind shows; `all` gives the traits of a node.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// What `all` returns.
     #[inline]
     pub fn see(
         &self,
@@ -126,11 +156,12 @@ impl Rules {
         kind: u8,
         edge: Edge,
         meaning: Meaning,
-        all: &mut Lookup<u8>,
+        mut all: impl FnMut(usize) -> Result<u8, StageError>,
     ) -> Result<(), StageError> {
-        let internal = Some(edge.kind) == self.internal;
+        let is = |bits: u8| self.edges[usize::from(edge.kind)] & bits != 0;
+        let internal = is(edges::INTERNAL);
         if internal && edge.name == self.map {
-            seen.map = all.get(edge.to.index())?;
+            seen.map = all(edge.to.index())?;
             seen.encoding = match seen.map {
                 map if map & traits::ONE_BYTE != 0 => Encoding::OneByte,
                 map if map & traits::TWO_BYTE != 0 => Encoding::TwoByte,
@@ -143,19 +174,19 @@ impl Rules {
             if internal && edge.name == self.elements {
                 seen.elements = true;
             } else if internal && edge.name == self.table {
-                seen.table = Some(all.get(edge.to.index())?);
-            } else if Some(edge.kind) == self.property {
+                seen.table = Some(all(edge.to.index())?);
+            } else if is(edges::PROPERTY) {
                 seen.properties |= edge.name != self.inherited[0];
                 // Properties of the engine's own may have its arrays: what an error knows of its stack.
                 if self.captured && matches!(meaning, Meaning::Followed(_)) {
-                    seen.partial |= all.get(edge.to.index())? & traits::PARTIAL != 0;
+                    seen.partial |= all(edge.to.index())? & traits::PARTIAL != 0;
                 }
             } else {
-                let is_known = Some(edge.kind) == self.element || (internal && edge.name == self.properties);
+                let is_known = is(edges::ELEMENT) || (internal && edge.name == self.properties);
                 seen.foreign |= !is_known && meaning != Meaning::Nothing;
             }
         } else if Some(kind) == self.array && matches!(meaning, Meaning::Followed(_)) {
-            seen.partial |= all.get(edge.to.index())? & traits::PARTIAL != 0;
+            seen.partial |= all(edge.to.index())? & traits::PARTIAL != 0;
         }
         Ok(())
     }
@@ -165,7 +196,7 @@ impl Rules {
     pub fn limits(&self, node: Node, own: u8, seen: &Seen, degree: u32, texts: &mut Texts<'_>) -> u8 {
         let is = |kind: Option<u8>| Some(node.kind) == kind;
         if is(self.string) {
-            return texts.get(node.name).limits(node.bytes, seen.encoding, self.slot);
+            return texts.limits(node.name, node.bytes, seen.encoding, self.slot);
         }
         if self.damaged {
             return limits::CONTENTS;
@@ -192,7 +223,7 @@ impl Rules {
 }
 
 /// What belongs to the value of a node, whatever it refers to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     /// Kind.
     pub kind: u8,

@@ -1,0 +1,287 @@
+//! The first node with each value, where all columns of nodes and edges are in memory. Used by [`super::equality`].
+//!
+//! One pass over the nodes, in blocks on all threads. A block's nodes are hashed; a table has the first node with each
+//! hash; and the nodes that have one before them are compared with it, edge by edge where they are: nearly always
+//! both have the same labels in the same order. The comparison of a block goes with the hashing of a later one. So most
+//! values are settled in the pass, and none is written down.
+//!
+//! The hash is a sum over the slots, which need not be sorted for it. Nodes whose hashes are equal and whose values are
+//! not are compared with each other, one by one. Of these, and of large nodes with other orders of labels, there are
+//! none in ordinary inputs; where there are many, or where memory does not suffice, this gives up, and the two passes
+//! of [`super::equality`] find the same.
+//!
+//! Memory: 32 to 64 bytes per distinct value in the table, half as much again while it grows, and for each thread some
+//! blocks of 4,096 nodes.
+
+use super::equal_nodes::{Aids, Hashed, Heap, Place};
+use super::first_nodes::Firsts;
+use super::shown::Texts;
+use super::slots::{self, HELD, Slot};
+use heaplake_kit::{ColumnWriter, Context, OrderedPool, Scratch, StageError};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Nodes of a block, at most.
+const BLOCK: usize = 1 << 12;
+
+/// Edges after which a block ends.
+const EDGES: usize = 1 << 15;
+
+/// More threads than this wait for the table.
+const MOST_THREADS: usize = 16;
+
+/// Nodes whose hash is that of another value, at most.
+const MOST_COLLISIONS: usize = 1 << 10;
+
+/// Nodes ahead of which a place of the table is fetched.
+const AHEAD: usize = 32;
+
+/// Why there is no answer.
+enum Stop {
+    Error(StageError),
+    GiveUp,
+}
+
+impl From<StageError> for Stop {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Budget { .. } => Self::GiveUp,
+            error => Self::Error(error),
+        }
+    }
+}
+
+/// Finds values, numbers of slots and limits of all nodes, and writes them; false if it gave up.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Cancelled`].
+pub fn find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<bool, StageError> {
+    match try_find(heap, scratch, context) {
+        Ok(()) => Ok(true),
+        Err(Stop::GiveUp) => Ok(false),
+        Err(Stop::Error(error)) => Err(error),
+    }
+}
+
+fn try_find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result<(), Stop> {
+    // A block, and what it is compared with.
+    let bytes = BLOCK * (size_of::<u64>() + 2 * size_of::<Place>() + size_of::<u32>() + 1);
+    let sorting = if heap.follows { (EDGES + HELD) * size_of::<NodeId>() + HELD * size_of::<Slot>() } else { 0 };
+    let pool = OrderedPool::plan(context, "equality: blocks", MOST_THREADS, (bytes + sorting) as u64)?;
+    let found = RefCell::new(Found {
+        heap,
+        firsts: Firsts::new(&context.budget)?,
+        pending: VecDeque::new(),
+        others: FxHashMap::default(),
+        collisions: 0,
+        values: ColumnWriter::create(scratch, columns::EQUAL_VALUE)?,
+        degrees: ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?,
+        limits: ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?,
+        to: heap.follows.then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?,
+    });
+    let mut next = Place { node: 0, edges: 0 };
+    pool.run::<_, Stop, _>(
+        context,
+        |block: &mut Block| {
+            block.before = found.borrow_mut().pending.pop_front().unwrap_or_default();
+            block.begin(&mut next, &heap.columns.counts, context)
+        },
+        || {
+            let mut aids = Aids { texts: Texts::new(heap.strings), followed: Vec::new() };
+            move |block| block.work(heap, &mut aids, context)
+        },
+        |block| found.borrow_mut().take(block),
+    )?;
+    found.into_inner().finish()
+}
+
+/// Nodes that follow each other, and of each the first with the same hash: itself if there is none.
+#[derive(Default)]
+struct Claims {
+    begin: u32,
+    edges: u32,
+    firsts: Vec<Place>,
+}
+
+/// A block at work.
+struct Block {
+    /// The nodes to hash.
+    nodes: Range<u32>,
+    edges: u32,
+    hashes: Vec<u64>,
+    degrees: Vec<u32>,
+    limits: Vec<u8>,
+    /// Targets that are followed.
+    to: Vec<NodeId>,
+    /// The nodes of an earlier block, and those among them that differ from what they were compared with.
+    before: Claims,
+    different: Vec<Place>,
+    result: Result<(), Stop>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            nodes: 0..0,
+            edges: 0,
+            hashes: Vec::new(),
+            degrees: Vec::new(),
+            limits: Vec::new(),
+            to: Vec::new(),
+            before: Claims::default(),
+            different: Vec::new(),
+            result: Ok(()),
+        }
+    }
+}
+
+impl Block {
+    /// Takes the next nodes; whether there are any.
+    fn begin(&mut self, next: &mut Place, counts: &[u32], context: &Context<'_>) -> Result<bool, Stop> {
+        let Place { node: first, edges } = *next;
+        let mut end = edges as usize;
+        let mut nodes = 0;
+        for &count in counts[first as usize..].iter().take(BLOCK) {
+            nodes += 1;
+            end += count as usize;
+            if end >= edges as usize + EDGES {
+                break;
+            }
+        }
+        context.step(2 * (end as u64 - u64::from(edges)))?;
+        (self.nodes, self.edges) = (first..first + nodes, edges);
+        *next = Place { node: first + nodes, edges: end as u32 };
+        Ok(nodes > 0 || !self.before.firsts.is_empty())
+    }
+
+    /// Compares the nodes of the earlier block, and hashes those of this one.
+    fn work(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_>, context: &Context<'_>) {
+        self.different.clear();
+        self.result = self.before.compare(heap, &mut self.different).and_then(|()| self.hash(heap, aids, context));
+    }
+
+    fn hash(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_>, context: &Context<'_>) -> Result<(), Stop> {
+        self.hashes.clear();
+        self.degrees.clear();
+        self.limits.clear();
+        self.to.clear();
+        let mut edges = self.edges;
+        for node in self.nodes.clone() {
+            let mut found = Hashed { hash: 0, degree: 0, limits: 0 };
+            if !heap.opaque.contains(node as usize) {
+                found = heap.hash(Place { node, edges }, aids, context)?;
+                if heap.follows {
+                    slots::sort(&mut aids.followed);
+                    self.to.extend(aids.followed.iter().map(|slot| slot.target()));
+                    aids.followed.clear();
+                }
+            }
+            self.hashes.push(found.hash);
+            self.degrees.push(found.degree);
+            self.limits.push(found.limits);
+            edges += heap.columns.counts[node as usize];
+        }
+        Ok(())
+    }
+}
+
+impl Claims {
+    fn compare(&self, heap: &Heap<'_>, different: &mut Vec<Place>) -> Result<(), Stop> {
+        let mut at = Place { node: self.begin, edges: self.edges };
+        for &first in &self.firsts {
+            if first.node != at.node && !heap.same(first, at)?.ok_or(Stop::GiveUp)? {
+                different.push(at);
+            }
+            at = heap.next(at);
+        }
+        Ok(())
+    }
+}
+
+/// What was found so far.
+struct Found<'a> {
+    heap: &'a Heap<'a>,
+    firsts: Firsts<'a>,
+    /// Blocks that are still to be compared.
+    pending: VecDeque<Claims>,
+    /// By the first node with a hash, the first nodes with other values of that hash.
+    others: FxHashMap<u32, Vec<Place>>,
+    collisions: usize,
+    values: ColumnWriter<NodeId>,
+    degrees: ColumnWriter<u32>,
+    limits: ColumnWriter<u8>,
+    to: Option<ColumnWriter<NodeId>>,
+}
+
+impl Found<'_> {
+    /// Takes a block that was worked on.
+    fn take(&mut self, block: &mut Block) -> Result<(), Stop> {
+        std::mem::replace(&mut block.result, Ok(()))?;
+        let mut claims = std::mem::take(&mut block.before);
+        self.settle(&mut claims, &block.different)?;
+        self.degrees.extend(&block.degrees)?;
+        self.limits.extend(&block.limits)?;
+        self.to.as_mut().map(|to| to.extend(&block.to)).transpose()?;
+        claims.firsts.clear();
+        (claims.begin, claims.edges) = (block.nodes.start, block.edges);
+        let mut at = Place { node: block.nodes.start, edges: block.edges };
+        for (number, &hash) in block.hashes.iter().enumerate() {
+            if let Some(&hash) = block.hashes.get(number + AHEAD) {
+                self.firsts.prefetch(hash);
+            }
+            let is_opaque = self.heap.opaque.contains(at.node as usize);
+            claims.firsts.push(if is_opaque { at } else { self.firsts.find(hash, at)? });
+            at = self.heap.next(at);
+        }
+        self.pending.push_back(claims);
+        Ok(())
+    }
+
+    /// Writes the values of nodes that were compared.
+    fn settle(&mut self, claims: &mut Claims, different: &[Place]) -> Result<(), Stop> {
+        for &at in different {
+            let first = &mut claims.firsts[(at.node - claims.begin) as usize];
+            *first = self.collide(first.node, at)?;
+        }
+        for first in &claims.firsts {
+            self.values.push(NodeId(first.node))?;
+        }
+        Ok(())
+    }
+
+    /// The first node with the value of a node that differs from the first one with its hash.
+    #[cold]
+    fn collide(&mut self, first: u32, at: Place) -> Result<Place, Stop> {
+        self.collisions += 1;
+        if self.collisions > MOST_COLLISIONS {
+            return Err(Stop::GiveUp);
+        }
+        let others = self.others.entry(first).or_default();
+        for &other in others.iter() {
+            if self.heap.same(other, at)?.ok_or(Stop::GiveUp)? {
+                return Ok(other);
+            }
+        }
+        others.push(at);
+        Ok(at)
+    }
+
+    /// Compares the last blocks, and ends the columns.
+    fn finish(mut self) -> Result<(), Stop> {
+        let mut different = Vec::new();
+        while let Some(mut claims) = self.pending.pop_front() {
+            different.clear();
+            claims.compare(self.heap, &mut different)?;
+            self.settle(&mut claims, &different)?;
+        }
+        self.values.finish()?;
+        self.degrees.finish()?;
+        self.limits.finish()?;
+        self.to.map(ColumnWriter::finish).transpose()?;
+        Ok(())
+    }
+}

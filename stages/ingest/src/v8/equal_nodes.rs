@@ -1,0 +1,223 @@
+//! Values of single nodes where all columns are in memory: their hashes, and which are equal. Used by
+//! [`super::equal_in_memory`].
+
+use super::shown::{Seen, Texts};
+use super::slots::{self, HELD, Meaning, Slot};
+use super::survey::TRAITS;
+use super::value_rules::{Edge, Node, Rules};
+use heaplake_kit::naming::mix;
+use heaplake_kit::{Bitset, ColumnMap, Context, Scratch, StageError, StringTable};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch as columns;
+use std::ops::Range;
+
+/// Edges of nodes that are compared although their labels have other orders, at most.
+const SORTED: usize = 1 << 12;
+
+/// The columns, where they are.
+pub struct Columns {
+    kinds: ColumnMap<u8>,
+    names: ColumnMap<StringId>,
+    sizes: ColumnMap<u64>,
+    /// Numbers of edges.
+    pub counts: ColumnMap<u32>,
+    traits: ColumnMap<u8>,
+    edge_kinds: ColumnMap<u8>,
+    edge_names: ColumnMap<u32>,
+    targets: ColumnMap<NodeId>,
+}
+
+impl Columns {
+    /// The columns, if all are in memory, and if no node has more edges than one thread sorts where targets are to be
+    /// followed.
+    ///
+    /// # Errors
+    /// [`StageError::Scratch`] when one does not hold whole elements.
+    pub fn open(scratch: &Scratch, follows: bool) -> Result<Option<Self>, StageError> {
+        let bytes = [columns::NODE_KIND, columns::EDGE_KIND, TRAITS].iter().all(|&column| scratch.is_resident(column));
+        let numbers = [columns::NODE_EDGE_COUNT, columns::EDGE_NAME].iter().all(|&column| scratch.is_resident(column));
+        let others = scratch.is_resident(columns::NODE_NAME) && scratch.is_resident(columns::NODE_SELF);
+        if !bytes || !numbers || !others || !scratch.is_resident(columns::EDGE_TO) {
+            return Ok(None);
+        }
+        let targets = ColumnMap::uncounted(scratch, columns::EDGE_TO)?;
+        let counts = ColumnMap::uncounted(scratch, columns::NODE_EDGE_COUNT)?;
+        let is_large = |&count: &u32| count as usize > HELD;
+        if u32::try_from(targets.len()).is_err() || (follows && counts.iter().any(is_large)) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            kinds: ColumnMap::uncounted(scratch, columns::NODE_KIND)?,
+            names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
+            sizes: ColumnMap::uncounted(scratch, columns::NODE_SELF)?,
+            counts,
+            traits: ColumnMap::uncounted(scratch, TRAITS)?,
+            edge_kinds: ColumnMap::uncounted(scratch, columns::EDGE_KIND)?,
+            edge_names: ColumnMap::uncounted(scratch, columns::EDGE_NAME)?,
+            targets,
+        }))
+    }
+}
+
+/// A node, and where its edges begin.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Its number.
+    pub node: u32,
+    /// Position of the first one.
+    pub edges: u32,
+}
+
+/// The nodes and what their values consist of.
+pub struct Heap<'a> {
+    /// The columns.
+    pub columns: &'a Columns,
+    /// What kinds and names mean.
+    pub rules: &'a Rules,
+    /// Nodes that are compared by identity.
+    pub opaque: &'a Bitset,
+    /// Texts.
+    pub strings: &'a StringTable,
+    /// Whether the targets of slots are asked for.
+    pub follows: bool,
+}
+
+/// What a thread hashes with.
+pub struct Aids<'a> {
+    /// Texts that it looked at.
+    pub texts: Texts<'a>,
+    /// The slots of the last node that are followed.
+    pub followed: Vec<Slot>,
+}
+
+/// What a node's own columns and edges give.
+pub struct Hashed {
+    /// Equal for equal values.
+    pub hash: u64,
+    /// Slots that are followed.
+    pub degree: u32,
+    /// What the file does not tell.
+    pub limits: u8,
+}
+
+impl Heap<'_> {
+    /// The place of the node behind this one.
+    #[inline]
+    #[must_use]
+    pub fn next(&self, at: Place) -> Place {
+        Place { node: at.node + 1, edges: at.edges + self.columns.counts[at.node as usize] }
+    }
+
+    #[inline]
+    fn node(&self, node: usize) -> Node {
+        let Columns { kinds, names, sizes, .. } = self.columns;
+        Node { kind: kinds[node], name: names[node], bytes: sizes[node] }
+    }
+
+    /// The places of a node's edges.
+    #[inline]
+    fn edges(&self, at: Place) -> Range<usize> {
+        at.edges as usize..at.edges as usize + self.columns.counts[at.node as usize] as usize
+    }
+
+    #[inline]
+    fn edge(&self, at: usize) -> Edge {
+        let Columns { edge_kinds, edge_names, targets, .. } = self.columns;
+        Edge { kind: edge_kinds[at], name: edge_names[at], to: targets[at] }
+    }
+
+    #[inline]
+    fn meaning(&self, kind: u8, edge: Edge) -> Result<Meaning, StageError> {
+        self.rules.slot(kind, edge, self.opaque, || Ok(self.columns.names[edge.to.index()]))
+    }
+
+    /// Hashes a node, and sees what the file does not tell of it.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`].
+    #[inline]
+    pub fn hash(&self, at: Place, aids: &mut Aids<'_>, context: &Context<'_>) -> Result<Hashed, StageError> {
+        let node = self.node(at.node as usize);
+        let sees = self.rules.sees(node.kind);
+        let mut sum = 0u64;
+        let mut degree = 0;
+        let mut seen = Seen::default();
+        for (number, at) in self.edges(at).enumerate() {
+            if (number + 1).is_multiple_of(1 << 18) {
+                context.check()?;
+            }
+            let edge = self.edge(at);
+            let meaning = self.meaning(node.kind, edge)?;
+            if sees {
+                self.rules.see(&mut seen, node.kind, edge, meaning, |node| Ok(self.columns.traits[node]))?;
+            }
+            if let Some(slot) = Slot::new(edge.kind, edge.name, meaning) {
+                let mut value = u64::MAX;
+                if let Meaning::Identity(own) | Meaning::Text(own) = meaning {
+                    value = own.into();
+                } else {
+                    degree += 1;
+                    if self.follows {
+                        aids.followed.push(slot);
+                    }
+                }
+                sum = sum.wrapping_add(mix(slot.label(), value));
+            }
+        }
+        let own = mix(u64::from(node.name.0) << 8 | u64::from(node.kind), node.bytes);
+        let limits = self.rules.limits(node, self.columns.traits[at.node as usize], &seen, degree, &mut aids.texts);
+        Ok(Hashed { hash: mix(own, sum), degree, limits })
+    }
+
+    /// Whether two nodes have the same value; nothing if that would take much.
+    ///
+    /// # Errors
+    /// None in fact: nothing is read.
+    pub fn same(&self, left: Place, right: Place) -> Result<Option<bool>, StageError> {
+        let (node, other) = (self.node(left.node as usize), self.node(right.node as usize));
+        if node != other {
+            return Ok(Some(false));
+        }
+        let (edges, others) = (self.edges(left), self.edges(right));
+        if edges.len() != others.len() {
+            return self.same_in_order(node, edges, others);
+        }
+        for (at, beside) in edges.clone().zip(others.clone()) {
+            let (edge, beside) = (self.edge(at), self.edge(beside));
+            if edge.kind != beside.kind || edge.name != beside.name {
+                return self.same_in_order(node, edges, others);
+            }
+            // Of edges with one label, other targets have another meaning only where one is compared by identity.
+            let is_same = edge.to == beside.to
+                || match self.meaning(node.kind, edge)? {
+                    Meaning::Nothing => true,
+                    Meaning::Identity(_) => false,
+                    Meaning::Text(text) => self.columns.names[beside.to.index()].0 == text,
+                    Meaning::Followed(_) => !self.opaque.contains(beside.to.index()),
+                };
+            if !is_same {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(true))
+    }
+
+    /// The same, of nodes whose edges have other labels or orders.
+    #[cold]
+    fn same_in_order(&self, node: Node, left: Range<usize>, right: Range<usize>) -> Result<Option<bool>, StageError> {
+        if left.len().max(right.len()) > SORTED {
+            return Ok(None);
+        }
+        let slots = |edges: Range<usize>| -> Result<Vec<Slot>, StageError> {
+            let mut slots = Vec::with_capacity(edges.len());
+            for at in edges {
+                let edge = self.edge(at);
+                slots.extend(Slot::new(edge.kind, edge.name, self.meaning(node.kind, edge)?));
+            }
+            slots::sort(&mut slots);
+            Ok(slots)
+        };
+        let (left, right) = (slots(left)?, slots(right)?);
+        Ok(Some(left.len() == right.len() && left.iter().zip(&right).all(|(left, right)| left.equals(*right))))
+    }
+}

@@ -1,0 +1,88 @@
+//! The first node with each hash: an open hash table that grows. Used by [`super::equal_in_memory`].
+
+use super::equal_nodes::Place;
+use heaplake_kit::{Budget, BudgetVec, ReadAt, StageError};
+
+/// Entries at first.
+const LEAST: usize = 1 << 12;
+
+/// See the module.
+pub struct Firsts<'a> {
+    budget: &'a Budget,
+    entries: BudgetVec<First>,
+    count: usize,
+}
+
+#[derive(Clone, Copy)]
+struct First {
+    hash: u64,
+    /// Its node is that of another one where there is none.
+    at: Place,
+}
+
+const NO_FIRST: First = First { hash: 0, at: Place { node: u32::MAX, edges: 0 } };
+
+impl<'a> Firsts<'a> {
+    /// None yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(budget: &'a Budget) -> Result<Self, StageError> {
+        Ok(Self { budget, entries: Self::entries(budget, LEAST)?, count: 0 })
+    }
+
+    fn entries(budget: &Budget, count: usize) -> Result<BudgetVec<First>, StageError> {
+        budget.filled("equality: first nodes", count, NO_FIRST)
+    }
+
+    /// Where a hash may be found first.
+    #[inline]
+    fn place(&self, hash: u64) -> usize {
+        hash as usize & (self.entries.len() - 1)
+    }
+
+    /// Fetches the place of a hash.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        self.entries[..].prefetch(self.place(hash));
+    }
+
+    /// The first node with a hash; this one, if there was none.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    #[inline]
+    pub fn find(&mut self, hash: u64, at: Place) -> Result<Place, StageError> {
+        let mut place = self.place(hash);
+        loop {
+            let entry = self.entries[place];
+            if entry.at.node == NO_FIRST.at.node {
+                break;
+            }
+            if entry.hash == hash {
+                return Ok(entry.at);
+            }
+            place = (place + 1) & (self.entries.len() - 1);
+        }
+        self.entries[place] = First { hash, at };
+        self.count += 1;
+        if self.count > self.entries.len() / 2 {
+            self.grow()?;
+        }
+        Ok(at)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<(), StageError> {
+        let larger = Self::entries(self.budget, self.entries.len() * 2)?;
+        let entries = std::mem::replace(&mut self.entries, larger);
+        for &entry in entries.iter().filter(|entry| entry.at.node != NO_FIRST.at.node) {
+            let mut place = self.place(entry.hash);
+            while self.entries[place].at.node != NO_FIRST.at.node {
+                place = (place + 1) & (self.entries.len() - 1);
+            }
+            self.entries[place] = entry;
+        }
+        Ok(())
+    }
+}
