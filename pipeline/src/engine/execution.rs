@@ -408,7 +408,7 @@ fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, 
         Some(folder) => work.scratch.within(folder)?,
         None => work.scratch.clone(),
     };
-    let lengths = lengths.iter().map(|(name, length)| (work.scratch.file(name), *length)).collect();
+    let lengths = lengths.iter().map(|(name, length)| (work.scratch.file(name).into(), *length)).collect();
     let scratch = folder.view(&step.name, registry::foreign(step.stage)).expecting(lengths);
     for access in step.stage.rewrites {
         access.files(&work.setting).try_for_each(|file| folder.set_aside(file.name))?;

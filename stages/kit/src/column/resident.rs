@@ -8,8 +8,10 @@ use super::store::{Store, Tract};
 use crate::StageError;
 use crate::fs::File;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Columns of so many bytes are kept in a plain vector; most of the columns of a small input are this small.
@@ -24,7 +26,10 @@ pub struct Residents(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     store: Arc<Store>,
-    columns: Mutex<BTreeMap<PathBuf, Arc<Pages>>>,
+    /// By the text of the path: paths compare part by part, which takes longer than much of what is done with a column.
+    columns: Mutex<BTreeMap<OsString, Arc<Pages>>>,
+    /// Whether the folder may have files with a name.
+    has_files: AtomicBool,
 }
 
 /// A finished column in memory. Its elements are aligned to [`ALIGNMENT`].
@@ -142,6 +147,16 @@ impl Residents {
         self.0.store.used()
     }
 
+    /// Says that the folder gets a file with a name.
+    pub(crate) fn note_file(&self) {
+        self.0.has_files.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the folder may have files with a name: until then the system need not be asked for any.
+    pub(crate) fn has_files(&self) -> bool {
+        self.0.has_files.load(Ordering::Relaxed)
+    }
+
     /// Sets what the columns may take. If they take more, columns go to their files, the largest first, until they do
     /// not; columns that somebody looks at stay. To be called when nobody writes any.
     ///
@@ -154,18 +169,20 @@ impl Residents {
             let mut columns = self.columns();
             let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
             let Some((path, pages)) = unused.max_by_key(|(_, pages)| pages.taken()) else { break };
+            let path = Path::new(path);
             let failed = |error| StageError::io(path, "write", error);
+            self.note_file();
             let mut file = File::create(path).map_err(failed)?;
             file.write_all(pages.bytes()).map_err(failed)?;
             file.whole().map_err(failed)?;
-            let path = path.clone();
+            let path = path.as_os_str().to_owned();
             columns.remove(&path);
         }
         store.clear_beyond(limit);
         Ok(())
     }
 
-    fn columns(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Pages>>> {
+    fn columns(&self) -> MutexGuard<'_, BTreeMap<OsString, Arc<Pages>>> {
         self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,7 +209,7 @@ impl Residents {
 
     /// Keeps a column under a name. Another one of this name goes.
     pub(super) fn put(&self, path: &Path, growing: Growing) {
-        let before = self.columns().insert(path.to_owned(), Arc::new(growing.finish()));
+        let before = self.columns().insert(path.into(), Arc::new(growing.finish()));
         drop(before);
     }
 
@@ -208,39 +225,39 @@ impl Residents {
 
     /// The column of a name.
     pub(crate) fn get(&self, path: &Path) -> Option<Arc<Pages>> {
-        self.columns().get(path).cloned()
+        self.columns().get(path.as_os_str()).cloned()
     }
 
     /// Bytes of the column of a name.
     pub(crate) fn length(&self, path: &Path) -> Option<u64> {
-        self.columns().get(path).map(|pages| pages.length as u64)
+        self.columns().get(path.as_os_str()).map(|pages| pages.length as u64)
     }
 
     /// Forgets the column of a name; whether there was one.
     pub(crate) fn remove(&self, path: &Path) -> bool {
-        self.columns().remove(path).is_some()
+        self.columns().remove(path.as_os_str()).is_some()
     }
 
     /// Gives the column of a name another name; whether there was one.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.remove(from) else { return false };
-        columns.insert(to.to_owned(), pages);
+        let Some(pages) = columns.remove(from.as_os_str()) else { return false };
+        columns.insert(to.into(), pages);
         true
     }
 
     /// Gives the column of a name a second name; whether there was one.
     pub(crate) fn share(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.get(from).cloned() else { return false };
-        columns.insert(to.to_owned(), pages);
+        let Some(pages) = columns.get(from.as_os_str()).cloned() else { return false };
+        columns.insert(to.into(), pages);
         true
     }
 
     /// Cuts the column of a name, which nobody looks at; whether there was one.
     pub(crate) fn cut(&self, path: &Path, length: u64) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.get_mut(path).and_then(Arc::get_mut) else { return false };
+        let Some(pages) = columns.get_mut(path.as_os_str()).and_then(Arc::get_mut) else { return false };
         pages.length = pages.length.min(length as usize);
         true
     }
