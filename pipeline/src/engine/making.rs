@@ -106,6 +106,7 @@ impl Making<'_> {
             columns: Columns::new(self.residents.clone(), matches!(request.input, Input::File(_)), &budget)?,
             budget,
             threads: request.threads,
+            is_short: request.is_short(),
             setting,
             input: known.input,
             admit: &admit,
