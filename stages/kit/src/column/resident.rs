@@ -7,12 +7,13 @@
 use super::store::{Store, Tract};
 use crate::StageError;
 use crate::fs::File;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Columns of so many bytes are kept in a plain vector; most of the columns of a small input are this small.
 const SMALL: usize = 256 << 10;
@@ -38,6 +39,8 @@ pub(crate) struct Pages {
     memory: Memory,
     length: usize,
     store: Arc<Store>,
+    /// The document that these are the bytes of, once somebody has read it.
+    parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,18 @@ impl Pages {
             Memory::Small(words) => &bytemuck::cast_slice(words)[..self.length],
             Memory::Large(tract) => tract.bytes(self.length),
         }
+    }
+
+    /// What `parse` makes of the bytes, which is done once.
+    pub fn parsed<T: Any + Send + Sync, E>(&self, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<Arc<T>, E> {
+        let known = self.parsed.get().and_then(|parsed| Arc::clone(parsed).downcast().ok());
+        if let Some(parsed) = known {
+            return Ok(parsed);
+        }
+        let parsed = Arc::new(parse(self.bytes())?);
+        // Another thread may have been first, with the same result.
+        let _ = self.parsed.set(Arc::<T>::clone(&parsed));
+        Ok(parsed)
     }
 
     /// Bytes that it takes.
@@ -87,7 +102,7 @@ impl Growing {
     /// Appends bytes; false, with nothing changed, if there is no room for them.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         let end = self.pages.length + bytes.len();
-        let Pages { memory, length, store } = &mut self.pages;
+        let Pages { memory, length, store, .. } = &mut self.pages;
         if let Memory::Small(words) = memory {
             let there = words.len() * ALIGNMENT;
             if end > SMALL {
@@ -189,7 +204,7 @@ impl Residents {
     /// A column that is to be written.
     pub(crate) fn grow(&self) -> Growing {
         let store = Arc::clone(&self.0.store);
-        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store } }
+        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store, parsed: OnceLock::new() } }
     }
 
     /// A column that is to be written further, if it is here; what there is no room to copy stays. Until the column is
@@ -201,7 +216,8 @@ impl Residents {
             && tract.lend(pages.length)
         {
             let memory = Memory::Large(Arc::clone(tract));
-            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store } }));
+            let parsed = OnceLock::new();
+            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store, parsed } }));
         }
         let mut copy = self.grow();
         Some(if copy.push(pages.bytes()) { Ok(copy) } else { Err(pages) })
@@ -259,6 +275,7 @@ impl Residents {
         let mut columns = self.columns();
         let Some(pages) = columns.get_mut(path.as_os_str()).and_then(Arc::get_mut) else { return false };
         pages.length = pages.length.min(length as usize);
+        pages.parsed = OnceLock::new();
         true
     }
 }
