@@ -5,10 +5,8 @@ use crate::complaint::{Complaint, Exit, Kind};
 use crate::engine::request::{Outcome, Request};
 use crate::engine::workers::Workers;
 use crate::inputs;
-use heaplake_input::source::Input;
 use heaplake_kit::give_back_freed;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -23,9 +21,6 @@ pub struct Requested {
 
 /// What a small input has at most, bytes: the stages of a larger one are long enough to keep all threads at work.
 const SMALL: u64 = 64 << 20;
-
-/// A compressed input is taken for one of so many times its size.
-const COMPRESSED: u64 = 12;
 
 /// Memory that an input needs beside the others, at least, and so many times its size more, bytes.
 const LEAST_SHARE: u64 = 96 << 20;
@@ -54,7 +49,7 @@ impl Lanes {
     pub fn of(requests: &[Requested]) -> Self {
         let requests: Vec<&Request> = requests.iter().filter_map(|requested| requested.request.as_ref().ok()).collect();
         let Some(first) = requests.first() else { return Self::ONE };
-        let small = requests.iter().filter(|request| size(request).is_some_and(|bytes| bytes <= SMALL)).count();
+        let small = requests.iter().filter(|request| request.bytes().is_some_and(|bytes| bytes <= SMALL)).count();
         Self::share(first.memory, first.threads, small)
     }
 
@@ -77,14 +72,6 @@ impl Lanes {
         let fits = |bytes: u64| bytes <= SMALL && LEAST_SHARE + TIMES * bytes <= self.memory;
         self.are_several() && bytes.is_some_and(fits)
     }
-}
-
-/// What an input may have when it is not compressed, bytes; nothing for what is no file.
-fn size(request: &Request) -> Option<u64> {
-    let Input::File(path) = &request.input else { return None };
-    let bytes = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
-    let compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
-    Some(if compressed { bytes.saturating_mul(COMPRESSED) } else { bytes })
 }
 
 /// Two inputs that have this in common may become the same run, so the second waits for the first.
@@ -235,7 +222,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
                     self.ended.insert(position, (name, Err(complaint)));
                 }
                 Ok(request) => {
-                    let size = size(&request);
+                    let size = request.bytes();
                     let (kin, shares) = ((inputs::stem(&request.input), size), self.lanes.take(size));
                     return Some(Item { position, name, request, kin, shares });
                 }
@@ -245,7 +232,7 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
 
     /// Takes note of what became of an input.
     fn end(&mut self, item: Item, outcome: Result<Outcome, Complaint>) {
-        if size(&item.request).is_none_or(|bytes| bytes >= TRIMMED) {
+        if item.request.bytes().is_none_or(|bytes| bytes >= TRIMMED) {
             give_back_freed();
         }
         match outcome {
@@ -281,8 +268,10 @@ impl<'a, I: ExactSizeIterator<Item = Requested>> Turns<'a, I> {
 mod tests {
     use super::*;
     use crate::engine::request::Resume;
+    use heaplake_input::source::Input;
     use heaplake_kit::StageError;
     use heaplake_schemas::options::{AnalysisOptions, Options};
+    use std::fs;
     use std::path::Path;
     use std::sync::Mutex;
     use std::time::Duration;
@@ -318,7 +307,7 @@ mod tests {
     ) -> (Vec<(String, String)>, u64, usize) {
         let (lanes, running) = (Lanes::of(&requests), Mutex::new((Vec::new(), 0)));
         let make = |request: &Request| {
-            let kin = (inputs::stem(&request.input), size(request));
+            let kin = (inputs::stem(&request.input), request.bytes());
             {
                 let mut running = running.lock().unwrap();
                 assert!(!running.0.contains(&kin), "{kin:?}");

@@ -33,6 +33,9 @@ pub struct Work<'a> {
     pub columns: Columns,
     /// Threads, at least 1.
     pub threads: usize,
+    /// Whether steps run in the thread of the queue, which cannot look for a cancellation meanwhile: for one thread and an
+    /// input on which each step takes a moment.
+    pub is_short: bool,
     /// What kind of run it is.
     pub setting: Setting<'a>,
     /// The opened input, for the reader.
@@ -268,7 +271,9 @@ impl<'a> Queue<'a> {
         let (graph, work) = (self.graph, self.work);
         let work_on = move || {
             let measured = Measured::new(if foreground { work.display } else { &Silent });
-            let context = Context { budget, threads: work.threads, progress: &measured, cancel: stop };
+            // Nobody passes a cancellation on to a step in the thread of the queue.
+            let cancel = if work.is_short { work.cancel } else { stop };
+            let context = Context { budget, threads: work.threads, progress: &measured, cancel };
             let begun = Instant::now();
             let whole = || whole(work.scratch, &lengths);
             let outcome = match whole() {
@@ -283,6 +288,10 @@ impl<'a> Queue<'a> {
             // The queue waits for every step that it started.
             let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
         };
+        if work.is_short {
+            work_on();
+            return Ok(());
+        }
         workers.work(self.running.len(), work_on)
     }
 
@@ -408,7 +417,7 @@ fn run(step: &Step, work: &Work<'_>, context: &Context<'_>, lengths: &[(String, 
         Some(folder) => work.scratch.within(folder)?,
         None => work.scratch.clone(),
     };
-    let lengths = lengths.iter().map(|(name, length)| (work.scratch.file(name), *length)).collect();
+    let lengths = lengths.iter().map(|(name, length)| (work.scratch.file(name).into(), *length)).collect();
     let scratch = folder.view(&step.name, registry::foreign(step.stage)).expecting(lengths);
     for access in step.stage.rewrites {
         access.files(&work.setting).try_for_each(|file| folder.set_aside(file.name))?;

@@ -30,6 +30,7 @@ use heaplake_schemas::scratch::{Facts, documents};
 use heaplake_schemas::{HEAPLAKE_VERSION, SCHEMA_VERSION};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime};
 
@@ -106,6 +107,7 @@ impl Making<'_> {
             columns: Columns::new(self.residents.clone(), matches!(request.input, Input::File(_)), &budget)?,
             budget,
             threads: request.threads,
+            is_short: request.is_short(),
             setting,
             input: known.input,
             admit: &admit,
@@ -202,7 +204,7 @@ impl Making<'_> {
             Contents::Snapshot(..) => {
                 if request.options.analysis().is_some_and(|options| options.tables.has(TableName::Snapshot)) {
                     // Some facts were learned after the reading.
-                    let facts: Facts = scratch.read_document(documents::FACTS)?;
+                    let facts: Arc<Facts> = scratch.share_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
                     let costs = times(graph, ran, journal);
                     run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, changed(&request.input))?);
@@ -242,7 +244,8 @@ impl Contents {
     fn size(&self, scratch: &Scratch) -> (u64, u64) {
         match self {
             Self::Snapshot(facts, _) => {
-                let edges = scratch.read_document(documents::FACTS).map(|facts: Facts| facts.edge_count);
+                let known = scratch.share_document(documents::FACTS);
+                let edges = known.map(|facts: Arc<Facts>| facts.edge_count);
                 (facts.node_count, edges.unwrap_or(facts.edge_count))
             }
             Self::Trace(_) => (0, 0),

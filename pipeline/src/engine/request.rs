@@ -53,6 +53,12 @@ pub enum Resume {
 /// Inputs of more bytes than this are large.
 const LARGE: u64 = 4 << 30;
 
+/// A compressed input is taken for one of so many times its size.
+const COMPRESSED: u64 = 12;
+
+/// On inputs of at most so many bytes each step takes a moment, with one thread.
+const SHORT: u64 = 4 << 20;
+
 impl Request {
     /// Whether the run can go on if it is killed.
     #[must_use]
@@ -63,6 +69,21 @@ impl Request {
             (_, Resume::Always) => true,
             (Input::File(path), Resume::Auto) => fs::metadata(path).is_ok_and(|file| file.len() > LARGE),
         }
+    }
+
+    /// Whether each step takes so little time that handing it to another thread would cost more than it is worth.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.threads == 1 && self.bytes().is_some_and(|bytes| bytes <= SHORT)
+    }
+
+    /// What the input may have when it is not compressed, bytes; nothing for what is no file.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let Input::File(path) = &self.input else { return None };
+        let bytes = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+        let compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
+        Some(if compressed { bytes.saturating_mul(COMPRESSED) } else { bytes })
     }
 }
 
@@ -77,4 +98,42 @@ pub struct Outcome {
     pub unchanged: bool,
     /// What its stages cost, if it was made now.
     pub stages: Vec<StageTime>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_schemas::options::AnalysisOptions;
+
+    fn request(input: Input, threads: usize) -> Request {
+        Request {
+            input,
+            lake: PathBuf::new(),
+            release: String::new(),
+            snapshot: None,
+            hash: None,
+            options: Options::Analysis(AnalysisOptions::default()),
+            memory: 0,
+            threads,
+            scratch: None,
+            resume: Resume::Auto,
+            force: false,
+            allow_bomb: false,
+        }
+    }
+
+    #[test]
+    fn short_are_small_files_on_one_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_short = |name: &str, bytes: u64, threads| {
+            let path = folder.path().join(name);
+            fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+            request(Input::File(path), threads).is_short()
+        };
+        assert!(is_short("a.heapsnapshot", SHORT, 1));
+        assert!(!is_short("a.heapsnapshot", SHORT, 2) && !is_short("a.heapsnapshot", SHORT + 1, 1));
+        assert!(is_short("a.hprof.gz", SHORT / COMPRESSED, 1) && !is_short("a.hprof.gz", SHORT / 2, 1));
+        assert!(!request(Input::File(folder.path().join("missing")), 1).is_short());
+        assert!(!request(Input::Stdin, 1).is_short());
+    }
 }

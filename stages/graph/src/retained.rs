@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let Facts { root, has_native, keeps_garbage, .. } = job.facts()?;
+    let Facts { root, has_native, keeps_garbage, .. } = *job.facts()?;
     let nodes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
     // Nodes without a preorder number belong to the root, unless they are garbage.

@@ -11,8 +11,8 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::scratch::{CLASS_NAME, Facts, documents};
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The declaration of a stage.
 ///
@@ -182,8 +182,8 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn facts(&self) -> Result<Facts, StageError> {
-        self.scratch.read_document(documents::FACTS)
+    pub fn facts(&self) -> Result<Arc<Facts>, StageError> {
+        self.scratch.share_document(documents::FACTS)
     }
 
     /// Number of classes. For stages that declare that they read the names of classes.

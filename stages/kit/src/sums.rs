@@ -7,8 +7,9 @@ use crate::StageError;
 use crate::fs::File;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -91,27 +92,27 @@ impl Sum {
 
 /// The sums of the files of a folder.
 #[derive(Debug, Default)]
-pub(crate) struct Sums(Mutex<BTreeMap<PathBuf, Sum>>);
+pub(crate) struct Sums(Mutex<BTreeMap<OsString, Sum>>);
 
 impl Sums {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Sum>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<OsString, Sum>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn get(&self, path: &Path) -> Option<Sum> {
-        self.all().get(path).cloned()
+        self.all().get(path.as_os_str()).cloned()
     }
 
     /// Notes that of a file, or that nobody knows what is in it.
     pub(crate) fn set(&self, path: &Path, sum: Option<Sum>) {
         match sum {
-            Some(sum) => self.all().insert(path.to_owned(), sum),
-            None => self.all().remove(path),
+            Some(sum) => self.all().insert(path.into(), sum),
+            None => self.all().remove(path.as_os_str()),
         };
     }
 
     pub(crate) fn rename(&self, from: &Path, to: &Path) {
-        let sum = self.all().remove(from);
+        let sum = self.all().remove(from.as_os_str());
         self.set(to, sum);
     }
 }

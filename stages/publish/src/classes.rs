@@ -53,7 +53,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
     let count = ColumnReader::open(scratch, columns::CLASS_ROW)?.remaining();
     let signatures = StringTable::open(scratch, CLASS_SIGNATURES)?;
-    let mut sources = sources(&job.facts()?, scratch, (&strings, &keys), &names)?;
+    let mut sources = sources(&*job.facts()?, scratch, (&strings, &keys), &names)?;
     sources.extend(signed(&signatures, || {
         let mut rows = ColumnReader::open(scratch, columns::CLASS_ROW)?;
         Ok(move |count| Ok(read(&mut rows, count)?.iter().map(|row: &ClassRow| row.class_id).collect()))

@@ -99,7 +99,7 @@ fn goes_before(issue: &Finding, finding: &Finding) -> bool {
 /// What each finding is in every run.
 fn signatures(job: &Job<'_>, findings: &[Finding]) -> Result<Vec<String>, StageError> {
     let (format, subjects) = match job.setting.findings() {
-        true => (job.facts()?.format, subjects_of_snapshot(job.scratch, findings)?),
+        true => (job.facts()?.format.clone(), subjects_of_snapshot(job.scratch, findings)?),
         false => {
             let facts: replay::Facts = job.scratch.read_document(replay::FACTS)?;
             (facts.format, subjects_of_trace(job.scratch, findings)?)

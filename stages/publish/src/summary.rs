@@ -26,6 +26,7 @@ use heaplake_schemas::run::{
 use heaplake_schemas::scratch::{
     self as columns, CLASS_KEYS, OWNER_NAMES, OWNER_ROW, SET_PREVIEWS, STRINGS, documents, limits,
 };
+use std::sync::Arc;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -79,7 +80,7 @@ const POSSIBLE: usize = 5;
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, setting, .. } = *job;
     context.progress.begin(STAGE.name, 0);
-    let facts = job.facts()?;
+    let facts = Arc::unwrap_or_clone(job.facts()?);
     let totals: Totals = scratch.read_document(documents::TOTALS)?;
     let (class_count, classes) = classes(scratch)?;
     let is_part = |kind: &&String| facts.roles.part_kinds.fit(kind);

@@ -32,6 +32,7 @@ use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Facts, STRINGS, documents};
 use std::iter::Peekable;
 use std::slice::Iter;
+use std::sync::Arc;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -79,7 +80,7 @@ const REFERENCE: Label = Label::Slot(0);
 const DEPENDENT: Label = Label::Slot(1);
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let mut facts = job.facts()?;
+    let mut facts = Arc::unwrap_or_clone(job.facts()?);
     let walk = &Walk::load(job.scratch)?;
     let nodes = facts.node_count;
     job.context.progress.begin(STAGE.name, nodes);

@@ -41,6 +41,7 @@ use heaplake_kit::{
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::SizeRule;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
+use std::sync::Arc;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -100,7 +101,7 @@ const COMPACT: &str = "its object headers are compact: sizes are those of the vi
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut facts = job.facts()?;
+    let mut facts = Arc::unwrap_or_clone(job.facts()?);
     let mut dump = Dump::load(scratch)?;
     context.progress.begin(STAGE.name, dump.content_bytes);
     let nodes = facts.node_count;

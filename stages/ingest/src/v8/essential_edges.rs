@@ -24,6 +24,7 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::{ArrayPlan, Bitset, ColumnWriter, Job, OrderedPool, Scratch, Stage, StageError, Stats, on_resident};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
+use std::sync::Arc;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -67,7 +68,7 @@ const MOST_THREADS: usize = 8;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let mut snapshot = Snapshot::load(scratch)?;
+    let mut snapshot = Arc::unwrap_or_clone(Snapshot::load(scratch)?);
     let Snapshot { header, facts } = &mut snapshot;
     context.progress.begin(STAGE.name, facts.edge_count);
     let document_trees = names::find(scratch, &["(Document DOM trees)"])?[0];

@@ -44,7 +44,8 @@ const REWRITTEN: &str = "v8.rewritten";
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
-    let edge_types = Snapshot::load(scratch)?.header.edge_types;
+    let snapshot = Snapshot::load(scratch)?;
+    let edge_types = &snapshot.header.edge_types;
     let strings = ColumnReader::open(scratch, STRING_HASH)?.remaining();
     context.progress.begin(STAGE.name, strings);
     let firsts = repeated(scratch, context)?;

@@ -328,6 +328,7 @@ impl Reader<'_> {
     /// A section whose rows cannot be understood yet: copied to scratch.
     fn spool(&self, section: &str, scanner: &mut Scanner<'_>) -> Result<(), StageError> {
         let path = self.scratch.file(&spool_name(section));
+        self.scratch.note_file();
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         let mut file = BufWriter::new(file);
         let copied = scanner.raw_value(|piece| {

@@ -5,6 +5,7 @@ use heaplake_kit::{Scratch, StageError};
 use heaplake_schemas::ids::StringId;
 use heaplake_schemas::scratch::{Column, Facts, Per, documents};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What errors in a snapshot advise.
 pub(crate) const HINT: &str = "the file is damaged or incomplete: write or copy the snapshot again, or give --salvage to analyse what \
@@ -27,7 +28,7 @@ pub(super) const EPHEMERON_TABLE: Column<u64> = Column::new("v8.ephemeron_table"
 pub(super) const EPHEMERON_SHARED: Column<u64> = Column::new("v8.ephemeron_shared");
 
 /// What the file's header says, and what was learned since.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The file's own description of its fields.
     pub header: Header,
@@ -40,8 +41,8 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`StageError::Io`] or [`StageError::Scratch`].
-    pub fn load(scratch: &Scratch) -> Result<Self, StageError> {
-        scratch.read_document(DOCUMENT)
+    pub fn load(scratch: &Scratch) -> Result<Arc<Self>, StageError> {
+        scratch.share_document(DOCUMENT)
     }
 
     /// For the next stage, and the facts for those that know no format.

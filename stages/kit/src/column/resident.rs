@@ -7,10 +7,13 @@
 use super::store::{Store, Tract};
 use crate::StageError;
 use crate::fs::File;
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Columns of so many bytes are kept in a plain vector; most of the columns of a small input are this small.
 const SMALL: usize = 256 << 10;
@@ -24,7 +27,10 @@ pub struct Residents(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     store: Arc<Store>,
-    columns: Mutex<BTreeMap<PathBuf, Arc<Pages>>>,
+    /// By the text of the path: paths compare part by part, which takes longer than much of what is done with a column.
+    columns: Mutex<BTreeMap<OsString, Arc<Pages>>>,
+    /// Whether the folder may have files with a name.
+    has_files: AtomicBool,
 }
 
 /// A finished column in memory. Its elements are aligned to [`ALIGNMENT`].
@@ -33,6 +39,8 @@ pub(crate) struct Pages {
     memory: Memory,
     length: usize,
     store: Arc<Store>,
+    /// The document that these are the bytes of, once somebody has read it.
+    parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 #[derive(Debug)]
@@ -48,6 +56,18 @@ impl Pages {
             Memory::Small(words) => &bytemuck::cast_slice(words)[..self.length],
             Memory::Large(tract) => tract.bytes(self.length),
         }
+    }
+
+    /// What `parse` makes of the bytes, which is done once.
+    pub fn parsed<T: Any + Send + Sync, E>(&self, parse: impl FnOnce(&[u8]) -> Result<T, E>) -> Result<Arc<T>, E> {
+        let known = self.parsed.get().and_then(|parsed| Arc::clone(parsed).downcast().ok());
+        if let Some(parsed) = known {
+            return Ok(parsed);
+        }
+        let parsed = Arc::new(parse(self.bytes())?);
+        // Another thread may have been first, with the same result.
+        let _ = self.parsed.set(Arc::<T>::clone(&parsed));
+        Ok(parsed)
     }
 
     /// Bytes that it takes.
@@ -82,7 +102,7 @@ impl Growing {
     /// Appends bytes; false, with nothing changed, if there is no room for them.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         let end = self.pages.length + bytes.len();
-        let Pages { memory, length, store } = &mut self.pages;
+        let Pages { memory, length, store, .. } = &mut self.pages;
         if let Memory::Small(words) = memory {
             let there = words.len() * ALIGNMENT;
             if end > SMALL {
@@ -142,6 +162,16 @@ impl Residents {
         self.0.store.used()
     }
 
+    /// Says that the folder gets a file with a name.
+    pub(crate) fn note_file(&self) {
+        self.0.has_files.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the folder may have files with a name: until then the system need not be asked for any.
+    pub(crate) fn has_files(&self) -> bool {
+        self.0.has_files.load(Ordering::Relaxed)
+    }
+
     /// Sets what the columns may take. If they take more, columns go to their files, the largest first, until they do
     /// not; columns that somebody looks at stay. To be called when nobody writes any.
     ///
@@ -154,25 +184,27 @@ impl Residents {
             let mut columns = self.columns();
             let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
             let Some((path, pages)) = unused.max_by_key(|(_, pages)| pages.taken()) else { break };
+            let path = Path::new(path);
             let failed = |error| StageError::io(path, "write", error);
+            self.note_file();
             let mut file = File::create(path).map_err(failed)?;
             file.write_all(pages.bytes()).map_err(failed)?;
             file.whole().map_err(failed)?;
-            let path = path.clone();
+            let path = path.as_os_str().to_owned();
             columns.remove(&path);
         }
         store.clear_beyond(limit);
         Ok(())
     }
 
-    fn columns(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Pages>>> {
+    fn columns(&self) -> MutexGuard<'_, BTreeMap<OsString, Arc<Pages>>> {
         self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A column that is to be written.
     pub(crate) fn grow(&self) -> Growing {
         let store = Arc::clone(&self.0.store);
-        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store } }
+        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store, parsed: OnceLock::new() } }
     }
 
     /// A column that is to be written further, if it is here; what there is no room to copy stays. Until the column is
@@ -184,7 +216,8 @@ impl Residents {
             && tract.lend(pages.length)
         {
             let memory = Memory::Large(Arc::clone(tract));
-            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store } }));
+            let parsed = OnceLock::new();
+            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store, parsed } }));
         }
         let mut copy = self.grow();
         Some(if copy.push(pages.bytes()) { Ok(copy) } else { Err(pages) })
@@ -192,7 +225,7 @@ impl Residents {
 
     /// Keeps a column under a name. Another one of this name goes.
     pub(super) fn put(&self, path: &Path, growing: Growing) {
-        let before = self.columns().insert(path.to_owned(), Arc::new(growing.finish()));
+        let before = self.columns().insert(path.into(), Arc::new(growing.finish()));
         drop(before);
     }
 
@@ -208,40 +241,41 @@ impl Residents {
 
     /// The column of a name.
     pub(crate) fn get(&self, path: &Path) -> Option<Arc<Pages>> {
-        self.columns().get(path).cloned()
+        self.columns().get(path.as_os_str()).cloned()
     }
 
     /// Bytes of the column of a name.
     pub(crate) fn length(&self, path: &Path) -> Option<u64> {
-        self.columns().get(path).map(|pages| pages.length as u64)
+        self.columns().get(path.as_os_str()).map(|pages| pages.length as u64)
     }
 
     /// Forgets the column of a name; whether there was one.
     pub(crate) fn remove(&self, path: &Path) -> bool {
-        self.columns().remove(path).is_some()
+        self.columns().remove(path.as_os_str()).is_some()
     }
 
     /// Gives the column of a name another name; whether there was one.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.remove(from) else { return false };
-        columns.insert(to.to_owned(), pages);
+        let Some(pages) = columns.remove(from.as_os_str()) else { return false };
+        columns.insert(to.into(), pages);
         true
     }
 
     /// Gives the column of a name a second name; whether there was one.
     pub(crate) fn share(&self, from: &Path, to: &Path) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.get(from).cloned() else { return false };
-        columns.insert(to.to_owned(), pages);
+        let Some(pages) = columns.get(from.as_os_str()).cloned() else { return false };
+        columns.insert(to.into(), pages);
         true
     }
 
     /// Cuts the column of a name, which nobody looks at; whether there was one.
     pub(crate) fn cut(&self, path: &Path, length: u64) -> bool {
         let mut columns = self.columns();
-        let Some(pages) = columns.get_mut(path).and_then(Arc::get_mut) else { return false };
+        let Some(pages) = columns.get_mut(path.as_os_str()).and_then(Arc::get_mut) else { return false };
         pages.length = pages.length.min(length as usize);
+        pages.parsed = OnceLock::new();
         true
     }
 }

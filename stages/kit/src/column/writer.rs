@@ -59,6 +59,7 @@ impl<T: Pod> ColumnWriter<T> {
     pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         scratch.note(&path, None);
+        scratch.note_file();
         let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
         Ok(Self::new(scratch, path, Sink::File(file), (0, Some(Sum::default()))))
     }
@@ -78,7 +79,7 @@ impl<T: Pod> ColumnWriter<T> {
             }
             // There is no room for a copy.
             Some(Err(pages)) => {
-                let file = written(&path, pages.bytes())?;
+                let file = written(scratch, &path, pages.bytes())?;
                 (Sink::File(file), whole::<T>(&path, pages.bytes().len() as u64)?)
             }
             None => {
@@ -198,7 +199,7 @@ impl<T: Pod> ColumnWriter<T> {
     #[cold]
     fn leave_memory(&mut self) -> Result<(), StageError> {
         if let Sink::Memory(growing) = &self.sink {
-            let file = written(&self.path, growing.bytes())?;
+            let file = written(&self.scratch, &self.path, growing.bytes())?;
             self.hash.update(&growing.bytes()[(self.first * size_of::<T>() as u64) as usize..]);
             self.sink = Sink::File(file);
         }
@@ -207,7 +208,8 @@ impl<T: Pod> ColumnWriter<T> {
 }
 
 /// A file with this content, to be written further.
-fn written(path: &Path, content: &[u8]) -> Result<File, StageError> {
+fn written(scratch: &Scratch, path: &Path, content: &[u8]) -> Result<File, StageError> {
+    scratch.note_file();
     let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
     file.write_all(content).map_err(|error| StageError::io(path, "write", error))?;
     Ok(file)

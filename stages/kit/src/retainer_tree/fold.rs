@@ -35,10 +35,12 @@ pub(super) struct Folded {
 
 /// Merges what is too light for a branch of its own.
 pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, limits: &Limits) -> Folded {
-    let weights = weights(&mut triples, keys.list.len(), from);
+    let mut weights = weights(&mut triples, keys.list.len(), from);
     let mut to = any_labels(&mut keys, &weights, from, limits);
-    rename(&mut triples, &mut keys, &to);
-    let weights = self::weights(&mut triples, keys.list.len(), from);
+    if (0..).zip(&to).any(|(key, &new)| key != new) {
+        rename(&mut triples, &mut keys, &to);
+        weights = self::weights(&mut triples, keys.list.len(), from);
+    }
     let ranked = ranked(&keys, &weights);
     let heavy = |key: &&u32| is_heavy(&weights[**key as usize], from, limits);
     let mut order: Vec<u32> = ranked.iter().filter(heavy).take(limits.kept).copied().collect();

@@ -66,6 +66,8 @@ impl Passed {
 pub(super) struct Keys {
     pub list: Vec<Key>,
     numbers: FxHashMap<(Kind, u32, u32), u32>,
+    /// The pair that was asked for last: often the next one is the same.
+    last: Option<((Kind, u32, u32), u32)>,
 }
 
 /// A pair of class and label.
@@ -82,11 +84,17 @@ pub(super) struct Key {
 impl Keys {
     /// Number of a pair.
     pub fn number(&mut self, kind: Kind, class: u32, label: u32) -> u32 {
-        let Self { list, numbers } = self;
-        *numbers.entry((kind, class, label)).or_insert_with(|| {
+        let Self { list, numbers, last } = self;
+        let pair = (kind, class, label);
+        if let Some((_, number)) = last.filter(|&(known, _)| known == pair) {
+            return number;
+        }
+        let number = *numbers.entry(pair).or_insert_with(|| {
             list.push(Key { kind, class, label, merged: 0, nearest: (i32::MAX, u32::MAX) });
             list.len() as u32 - 1
-        })
+        });
+        *last = Some((pair, number));
+        number
     }
 
     /// A number of its own for the rest.
@@ -94,5 +102,22 @@ impl Keys {
         let nearest = (i32::MAX, u32::MAX);
         self.list.push(Key { kind: Kind::Rest, class: u32::MAX, label: label::NONE, merged: 0, nearest });
         self.list.len() as u32 - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_keeps_its_number() {
+        let mut keys = Keys::default();
+        let pairs = [(Kind::Holder, 1, 2), (Kind::Holder, 1, 2), (Kind::Root, 1, 2), (Kind::Holder, 2, 1)];
+        let mut numbers = |pairs: &[(Kind, u32, u32)]| -> Vec<u32> {
+            pairs.iter().map(|&(kind, class, label)| keys.number(kind, class, label)).collect()
+        };
+        assert_eq!(numbers(&pairs), [0, 0, 1, 2]);
+        assert_eq!(numbers(&[pairs[3], pairs[0], pairs[0], pairs[2]]), [2, 0, 0, 1]);
+        assert_eq!(keys.list.len(), 3);
     }
 }

@@ -1,5 +1,6 @@
 //! The scratch folder, through which the stages of one run exchange data.
 
+mod documents;
 mod names;
 
 use crate::StageError;
@@ -7,9 +8,9 @@ use crate::column::Residents;
 use crate::fs::{self, File};
 use crate::sums::{Sum, Sums};
 use heaplake_schemas::scratch::Column;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +29,7 @@ pub struct Scratch {
     /// A suffix for the file names of columns.
     suffix: &'static str,
     /// Lengths that files must have when they are opened for reading.
-    lengths: Arc<BTreeMap<PathBuf, u64>>,
+    lengths: Arc<BTreeMap<OsString, u64>>,
     sums: Arc<Sums>,
     /// The first damage that was found where no error can be returned.
     damage: Arc<OnceLock<StageError>>,
@@ -96,7 +97,7 @@ impl Scratch {
 
     /// The same, with the lengths in which those who wrote files left them: shorter or longer ones cannot be opened.
     #[must_use]
-    pub fn expecting(self, lengths: BTreeMap<PathBuf, u64>) -> Self {
+    pub fn expecting(self, lengths: BTreeMap<OsString, u64>) -> Self {
         Self { lengths: Arc::new(lengths), ..self }
     }
 
@@ -123,6 +124,23 @@ impl Scratch {
         self.length(path).is_some()
     }
 
+    /// Says that a file with a name is made in the folder. Who makes one by other means than a column or a document must
+    /// say so first.
+    pub fn note_file(&self) {
+        self.residents.iter().for_each(Residents::note_file);
+    }
+
+    /// Whether there may be files with a name. Where all columns are in memory there are none, and the system is not
+    /// asked for them.
+    fn may_have_files(&self) -> bool {
+        self.residents.as_ref().is_none_or(Residents::has_files)
+    }
+
+    /// Removes a file with a name, if there is one.
+    fn remove_named(&self, path: &Path) -> io::Result<()> {
+        if self.may_have_files() { fs::remove_file_if_any(path) } else { Ok(()) }
+    }
+
     /// Whether a column is in memory.
     #[must_use]
     pub fn is_resident<T>(&self, column: Column<T>) -> bool {
@@ -133,7 +151,8 @@ impl Scratch {
     #[must_use]
     pub fn length(&self, path: &Path) -> Option<u64> {
         let resident = self.residents.as_ref().and_then(|residents| residents.length(path));
-        resident.or_else(|| std::fs::metadata(path).ok().map(|file| file.len()))
+        let in_file = || self.may_have_files().then(|| std::fs::metadata(path).ok().map(|file| file.len())).flatten();
+        resident.or_else(in_file)
     }
 
     /// What a file holds, if whoever wrote it told.
@@ -185,7 +204,7 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Scratch`].
     pub(crate) fn check_length(&self, path: &Path, bytes: u64) -> Result<(), StageError> {
-        match self.lengths.get(path) {
+        match self.lengths.get(path.as_os_str()) {
             Some(&length) if length != bytes => Err(StageError::cut_off(path, length, bytes)),
             _ => Ok(()),
         }
@@ -249,7 +268,8 @@ impl Scratch {
         let unnamed = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
         let unnamed = unnamed.iter().filter_map(Weak::upgrade).filter_map(|file| file.metadata().ok());
         let unnamed: u64 = unnamed.map(|file| file.blocks() * 512).sum();
-        self.peak.fetch_max(taken(&self.whole) + unnamed, Ordering::Relaxed);
+        let named = if self.may_have_files() { taken(&self.whole) } else { 0 };
+        self.peak.fetch_max(named + unnamed, Ordering::Relaxed);
     }
 
     /// The largest disk space that [`Self::measure`] found, bytes.
@@ -265,41 +285,6 @@ impl Scratch {
     pub fn reopen(folder: &Path) -> Result<Self, StageError> {
         fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
         Ok(Self::at(folder))
-    }
-
-    /// Writes a small document, atomically replacing an older one.
-    ///
-    /// # Errors
-    /// [`StageError::Io`].
-    pub fn write_document<T: Serialize>(&self, name: &str, document: &T) -> Result<(), StageError> {
-        let path = self.file(name);
-        let text = serde_json::to_vec(document)
-            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
-        if self.residents_for(&path).is_some_and(|residents| residents.keep(&path, &text)) {
-            fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))?;
-            self.note(&path, Some(Sum::of(&text)));
-            return Ok(());
-        }
-        let new = self.file(&format!("{name}.new"));
-        fs::write(&new, &text).map_err(|error| StageError::io(&new, "write", error))?;
-        self.rename(&new, &path).map_err(|error| StageError::io(&path, "replace", error))?;
-        self.note(&path, Some(Sum::of(&text)));
-        Ok(())
-    }
-
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// [`StageError::Io`], or [`StageError::Scratch`] when the file is damaged.
-    pub fn read_document<T: DeserializeOwned>(&self, name: &str) -> Result<T, StageError> {
-        let path = self.file(name);
-        let resident = self.residents.as_ref().and_then(|residents| residents.get(&path));
-        let read = match &resident {
-            Some(_) => Vec::new(),
-            None => fs::read(&path).map_err(|error| StageError::io(&path, "read", error))?,
-        };
-        let text = resident.as_ref().map_or(&*read, |pages| pages.bytes());
-        serde_json::from_slice(text).map_err(|error| StageError::Scratch { path, problem: error.to_string() })
     }
 
     fn clear(&self) -> Result<(), StageError> {
@@ -351,6 +336,31 @@ mod tests {
         assert!(write(&view, THEIRS, 3).is_err());
         // A subfolder has its own columns, whatever their names.
         assert!(write(&view.within("inner").unwrap(), THEIRS, 4).is_ok());
+    }
+
+    #[test]
+    fn files_beside_columns_in_memory_are_found_once_they_are_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let residents = Residents::new(1 << 20);
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
+        write(&scratch, MINE, 1).unwrap();
+        scratch.measure();
+        assert!(scratch.has(MINE) && scratch.peak() == 0);
+        // One that a stage makes itself.
+        scratch.note_file();
+        let own = scratch.file("own");
+        std::fs::write(&own, [7; 10_000]).unwrap();
+        scratch.measure();
+        assert!(scratch.length(&own) == Some(10_000) && scratch.peak() > 0);
+        scratch.discard_file("own");
+        assert!(!own.exists());
+        // One that had no room.
+        let other = Scratch::create(&folder.path().join("other")).unwrap().with_residents(residents.clone());
+        residents.limit_to(0).unwrap();
+        write(&other, THEIRS, 2).unwrap();
+        assert!(other.path(THEIRS).exists() && other.has(THEIRS));
+        other.discard(THEIRS);
+        assert!(!other.path(THEIRS).exists());
     }
 
     #[test]

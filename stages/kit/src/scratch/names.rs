@@ -23,7 +23,7 @@ impl Scratch {
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         if self.residents.as_ref().is_some_and(|residents| residents.rename(from, to)) {
             // What had the name before may be a file.
-            return fs::remove_file_if_any(to);
+            return self.remove_named(to);
         }
         fs::rename(from, to)?;
         if let Some(residents) = &self.residents {
@@ -69,7 +69,7 @@ impl Scratch {
         if self.residents.as_ref().is_some_and(|residents| residents.remove(&path)) {
             return Ok(());
         }
-        fs::remove_file_if_any(&path).map_err(|error| StageError::io(&path, "remove", error))
+        self.remove_named(&path).map_err(|error| StageError::io(&path, "remove", error))
     }
 
     /// Restores the original: the stage has nothing to change.
@@ -96,6 +96,7 @@ impl Scratch {
             self.note(&to, self.sum(&from));
             return Ok(());
         }
+        self.note_file();
         if fs::hard_link(&from, &to).is_err() {
             // Not every file system supports hard links.
             let new = self.file("shared.new");
@@ -118,6 +119,7 @@ impl Scratch {
             self.note(&to, self.sum(&from));
             return Ok(());
         }
+        self.note_file();
         fs::copy(&from, &to).map_err(|error| StageError::io(&to, "write", error))?;
         self.note(&to, self.sum(&from));
         Ok(())

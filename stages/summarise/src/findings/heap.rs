@@ -13,6 +13,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::retainer_trees::ROWS as RETAINER_TREES;
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, Facts, STRINGS};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Characters of a class name that a message shows.
 const MOST_NAME: usize = 80;
@@ -26,7 +27,7 @@ const CHAINS: usize = 64;
 
 /// The heap as a whole, and what can be looked up in it.
 pub struct Heap<'a> {
-    pub facts: Facts,
+    pub facts: Arc<Facts>,
     pub job: Job<'a>,
     /// Bytes of all nodes that the root holds.
     pub bytes: u64,
@@ -54,7 +55,7 @@ pub struct Heap<'a> {
 }
 
 impl<'a> Heap<'a> {
-    pub fn open(facts: Facts, job: &Job<'a>) -> Result<Self, StageError> {
+    pub fn open(facts: Arc<Facts>, job: &Job<'a>) -> Result<Self, StageError> {
         let Job { scratch, context, .. } = *job;
         let nodes = Nodes::open(scratch)?;
         let names = ColumnMap::uncounted(scratch, columns::CLASS_NAME)?;
