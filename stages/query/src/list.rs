@@ -4,12 +4,10 @@
 //! whole run is listed with its problem.
 
 use crate::error::QueryError;
-use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::{self, Found};
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
-use heaplake_schemas::snapshot;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +83,7 @@ pub fn ask(lake: &Path) -> Result<Listing, QueryError> {
     listing.damaged.extend(found.damaged.into_iter().map(|(path, problem)| Damaged { path, problem }));
     for Found { place, run } in found.found {
         match captured_at(&place, &run) {
-            Ok(captured) => listing.runs.push(listed(place, run, captured)),
+            Ok(captured) => listing.runs.push(listed(place, run, captured.map(moment))),
             Err(error) => listing.damaged.push(Damaged { path: place, problem: error.to_string() }),
         }
     }
@@ -112,21 +110,6 @@ fn listed(path: PathBuf, run: Run, captured_at: Option<String>) -> Listed {
         findings: Findings { high: of(Severity::High), medium: of(Severity::Medium), low: of(Severity::Low) },
         partial: summary.partial,
     }
-}
-
-/// When the input of a run was captured.
-fn captured_at(place: &Path, run: &Run) -> Result<Option<String>, StageError> {
-    const COLUMN: &str = "captured_at";
-    if !run.tables.iter().any(|table| table.file == snapshot::FILE) {
-        return Ok(None);
-    }
-    let reader = Reader::open(&place.join(snapshot::FILE))?;
-    if !reader.has(COLUMN) {
-        return Ok(None);
-    }
-    let batch = reader.columns(&[COLUMN])?.batch()?;
-    let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return Ok(None) };
-    Ok(value(batch.times(COLUMN)?, 0).map(moment))
 }
 
 /// A moment in microseconds since 1970, as a date and a time of UTC.

@@ -2,11 +2,9 @@
 
 use super::versions;
 use crate::error::CompareError;
-use crate::sides::{Side, Sides, has_table};
-use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
+use crate::sides::{Side, Sides};
+use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::Found;
-use heaplake_schemas::snapshot;
 use std::fmt;
 use std::path::Path;
 
@@ -103,7 +101,7 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
         By::Captured => {
             let mut runs = Vec::new();
             for found in side.runs {
-                runs.push((captured_at(&found)?, found));
+                runs.push((captured_at(&found.place, &found.run)?, found));
             }
             let unknown = runs.iter().filter(|(captured, _)| captured.is_none()).count();
             if unknown > 0 && unknown < runs.len() {
@@ -140,19 +138,4 @@ fn group(side: Side, by: &By, value: impl Fn(&Found) -> Option<String>, sides: &
             None => sides.sides.push(Side { selection, runs: vec![found] }),
         }
     }
-}
-
-/// When the input of a run was captured, in microseconds since 1970.
-fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
-    const COLUMN: &str = "captured_at";
-    if !has_table(&found.run, snapshot::FILE) {
-        return Ok(None);
-    }
-    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
-    if !reader.has(COLUMN) {
-        return Ok(None);
-    }
-    let batch = reader.columns(&[COLUMN])?.batch()?;
-    let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return Ok(None) };
-    Ok(value(batch.times(COLUMN)?, 0))
 }
