@@ -34,6 +34,7 @@ fn runs_are_chosen_by_name_release_label_time_and_number() {
     assert_eq!(go(&["[ab]", "release=2/*"]), "a b d e f");
     assert_eq!(go(&["*"]), "a b c g d e f h");
     assert_eq!(go(&[&lake.path().join("release=2/snapshot=e/").display().to_string()]), "e");
+    assert_eq!(go(&[&lake.path().join("../lake/./release=2/snapshot=e").display().to_string()]), "e");
     assert_eq!(go(&["--release", "1"]), "a b c g");
     assert_eq!(go(&["--label", "host=x", "--release", "1"]), "a c g");
     assert_eq!(go(&["--older-than", "30d"]), "a b c d e f");
@@ -45,7 +46,7 @@ fn runs_are_chosen_by_name_release_label_time_and_number() {
     assert_eq!(go(&["--keep-last", "0"]), "a b c d e f");
     assert_eq!(go(&["--keep-last", "1", "--older-than", "99999w"]), "");
     let answer = json(command("drop").arg(lake.path()).args(["--keep-last", "0", "--per", "host"]), 0);
-    let kept = |list: &str| answer[list].as_array().unwrap().iter().map(|path| path.to_string()).collect::<String>();
+    let kept = |list: &str| answer[list].as_array().unwrap().iter().map(ToString::to_string).collect::<String>();
     assert!(kept("kept_without_time").contains("snapshot=g") && kept("kept_without_label").contains("snapshot=h"));
     // Nothing of all this was done.
     assert_eq!(files(&lake.path()), before);
@@ -61,6 +62,9 @@ fn what_cannot_be_meant_is_refused() {
     refused(&["--yes"], "nothing says which runs");
     refused(&["a", "nobody", "--yes"], "there is no run nobody");
     refused(&["z*", "--yes"], "there is no run z*");
+    // A run of another lake.
+    let other = add(&lake.folder().join("other"), ("1", "a", None), 1);
+    refused(&[other.to_str().unwrap(), "--yes"], "there is no run /");
     for options in [&["a", "--per", "host"][..], &["--older-than", "30"], &["--older-than", "2026-01-01"], &["["]] {
         command("drop").arg(lake.path()).args(options).arg("--yes").assert().code(2).stdout("");
     }
@@ -131,6 +135,18 @@ fn a_damaged_run_goes_only_where_it_is_named() {
     assert_eq!(would_go(&lake, &["a", "d"]), "a d");
     command("drop").arg(lake.path()).args(["a", "d", "--yes"]).assert().success();
     assert_whole(&lake, "the damaged ones are gone");
+}
+
+#[test]
+fn names_may_look_like_patterns() {
+    let lake = Lake::new();
+    for (number, name) in (1..).zip(["a[1]", "a1", "b"]) {
+        add(&lake.path(), ("1", name, None), number);
+    }
+    let path = lake.path().join("release=1/snapshot=a[1]").display().to_string();
+    assert_eq!(would_go(&lake, &[&path]), "a[1]");
+    assert_eq!(would_go(&lake, &["a[[]1]"]), "a[1]");
+    assert_eq!(would_go(&lake, &["b"]), "b");
 }
 
 #[test]

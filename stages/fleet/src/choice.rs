@@ -54,7 +54,9 @@ impl Choice {
 pub fn is_named(name: &Pattern, place: &Path) -> bool {
     let Some(parts) = place::parts(place) else { return false };
     let within = format!("release={}/snapshot={}", parts.release, parts.snapshot);
-    [parts.snapshot.as_str(), &within, &place.to_string_lossy()].iter().any(|text| name.matches(text))
+    let names = [parts.snapshot.as_str(), &within, &place.to_string_lossy()];
+    // A name may have characters that mean something in a pattern.
+    names.iter().any(|text| name.matches(text) || name.as_str() == *text)
 }
 
 /// Refuses a folder that is a run, where a lake is wanted.

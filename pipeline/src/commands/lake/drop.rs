@@ -12,7 +12,7 @@ use heaplake_fleet::drop::{self, Chosen, Outcome, Plan, Wish};
 use heaplake_fleet::keep::{Keep, Per};
 use heaplake_kit::StageError;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const MORE: &str = "\
 Examples:
@@ -68,14 +68,23 @@ impl Arguments {
             None | Some("release") => Per::Release,
             Some(label) => Per::Label(label.to_owned()),
         };
-        let names = self.runs.iter().map(|run| run.trim_end_matches('/'));
         // They are patterns: the command line was read.
-        let names = names.map(|run| Pattern::new(run).unwrap_or_default()).collect();
+        let names = self.runs.iter().map(|run| self.path_of(run)).map(|run| Pattern::new(&run).unwrap_or_default());
+        let names = names.collect();
         Wish {
             choice: Choice { selection: self.choosing.selection(), names, ..Choice::default() },
             before: self.older_than,
             keep: self.keep_last.map(|last| Keep { last, per }),
         }
+    }
+
+    /// What names a run: where it is the path of a folder in the lake, however that is written, its path as plans have it.
+    fn path_of(&self, run: &str) -> String {
+        let within = || {
+            let (run, lake) = (Path::new(run).canonicalize().ok()?, self.lake.canonicalize().ok()?);
+            Some(self.lake.join(run.strip_prefix(lake).ok()?))
+        };
+        within().map_or_else(|| run.to_owned(), |path| Pattern::escape(&path.to_string_lossy()))
     }
 }
 
