@@ -118,7 +118,7 @@ pub struct RolledRun {
     pub bytes: u64,
     /// Findings: high, medium, low.
     pub findings: [u64; 3],
-    /// XXH3-128 of its `run.json`: a run that was replaced has another one.
+    /// The seal of its `run.json`, or XXH3-128 of one without: a run that was replaced has another one.
     pub hash: String,
 }
 

@@ -11,6 +11,9 @@ pub const FILE: &str = "run.json";
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
+    /// XXH3-64 of all that follows in the file, sixteen digits; a run of an older version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
     /// Version of heaplake that wrote the run.
     pub heaplake_version: String,
     /// Version of its tables.
@@ -25,6 +28,10 @@ pub struct Run {
     pub input_bytes: u64,
     /// XXH3-128 of them.
     pub input_hash: String,
+    /// When the input was captured, in microseconds since 1970: what it says itself, else when its file was last changed.
+    /// Nothing for standard input that does not say; a run of an older version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured_at_us: Option<i64>,
     /// What shaped the result.
     pub options: Options,
     /// The tables.
@@ -73,6 +80,10 @@ pub struct Table {
     pub rows: u64,
     /// Bytes of the file.
     pub bytes: u64,
+    /// XXH3-64 of the file, sixteen digits; a table of a run of an older version has none, and neither has one of a
+    /// comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xxh3_64: Option<String>,
 }
 
 /// The run in brief. Sizes are bytes.

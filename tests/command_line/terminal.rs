@@ -32,31 +32,37 @@ fn assert_accepted(name: &str, text: &str, lake: Option<&Lake>) {
 }
 
 /// Help as a terminal of 100 columns shows it.
-fn help(verb: &[&str]) -> String {
+fn help(verb: &[String]) -> String {
     stdout(heaplake().args(verb).arg("--help").env("COLUMNS", "100"))
 }
 
-/// The verbs that the help lists.
-fn verbs() -> Vec<String> {
-    let help = help(&[]);
-    let (_, list) = help.split_once("Commands:\n").unwrap();
-    let lines = list.lines().take_while(|line| !line.is_empty());
-    // Lines that go on are indented more.
-    let verbs = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
-    verbs.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|verb| verb != "help").collect()
+/// The verbs that the help lists, each with the words that lead to it: `lake`, `lake verify`.
+fn verbs() -> Vec<Vec<String>> {
+    let below = |above: &[String]| -> Vec<Vec<String>> {
+        let help = help(above);
+        let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
+        let lines = list.lines().take_while(|line| !line.is_empty());
+        // Lines that go on are indented more.
+        let verbs = lines.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+        let names = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
+        names.map(|name| above.iter().cloned().chain([name.to_owned()]).collect()).collect()
+    };
+    let first = below(&[]);
+    let second: Vec<_> = first.iter().flat_map(|verb| below(verb)).collect();
+    first.into_iter().chain(second).collect()
 }
 
 #[test]
 fn help_of_every_verb() {
     assert_accepted("help", &help(&[]), None);
     for verb in verbs() {
-        assert_accepted(&format!("help-{verb}"), &help(&[&verb]), None);
+        assert_accepted(&format!("help-{}", verb.join("-")), &help(&verb), None);
     }
     // No text is left of a verb that is gone.
     let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let accepted: BTreeSet<String> =
         files.filter_map(|file| Some(file.strip_prefix("help-")?.strip_suffix(".snap")?.to_owned())).collect();
-    assert_eq!(accepted, verbs().into_iter().collect());
+    assert_eq!(accepted, verbs().into_iter().map(|verb| verb.join("-")).collect());
 }
 
 /// Names of options, `--so`, of which a text has those that stand alone.
@@ -69,14 +75,14 @@ fn options(text: &str) -> BTreeSet<String> {
 #[test]
 fn short_help_has_a_line_for_each_option() {
     for verb in verbs() {
-        let text = stdout(heaplake().args([verb.as_str(), "-h"]).env("COLUMNS", "100"));
+        let text = stdout(heaplake().args(&verb).arg("-h").env("COLUMNS", "100"));
         let (_, listed) = text.split_once("Options:\n").unwrap();
         for line in listed.lines().filter(|line| line.starts_with("  ") && !line.contains("heaplake")) {
-            assert!(line.trim_start().starts_with('-'), "{verb}: {line:?} goes on from the line before");
+            assert!(line.trim_start().starts_with('-'), "{verb:?}: {line:?} goes on from the line before");
         }
-        assert!(text.contains("Example"), "{verb}");
+        assert!(text.contains("Example"), "{verb:?}");
         // The long help says no less.
-        assert!(options(&help(&[&verb])).is_superset(&options(listed)), "{verb}");
+        assert!(options(&help(&verb)).is_superset(&options(listed)), "{verb:?}");
     }
 }
 
@@ -85,8 +91,9 @@ fn the_page_about_the_command_line_has_all_commands_and_options() {
     let page = fs::read_to_string(folder().join("../../../docs/cli.md")).unwrap();
     let mut all = BTreeSet::from(["help".to_owned()]);
     for verb in verbs() {
-        assert!(page.contains(&format!("`heaplake {verb}")), "docs/cli.md has no {verb}");
-        let text = help(&[&verb]);
+        let name = verb.join(" ");
+        assert!(page.contains(&format!("`heaplake {name}")), "docs/cli.md has no {name}");
+        let text = help(&verb);
         let (_, listed) = text.split_once("Options:\n").unwrap();
         let heads = listed.lines().filter(|line| line.trim_start().starts_with('-'));
         all.extend(heads.flat_map(|line| options(line.split("  <").next().unwrap_or(line))));

@@ -61,6 +61,7 @@ pub fn write(
         ..Summary::default()
     };
     let run = Run {
+        seal: None,
         heaplake_version: HEAPLAKE_VERSION.to_owned(),
         schema_version: SCHEMA_VERSION,
         snapshot: snapshot.to_owned(),
@@ -68,12 +69,13 @@ pub fn write(
         source: "written".to_owned(),
         input_bytes: 0,
         input_hash: String::new(),
+        captured_at_us: None,
         options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
         tables,
         summary,
         replay: None,
     };
-    new.commit(&run)
+    new.commit(run).map(drop)
 }
 
 fn numbers(of: impl Iterator<Item = i64>) -> ArrayRef {

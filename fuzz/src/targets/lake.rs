@@ -7,7 +7,7 @@ use crate::analysis::{folder, told};
 use crate::seeds;
 use crate::subject::Target;
 use clap::Parser;
-use heaplake::commands::{Cli, Command, diff, dominators, ls, report, show, top, track, trend, why};
+use heaplake::commands::{Cli, Command, diff, dominators, lake, report, show, top, track, trend, why};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -87,6 +87,8 @@ fn questions(run: &Path, whole: &Path, lake: &Path, folder: &Path) -> Vec<Vec<St
     vec![
         words(&["ls", &lake]),
         words(&["ls", &lake, "--json"]),
+        words(&["lake", "verify", &lake, "--threads", "1"]),
+        words(&["lake", "drop", &lake, "--keep-last", "0", "--json"]),
         words(&["show", &run]),
         words(&["report", &run, "-o", &page, "-q", "--memory", "96MiB"]),
         words(&["top", &run, "--class", "*"]),
@@ -102,7 +104,8 @@ fn questions(run: &Path, whole: &Path, lake: &Path, folder: &Path) -> Vec<Vec<St
 fn asked(words: &[String]) -> String {
     let command = Cli::try_parse_from(std::iter::once("heaplake".to_owned()).chain(words.iter().cloned()));
     let done = match command.unwrap_or_else(|error| panic!("{words:?}: {error}")).command {
-        Command::Ls(arguments) => ls::run(&arguments),
+        Command::Ls(arguments) => lake::ls::run(&arguments),
+        Command::Lake(arguments) => lake::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

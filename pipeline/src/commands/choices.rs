@@ -7,12 +7,15 @@ use crate::name_rules;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
+use heaplake_kit::overhead::FIXED_OVERHEAD;
+use heaplake_kit::{Budget, Context, Progress};
 use heaplake_names::{Names, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// What names are in every run.
 #[derive(Args, Clone, Debug)]
@@ -132,10 +135,10 @@ pub struct Trust {
     pub allow_bomb: bool,
 }
 
-/// What a run may take.
+/// What a command may take.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Resources")]
-pub struct Resources {
+pub struct Effort {
     /// Memory that it may allocate, such as 512MiB [default: a quarter]
     ///
     /// The default is a quarter of what the machine or the cgroup has, at least 256MiB. With less memory a run takes
@@ -145,12 +148,16 @@ pub struct Resources {
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Folder for intermediate files [default: inside the lake]
-    #[arg(long, value_name = "FOLDER")]
-    pub scratch: Option<PathBuf>,
 }
 
-impl Resources {
+impl Effort {
+    /// As stages take it.
+    #[must_use]
+    pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
+        let budget = Budget::new(self.memory().saturating_sub(FIXED_OVERHEAD));
+        Context { budget, threads: self.threads(), progress, cancel }
+    }
+
     /// Bytes as told, or as many as the machine offers.
     #[must_use]
     pub fn memory(&self) -> u64 {
@@ -161,6 +168,32 @@ impl Resources {
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+/// What a run may take.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Resources")]
+pub struct Resources {
+    /// Memory and threads
+    #[command(flatten)]
+    effort: Effort,
+    /// Folder for intermediate files [default: inside the lake]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+}
+
+impl Resources {
+    /// Bytes as told, or as many as the machine offers.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.effort.memory()
+    }
+
+    /// Threads as told, or one per core.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.effort.threads()
     }
 }
 

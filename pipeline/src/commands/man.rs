@@ -8,9 +8,9 @@ use clap::{Args, Command};
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:\n  heaplake man | man -l -\n  heaplake man analyze > heaplake-analyze.1")]
 pub struct Arguments {
-    /// The command
+    /// The command, such as analyze or lake drop
     #[arg(value_name = "COMMAND")]
-    command: Option<String>,
+    command: Vec<String>,
 }
 
 /// Prints the page.
@@ -20,12 +20,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, mut cli: Command) -> Done {
     // Gives the commands their full names.
     cli.build();
-    let page = match arguments.command.as_deref() {
-        None => Some(&cli),
-        Some(name) => cli.find_subcommand(name),
-    };
+    let page = arguments.command.iter().try_fold(&cli, |cli, name| cli.find_subcommand(name));
     let Some(page) = page else {
-        let cause = format!("there is no command {:?}", arguments.command.as_deref().unwrap_or_default());
+        let cause = format!("there is no command {:?}", arguments.command.join(" "));
         return Err(Complaint::usage(cause, "heaplake --help lists the commands"));
     };
     let mut text = Vec::new();

@@ -9,7 +9,7 @@ pub mod dominators;
 pub mod duplicates;
 pub mod fleet;
 pub mod gates;
-pub mod ls;
+pub mod lake;
 pub mod man;
 pub mod object;
 pub mod plan;
@@ -75,7 +75,9 @@ pub enum Command {
     /// Print what an analysis would take, stage by stage, without running it
     Plan(plan::Arguments),
     /// List the runs of a lake
-    Ls(ls::Arguments),
+    Ls(lake::ls::Arguments),
+    /// Work on a lake as a whole: list, verify, drop and merge its runs
+    Lake(lake::Arguments),
     /// Compare runs: what grew, through which holder, and whether it is real
     Diff(Box<diff::Arguments>),
     /// Follow a series of runs: what grows, how fast, and since when
@@ -128,7 +130,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Track(arguments) => track::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
-        Command::Ls(arguments) => ls::run(&arguments),
+        Command::Ls(arguments) => lake::ls::run(&arguments),
+        Command::Lake(arguments) => lake::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Trend(arguments) => trend::run(&arguments),
         Command::Fleet(command) => fleet::run(&command),

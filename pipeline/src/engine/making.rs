@@ -21,7 +21,7 @@ use heaplake_kit::stage::Output;
 use heaplake_kit::{Budget, Context, Residents, Scratch, StageError, Stats};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
-use heaplake_publish::snapshot::{self, StageTime};
+use heaplake_publish::snapshot::{self, Captured, StageTime};
 use heaplake_replay::format as trace_format;
 use heaplake_schemas::options::TableName;
 use heaplake_schemas::replay;
@@ -143,7 +143,7 @@ impl Making<'_> {
         let run = self.describe(&contents, (&graph, &ran), journal, &work.output)?;
         self.unchanged(journal)?;
         journal.committing(scratch, &place, new.identity())?;
-        new.commit(&run)?;
+        let run = new.commit(run)?;
         Ok(Outcome { place, run, unchanged: false, stages: times(&graph, &ran, journal) })
     }
 
@@ -182,7 +182,9 @@ impl Making<'_> {
         let Self { request, scratch, .. } = *self;
         let summary: Summary = scratch.read_document(documents::SUMMARY)?;
         let (input_bytes, input_hash) = contents.identity();
+        let captured = contents.captured(scratch, changed(&request.input))?;
         let mut run = Run {
+            seal: None,
             heaplake_version: HEAPLAKE_VERSION.to_owned(),
             schema_version: SCHEMA_VERSION,
             snapshot: output.snapshot.clone(),
@@ -190,6 +192,7 @@ impl Making<'_> {
             source: request.input.name(),
             input_bytes,
             input_hash,
+            captured_at_us: captured.map(|captured| captured.at_us),
             options: request.options.clone(),
             tables: tables(graph, ran, &output.folder)?,
             summary: Summary {
@@ -207,7 +210,7 @@ impl Making<'_> {
                     let facts: Arc<Facts> = scratch.share_document(documents::FACTS)?;
                     let totals = scratch.read_document(documents::TOTALS)?;
                     let costs = times(graph, ran, journal);
-                    run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, changed(&request.input))?);
+                    run.tables.push(snapshot::write(&facts, &run, &totals, &costs, output, captured)?);
                 }
             }
             Contents::Trace(_) => {
@@ -252,6 +255,16 @@ impl Contents {
         }
     }
 
+    /// When the input was captured, and what says so.
+    fn captured(&self, scratch: &Scratch, changed: Option<SystemTime>) -> Result<Option<Captured>, StageError> {
+        let told = match self {
+            // Stages after the reader may learn it.
+            Self::Snapshot(..) => scratch.read_document::<Facts>(documents::FACTS)?.captured_at_us,
+            Self::Trace(_) => None,
+        };
+        Ok(Captured::find(told, changed))
+    }
+
     fn run_name(&self, request: &Request) -> String {
         let stem = inputs::stem(&request.input);
         match self {
@@ -276,7 +289,7 @@ fn tables(graph: &Graph, ran: &[Ran], folder: &Path) -> Result<Vec<Table>, Stage
         if let Product::Table(file) = graph.steps[*position].product {
             let path = folder.join(file);
             let bytes = fs::metadata(&path).map_err(|error| StageError::io(&path, "examine", error))?.len();
-            tables.push(Table { file: file.to_owned(), rows: done.rows, bytes });
+            tables.push(Table { file: file.to_owned(), rows: done.rows, bytes, xxh3_64: None });
         }
     }
     Ok(tables)

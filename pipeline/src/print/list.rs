@@ -1,8 +1,8 @@
 //! The runs of a lake, for people.
 
 use super::terminal::Look;
-use heaplake_kit::text::{count, size, visible};
-use heaplake_query::list::{Findings, Listed, Listing};
+use heaplake_fleet::list::{Findings, Listed, Listing};
+use heaplake_kit::text::{count, shorten, size, visible};
 use heaplake_schemas::findings::Severity;
 use std::fmt::Write;
 use std::path::Path;
@@ -24,50 +24,64 @@ pub fn text(listing: &Listing, lake: &Path, look: &Look) -> String {
 }
 
 /// Titles of the columns; those of numbers are set right.
-const TITLES: [(&str, bool); 7] = [
+const TITLES: [(&str, bool); COLUMNS] = [
     ("release", false),
     ("snapshot", false),
     ("format", false),
     ("captured (UTC)", false),
     ("objects", true),
     ("size", true),
+    ("on disk", true),
+    ("labels", false),
     ("findings", false),
 ];
+const COLUMNS: usize = 9;
 /// The column whose texts are cut where the line is too short.
 const NAMES: usize = 1;
+/// The column that is left out where no run has any.
+const LABELS: usize = 7;
+/// Characters of labels that are shown.
+const LABELS_SHOWN: usize = 40;
 
 fn table(runs: &[Listed], look: &Look, out: &mut String) -> std::fmt::Result {
     if runs.is_empty() {
         return Ok(());
     }
-    let mut rows: Vec<[String; 7]> = vec![TITLES.map(|(title, _)| title.to_owned())];
+    let mut rows: Vec<[String; COLUMNS]> = vec![TITLES.map(|(title, _)| title.to_owned())];
     rows.extend(runs.iter().map(cells));
-    let mut widths: Vec<usize> =
-        (0..TITLES.len()).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
-    let others: usize = widths.iter().map(|width| width + 2).sum::<usize>() - widths[NAMES];
-    if let Some(width) = look.width {
-        widths[NAMES] = widths[NAMES].min(width.saturating_sub(others).max(SHORTEST));
-    }
+    let has_labels = runs.iter().any(|run| !run.labels.is_empty());
+    let columns: Vec<usize> = (0..COLUMNS - 1).filter(|&at| at != LABELS || has_labels).collect();
+    let widths = widths(&rows, &columns, look);
     for (line, row) in rows.iter().enumerate() {
         let mut text = String::new();
-        for (at, cell) in row.iter().enumerate().take(TITLES.len() - 1) {
-            let width = widths[at];
-            let cell = if at == NAMES { heaplake_kit::text::middle(cell, width) } else { cell.clone() };
+        for &at in &columns {
+            let (cell, width) = (heaplake_kit::text::middle(&row[at], widths[at]), widths[at]);
             if TITLES[at].1 { write!(text, "  {cell:>width$}")? } else { write!(text, "  {cell:<width$}")? }
         }
         let last = match line.checked_sub(1).and_then(|run| runs.get(run)) {
             Some(run) => ending(run, look),
-            None => row[TITLES.len() - 1].clone(),
+            None => row[COLUMNS - 1].clone(),
         };
         writeln!(out, "{text}  {last}")?;
     }
     Ok(())
 }
 
+/// Widths of all columns; names are cut so that these columns and the last one fit the terminal.
+fn widths(rows: &[[String; COLUMNS]], columns: &[usize], look: &Look) -> Vec<usize> {
+    let longest = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..COLUMNS).map(longest).collect();
+    let others: usize = columns.iter().chain([&(COLUMNS - 1)]).map(|&at| widths[at] + 2).sum::<usize>() - widths[NAMES];
+    if let Some(width) = look.width {
+        widths[NAMES] = widths[NAMES].min(width.saturating_sub(others).max(SHORTEST));
+    }
+    widths
+}
+
 /// Characters that a name keeps in the shortest line.
 const SHORTEST: usize = 12;
 
-fn cells(run: &Listed) -> [String; 7] {
+fn cells(run: &Listed) -> [String; COLUMNS] {
     // To the minute: seconds are in the JSON.
     let captured =
         run.captured_at.as_ref().map_or("-".to_owned(), |at| visible(at).replace('T', " ").chars().take(16).collect());
@@ -78,8 +92,15 @@ fn cells(run: &Listed) -> [String; 7] {
         captured,
         run.nodes.or(run.allocations).map_or("-".to_owned(), count),
         run.heap_bytes.or(run.allocated_bytes).map_or("-".to_owned(), size),
+        size(run.disk_bytes),
+        labels(run),
         ending(run, &Look::PLAIN),
     ]
+}
+
+fn labels(run: &Listed) -> String {
+    let labels: Vec<String> = run.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    shorten(&visible(&labels.join(", ")), LABELS_SHOWN)
 }
 
 /// Findings by severity, and what is not as usual.

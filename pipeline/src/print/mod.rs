@@ -4,6 +4,7 @@ pub mod answers;
 pub mod comparison;
 pub mod contents;
 pub mod gates;
+pub mod lake;
 pub mod list;
 pub mod log;
 pub mod plan;

@@ -113,7 +113,7 @@ fn ending(run: &Run, place: &Path, look: &Look, out: &mut String) -> std::fmt::R
     }
     findings(&summary.findings, &named, look, out)?;
     writeln!(out, "\nTables in {}\n", visible(&place.display().to_string()))?;
-    for Table { file, rows, bytes } in &run.tables {
+    for Table { file, rows, bytes, .. } in &run.tables {
         let unit = if *rows == 1 { "row" } else { "rows" };
         writeln!(out, "  {:>12} {:>12} {unit:<4}  {}", size(*bytes), count(*rows), visible(file))?;
     }

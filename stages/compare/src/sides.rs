@@ -1,13 +1,10 @@
 //! The sides of a comparison: the runs that each of them is.
 
 use crate::error::CompareError;
-use heaplake_kit::StageError;
 use heaplake_lake::commit;
-use heaplake_lake::reader::{Reader, value};
 use heaplake_lake::selection::{self, Found, Selection};
 use heaplake_schemas::comparison::{ComparedRun, Side as Described};
 use heaplake_schemas::run::{self, Run};
-use heaplake_schemas::snapshot;
 use std::path::Path;
 
 /// Label of a run that names its host.
@@ -164,24 +161,6 @@ pub fn host(run: &Run) -> Option<&str> {
 #[must_use]
 pub fn has_table(run: &Run, file: &str) -> bool {
     run.tables.iter().any(|table: &run::Table| table.file == file)
-}
-
-/// When the input of a run was captured, in microseconds since 1970, if that is known.
-///
-/// # Errors
-/// As [`Reader`].
-pub fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
-    const COLUMN: &str = "captured_at";
-    if !has_table(&found.run, snapshot::FILE) {
-        return Ok(None);
-    }
-    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
-    if !reader.has(COLUMN) {
-        return Ok(None);
-    }
-    let batch = reader.columns(&[COLUMN])?.batch()?;
-    let Some(batch) = batch.filter(|batch| !batch.is_empty()) else { return Ok(None) };
-    Ok(value(batch.times(COLUMN)?, 0))
 }
 
 impl Side {

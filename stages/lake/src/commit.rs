@@ -1,15 +1,18 @@
 //! The folder of a run: written beside its final place, then moved there in one step.
 //!
 //! Who makes a run holds its [`Place`]. Tables are written to the hidden folder of that place. [`NewRun::commit`]
-//! writes `run.json` last, syncs everything to disk and renames the folder; an existing run is exchanged in one step
-//! and then removed. A crash at any moment leaves the old run, the new run, or no run, never a partial one. What is
-//! renamed must be the folder that was made here, and what it replaces the run that stood in the place when it was
-//! taken: whatever else somebody puts there meanwhile, by hand or with an older version, stays, and the commit fails.
+//! writes `run.json` last, with the checksum of each table and its own seal, syncs everything to disk and renames the
+//! folder; an existing run is exchanged in one step and then removed. A crash at any moment leaves the old run, the new
+//! run, or no run, never a partial one. What is renamed must be the folder that was made here, and what it replaces the
+//! run that stood in the place when it was taken: whatever else somebody puts there meanwhile, by hand or with an older
+//! version, stays, and the commit fails.
 //!
 //! Patterns of polars, DuckDB and Spark match hidden folders too, so a folder in the making must not lie where
 //! `LAKE/*/*/classes.parquet` looks: it is one level deeper than runs are.
 
+use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
+use crate::seal;
 use heaplake_kit::{StageError, fs};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
@@ -31,24 +34,37 @@ pub fn place(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
 /// [`StageError::Io`]; [`StageError::Table`] when `run.json` is damaged; [`StageError::Refused`] when a newer version of
 /// heaplake made the run.
 pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
+    text(place)?.map(|text| parse(place, &text)).transpose()
+}
+
+/// The text of the description of a run; returns `None` if there is no run.
+///
+/// # Errors
+/// [`StageError::Io`].
+pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     let path = place.join(run::FILE);
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(StageError::io(&path, "read", error)),
-    };
+    match fs::read(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(StageError::io(&path, "read", error)),
+    }
+}
+
+/// What the text of a description says.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
+    let path = place.join(run::FILE);
     // A newer version may say things in other ways, so its number is looked at alone.
-    if let Ok(Made { heaplake_version, schema_version }) = serde_json::from_slice(&text)
+    if let Ok(Made { heaplake_version, schema_version }) = serde_json::from_slice(text)
         && schema_version > SCHEMA_VERSION
     {
         let known = format!("schema version {schema_version}, and this heaplake knows those up to {SCHEMA_VERSION}");
         let problem = format!("{}: {known}", path.display());
         return Err(StageError::Refused { problem, advice: format!("use heaplake {heaplake_version}, which made it") });
     }
-    serde_json::from_slice(&text)
-        .map(Some)
+    serde_json::from_slice(text)
         .map_err(|error| StageError::Table { path, problem: format!("{} is not that of a run: {error}", run::FILE) })
 }
 
@@ -125,16 +141,33 @@ impl NewRun {
         self.own
     }
 
-    /// Moves the run to its place.
+    /// Moves the run to its place; its description as it was written, with checksums and seal.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Refused`] when something else stands in its place now: what stood there is
     /// unchanged. [`StageError::Refused`] also when the run is in its place, but may not outlast a loss of power.
-    pub fn commit(mut self, run: &Run) -> Result<(), StageError> {
+    pub fn commit(self, run: Run) -> Result<Run, StageError> {
+        let mut run = Run { seal: None, ..run };
+        let mut buffer = Vec::new();
+        for table in &mut run.tables {
+            let content = checksum::of_file(&self.folder().join(&table.file), &mut buffer, |_| Ok(()))?;
+            table.xxh3_64 = Some(content.xxh3_64);
+        }
+        let path = self.folder().join(run::FILE);
+        let unsealed = serde_json::to_string_pretty(&run)
+            .map_err(|error| StageError::Scratch { path, problem: error.to_string() })?;
+        let (text, seal) = seal::sealed(&unsealed);
+        self.commit_described(text.as_bytes())?;
+        Ok(Run { seal: Some(seal), ..run })
+    }
+
+    /// Moves the run to its place, with a description that was written elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::commit`].
+    pub fn commit_described(mut self, text: &[u8]) -> Result<(), StageError> {
         let hidden = self.place.hidden().to_owned();
         let path = hidden.join(run::FILE);
-        let text = serde_json::to_vec_pretty(run)
-            .map_err(|error| StageError::Scratch { path: path.clone(), problem: error.to_string() })?;
         let io_at = |path: &Path, action: &'static str| {
             let path = path.to_owned();
             move |error: io::Error| StageError::io(&path, action, error)

@@ -2,7 +2,7 @@
 //!
 //! A **run** is one folder with the results of one input: its tables, one Parquet file each, and `run.json`, which
 //! describes the input, the options and the contents in brief ([`Run`](heaplake_schemas::run::Run)). `run.json` is
-//! written last: a folder without it is no run. A **lake** is a folder of runs:
+//! written last: a folder without it is no run. It has a checksum of each table, and a seal over all that it says. A **lake** is a folder of runs:
 //!
 //! ```text
 //! LAKE/release=<release>/snapshot=<name>/run.json
@@ -18,6 +18,8 @@
 //! | write a table | [`table::Table`], which takes a [`source::Source`] for each column |
 //! | read a table back | [`reader::Reader`], which gives batches with typed columns by name |
 //! | commit the tables of a run in one step, and read the description of a run | [`commit`] |
+//! | know when the input of a run was captured | [`captured`] |
+//! | know whether files are what was written | [`seal`] of `run.json`, [`checksum`] of tables |
 //! | find the runs that a user means | [`selection`] |
 //! | write several files that appear together | [`files`] |
 //! | be the only one that makes a run | [`place`] |
@@ -29,6 +31,8 @@
 //! positions in a string table. The bytes of a table depend on its rows alone, never on threads, time or paths.
 
 mod bounds;
+pub mod captured;
+pub mod checksum;
 mod column;
 pub mod commit;
 mod constant;
@@ -45,6 +49,7 @@ pub mod place;
 pub mod reader;
 mod row_group;
 mod runs;
+pub mod seal;
 pub mod selection;
 pub mod source;
 pub mod table;

@@ -20,14 +20,41 @@ use std::fs::{Metadata, canonicalize, symlink_metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Folder inside a lake that holds runs in the making.
 const NEW: &str = ".heaplake-new";
+
+/// How often, and how long after each other, a place is tried that another process holds: it may only look whether there is
+/// something to put right.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Path of a run inside a lake.
 #[must_use]
 pub fn path(lake: &Path, release: &str, snapshot: &str) -> PathBuf {
     lake.join(format!("release={release}")).join(format!("snapshot={snapshot}"))
+}
+
+/// The parts of the path of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The lake.
+    pub lake: PathBuf,
+    /// Its release.
+    pub release: String,
+    /// Its name.
+    pub snapshot: String,
+}
+
+/// The parts of the path of a run; `None` if it is no such path.
+#[must_use]
+pub fn parts(place: &Path) -> Option<Parts> {
+    let named = |path: &Path, prefix: &str| Some(path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned());
+    let release = place.parent()?;
+    let lake = release.parent().filter(|lake| !lake.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(Parts { release: named(release, "release=")?, snapshot: named(place, "snapshot=")?, lake: lake.to_owned() })
 }
 
 /// What stands in a place: device and inode of the folder, and of its `run.json` the inode, length and time of change.
@@ -77,13 +104,27 @@ impl Place {
     /// # Errors
     /// [`StageError::Refused`] when another process holds it; [`StageError::Io`].
     pub fn take(lake: &Path, release: &str, snapshot: &str) -> Result<Self, StageError> {
-        Self::try_take(lake, release, snapshot)?.ok_or_else(|| StageError::Refused {
+        Self::take_if_free(lake, release, snapshot)?.ok_or_else(|| StageError::Refused {
             problem: format!("{}: another heaplake is making this run", path(lake, release, snapshot).display()),
             advice: "wait until it is done".to_owned(),
         })
     }
 
-    /// The same; returns `None` if another process holds it.
+    /// The same; returns `None` if another process holds it for longer than a [`sweep`] does.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn take_if_free(lake: &Path, release: &str, snapshot: &str) -> Result<Option<Self>, StageError> {
+        for _ in 0..TRIES {
+            if let Some(place) = Self::try_take(lake, release, snapshot)? {
+                return Ok(Some(place));
+            }
+            thread::sleep(PAUSE);
+        }
+        Self::try_take(lake, release, snapshot)
+    }
+
+    /// The same, at once.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -123,6 +164,24 @@ impl Place {
     #[must_use]
     pub fn standing(&self) -> Option<&Standing> {
         self.standing.as_ref()
+    }
+
+    /// Removes the run that stands there, and the folder of its release if that was its last run. The run vanishes in
+    /// one step: its folder is renamed to the hidden one, where the next one that takes the place removes whatever is
+    /// left of it.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn discard(self) -> Result<(), StageError> {
+        let (path, hidden) = (&self.path, &self.hidden);
+        in_new_folder(hidden, || fs::rename(path, hidden)).map_err(|error| StageError::io(path, "rename", error))?;
+        // Else the loss of power might bring back a run of which some files are gone.
+        for folder in [hidden, path].into_iter().filter_map(|moved| moved.parent()) {
+            fs::sync(folder).map_err(|error| StageError::io(folder, "write", error))?;
+        }
+        let removed = remove(hidden);
+        let _ = path.parent().map(fs::remove_dir);
+        removed
     }
 
     /// Removes what was written in vain; a run that stepped aside comes back.
@@ -184,6 +243,8 @@ pub fn sweep(lake: &Path) {
             drop(Place::try_take(lake, release_name, snapshot));
         }
         let _ = fs::remove_dir(release.path());
+        // Its last run was dropped.
+        let _ = fs::remove_dir(lake.join(&name));
     }
     let _ = fs::remove_dir(lake.join(NEW));
 }
@@ -283,5 +344,36 @@ mod tests {
         assert_eq!(left, 2, "the folder and the lock of the one at work");
         drop(held);
         assert!(!lake.join(NEW).exists());
+    }
+
+    #[test]
+    fn a_discarded_run_goes_with_its_release_and_leaves_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = folder.path();
+        for snapshot in ["a", "b"] {
+            create_dir_all(path(lake, "r", snapshot)).unwrap();
+            write(path(lake, "r", snapshot).join("run.json"), snapshot).unwrap();
+        }
+        Place::take(lake, "r", "a").unwrap().discard().unwrap();
+        assert!(!path(lake, "r", "a").exists() && path(lake, "r", "b").join("run.json").exists());
+        Place::take(lake, "r", "b").unwrap().discard().unwrap();
+        assert_eq!(std::fs::read_dir(lake).unwrap().count(), 0);
+        // Killed after the run was renamed: the next one clears what is left.
+        create_dir_all(lake.join("release=r")).unwrap();
+        create_dir_all(lake.join(NEW).join("release=r/snapshot=b")).unwrap();
+        write(lake.join(NEW).join("release=r/.snapshot=b.lock"), "").unwrap();
+        sweep(lake);
+        assert_eq!(std::fs::read_dir(lake).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_path_of_a_run_has_parts() {
+        let parts_of = |place: &str| parts(Path::new(place)).map(|parts| (parts.lake, parts.release, parts.snapshot));
+        let some = |lake: &str| Some((lake.into(), "r".to_owned(), "n".to_owned()));
+        assert_eq!(parts_of("lake/release=r/snapshot=n"), some("lake"));
+        assert_eq!(parts_of("release=r/snapshot=n/"), some("."));
+        for other in ["snapshot=n", "lake/snapshot=n", "lake/release=r", "lake/x/snapshot=n", "./snapshot=n", ""] {
+            assert_eq!(parts_of(other), None, "{other}");
+        }
     }
 }

@@ -18,6 +18,7 @@ use arrow::datatypes::{
 };
 use heaplake_kit::StageError;
 use heaplake_kit::fs::File;
+use heaplake_schemas::metadata;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
@@ -72,6 +73,13 @@ impl Reader {
     #[must_use]
     pub fn rows(&self) -> u64 {
         u64::try_from(self.builder.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// Version of the tables that it says it is of; `None` where it does not say.
+    #[must_use]
+    pub fn schema_version(&self) -> Option<u32> {
+        let values = self.builder.metadata().file_metadata().key_value_metadata()?;
+        values.iter().find(|entry| entry.key == metadata::SCHEMA)?.value.as_ref()?.parse().ok()
     }
 
     /// Whether the table has this column.

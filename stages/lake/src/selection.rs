@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Conditions on runs. Of several conditions on one field one must hold; conditions on different fields must all hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     conditions: Vec<(Field, Pattern)>,
 }
@@ -45,13 +45,40 @@ impl Selection {
         Ok(Self { conditions: text.split(',').map(condition).collect::<Result<_, _>>()? })
     }
 
+    /// Adds a condition on the release.
+    pub fn add_release(&mut self, pattern: Pattern) {
+        self.conditions.push((Field::Release, pattern));
+    }
+
+    /// Adds a condition on a label.
+    pub fn add_label(&mut self, name: String, pattern: Pattern) {
+        self.conditions.push((Field::Label(name), pattern));
+    }
+
+    /// Whether there is no condition.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Whether a run is selected.
     #[must_use]
     pub fn takes(&self, run: &Run) -> bool {
+        let label = |name: &str| run.options.labels().get(name).map(String::as_str);
+        self.holds(&run.release, &run.snapshot, &label)
+    }
+
+    /// Whether a run is selected of which nothing else is known; no condition on a label holds.
+    #[must_use]
+    pub fn takes_named(&self, release: &str, snapshot: &str) -> bool {
+        self.holds(release, snapshot, &|_| None)
+    }
+
+    fn holds<'r>(&self, release: &'r str, snapshot: &'r str, label: &dyn Fn(&str) -> Option<&'r str>) -> bool {
         let value = |field: &Field| match field {
-            Field::Release => Some(run.release.as_str()),
-            Field::Snapshot => Some(run.snapshot.as_str()),
-            Field::Label(name) => run.options.labels().get(name).map(String::as_str),
+            Field::Release => Some(release),
+            Field::Snapshot => Some(snapshot),
+            Field::Label(name) => label(name),
         };
         self.conditions.iter().all(|(field, _)| {
             let of_field = self.conditions.iter().filter(|(other, _)| other == field);
@@ -83,14 +110,12 @@ pub struct Runs {
 /// # Errors
 /// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
 pub fn runs(folder: &Path) -> Result<Runs, StageError> {
-    let mut runs = Runs::default();
-    for place in folders(folder, "snapshot=")? {
-        runs.add(place);
-    }
-    for release in folders(folder, "release=")? {
-        match folders(&release, "snapshot=") {
-            Ok(places) => places.into_iter().for_each(|place| runs.add(place)),
-            Err(error) => runs.damaged.push((release, error.to_string())),
+    let places = places(folder)?;
+    let mut runs = Runs { found: Vec::new(), damaged: places.damaged };
+    for place in places.places {
+        match find(&place) {
+            Ok(found) => runs.found.extend(found),
+            Err(problem) => runs.damaged.push((place, problem)),
         }
     }
     runs.found.sort_by(|a, b| (&a.run.release, &a.run.snapshot).cmp(&(&b.run.release, &b.run.snapshot)));
@@ -98,14 +123,44 @@ pub fn runs(folder: &Path) -> Result<Runs, StageError> {
     Ok(runs)
 }
 
-impl Runs {
-    fn add(&mut self, place: PathBuf) {
-        match commit::read(&place) {
-            Ok(Some(run)) => self.found.push(Found { place, run }),
-            Ok(None) => self.damaged.push((place, format!("there is no {}", run::FILE))),
-            Err(StageError::Table { problem, .. }) => self.damaged.push((place, problem)),
-            Err(error) => self.damaged.push((place, error.to_string())),
+/// The folders that should be runs below a folder.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// Their paths, sorted.
+    pub places: Vec<PathBuf>,
+    /// Folders of releases that cannot be read with the problem of each.
+    pub damaged: Vec<(PathBuf, String)>,
+}
+
+/// The folders that should be runs in a lake, or in a folder `release=…` of one.
+///
+/// # Errors
+/// [`StageError::Io`] where the folder cannot be read.
+pub fn places(folder: &Path) -> Result<Places, StageError> {
+    let mut found = Places { places: folders(folder, "snapshot=")?, damaged: Vec::new() };
+    for release in folders(folder, "release=")? {
+        match folders(&release, "snapshot=") {
+            Ok(places) => found.places.extend(places),
+            // It went with its last run.
+            Err(_) if !release.exists() => {}
+            Err(error) => found.damaged.push((release, error.to_string())),
         }
+    }
+    found.places.sort();
+    Ok(found)
+}
+
+/// The run in a folder; returns `None` if the folder is gone, since another command dropped the run.
+///
+/// # Errors
+/// Why it is no run, in a line.
+pub fn find(place: &Path) -> Result<Option<Found>, String> {
+    match commit::read(place) {
+        Ok(Some(run)) => Ok(Some(Found { place: place.to_owned(), run })),
+        Ok(None) if !place.exists() => Ok(None),
+        Ok(None) => Err(format!("there is no {}", run::FILE)),
+        Err(StageError::Table { problem, .. }) => Err(problem),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -125,6 +180,7 @@ mod tests {
     fn run(release: &str, host: &str) -> Run {
         let labels = [("host".to_owned(), host.to_owned())].into();
         Run {
+            seal: None,
             heaplake_version: String::new(),
             schema_version: 0,
             snapshot: "a".to_owned(),
@@ -132,6 +188,7 @@ mod tests {
             source: String::new(),
             input_bytes: 0,
             input_hash: String::new(),
+            captured_at_us: None,
             options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
             tables: Vec::new(),
             summary: Summary::default(),

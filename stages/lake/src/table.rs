@@ -169,7 +169,7 @@ impl Table {
         let file = self.writer.inner();
         file.sync_all().map_err(|error| StageError::io(&self.path, "write", error))?;
         let bytes = file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
-        Ok(heaplake_schemas::run::Table { file: self.file.to_owned(), rows: self.rows, bytes })
+        Ok(heaplake_schemas::run::Table { file: self.file.to_owned(), rows: self.rows, bytes, xxh3_64: None })
     }
 }
 

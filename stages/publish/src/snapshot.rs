@@ -30,7 +30,29 @@ pub struct StageTime {
     pub stats: Stats,
 }
 
-/// Writes the table; `input` is the time at which the input's file was last changed.
+/// When an input was captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// Microseconds since 1970.
+    pub at_us: i64,
+    /// What says so: `input` or `file`.
+    pub source: &'static str,
+}
+
+impl Captured {
+    /// What the input says, else when its file was last changed.
+    #[must_use]
+    pub fn find(told: Option<i64>, changed: Option<SystemTime>) -> Option<Self> {
+        let since_1970 = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_micros()).ok(),
+            Err(before) => i64::try_from(before.duration().as_micros()).ok().map(|micros| -micros),
+        };
+        let by_input = told.map(|at_us| Self { at_us, source: "input" });
+        by_input.or_else(|| Some(Self { at_us: since_1970(changed?)?, source: "file" }))
+    }
+}
+
+/// Writes the table.
 ///
 /// # Errors
 /// [`StageError::Io`].
@@ -40,7 +62,7 @@ pub fn write(
     totals: &Totals,
     stages: &[StageTime],
     output: &Output,
-    input: Option<SystemTime>,
+    captured: Option<Captured>,
 ) -> Result<run::Table, StageError> {
     let text = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
     let number = |number: u64| sizes(vec![number]);
@@ -48,8 +70,8 @@ pub fn write(
         nullable_sizes(vec![number.unwrap_or(0)], BooleanBuffer::collect_bool(1, |_| number.is_some()))
     };
     let options = serde_json::to_string(&run.options).unwrap_or_default();
-    let (captured, source) = captured_at(facts, input);
-    let captured = TimestampMicrosecondArray::from(vec![captured]).with_timezone("UTC");
+    let source = captured.map(|captured| captured.source);
+    let captured = TimestampMicrosecondArray::from(vec![captured.map(|captured| captured.at_us)]).with_timezone("UTC");
     let mut table = Table::create(output, FILE, schema())?;
     table.write(&[
         text(&run.source),
@@ -81,17 +103,6 @@ pub fn write(
         stage_list(stages),
     ])?;
     table.finish()
-}
-
-/// When the snapshot was taken, microseconds since 1970, and what says so.
-fn captured_at(facts: &Facts, input: Option<SystemTime>) -> (Option<i64>, Option<&'static str>) {
-    let since_1970 = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => i64::try_from(after.as_micros()).ok(),
-        Err(before) => i64::try_from(before.duration().as_micros()).ok().map(|micros| -micros),
-    };
-    let by_input = facts.captured_at_us.map(|at| (at, "input"));
-    let captured = by_input.or_else(|| Some((input.and_then(since_1970)?, "file")));
-    (captured.map(|(at, _)| at), captured.map(|(_, source)| source))
 }
 
 fn labels(run: &Run) -> ArrayRef {

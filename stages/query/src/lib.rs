@@ -2,7 +2,7 @@
 //! JSON; what people read of it is the caller's.
 //!
 //! [`why`] says what keeps one object alive, [`top`] which objects retain most, [`tree`] what an object dominates,
-//! [`object`] what objects contain, [`track`] which object of a replayed trace was at an address, and [`list`] which runs a lake has. They read single
+//! [`object`] what objects contain, and [`track`] which object of a replayed trace was at an address. They read single
 //! columns of the table of nodes front to back, and the rows that they show by themselves. Resident memory is at most
 //! 4 bytes per node for dominators, and 9 more for a shortest path; for several paths and for all [`holders`] 25 per node
 //! and 8 per essential edge, and for several paths 12 and 4 more.
@@ -11,7 +11,6 @@ mod asked;
 mod error;
 mod graph;
 pub mod holders;
-pub mod list;
 mod moves;
 mod names;
 pub mod object;

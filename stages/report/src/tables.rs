@@ -266,17 +266,6 @@ fn bounds(rows: &Batch, at: usize) -> Result<Option<(u64, u64)>, StageError> {
     Ok(most.map(|most| (least, most)).filter(|(least, most)| least != most))
 }
 
-/// When the input was captured, in milliseconds since 1970; nothing where the run does not say.
-///
-/// # Errors
-/// As [`Reader`].
-pub fn captured(folder: &Path) -> Result<Option<i64>, StageError> {
-    let rows = shown(folder, snapshot::FILE, &["captured_at"], 1, |rows, at| {
-        Ok(value(rows.times("captured_at")?, at).map(|micros| micros.div_euclid(1000)))
-    })?;
-    Ok(rows.and_then(|rows| rows.rows.into_iter().next()).flatten())
-}
-
 /// A stage of the analysis.
 #[derive(Serialize)]
 pub struct Stage {

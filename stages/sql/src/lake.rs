@@ -8,11 +8,10 @@ use arrow::array::{
 use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use heaplake_kit::StageError;
-use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::{self, Found};
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
-use heaplake_schemas::snapshot;
 use heaplake_schemas::table::Type;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +49,7 @@ impl Lake {
         let mut runs = Vec::with_capacity(found.len());
         let mut captured = Vec::with_capacity(found.len());
         for found in found {
-            match captured_at(&found) {
+            match captured_at(&found.place, &found.run) {
                 Ok(at) => {
                     captured.push(at);
                     runs.push(found);
@@ -150,20 +149,6 @@ fn labels(runs: &[Found]) -> Result<ArrayRef, SqlError> {
         map.append(true).map_err(arrow)?;
     }
     Ok(Arc::new(map.finish()))
-}
-
-/// When the input of a run was captured, in microseconds since 1970.
-fn captured_at(found: &Found) -> Result<Option<i64>, StageError> {
-    const COLUMN: &str = "captured_at";
-    if !found.run.tables.iter().any(|table| table.file == snapshot::FILE) {
-        return Ok(None);
-    }
-    let reader = Reader::open(&found.place.join(snapshot::FILE))?;
-    if !reader.has(COLUMN) {
-        return Ok(None);
-    }
-    let batch = reader.columns(&[COLUMN])?.batch()?.filter(|batch| !batch.is_empty());
-    batch.map_or(Ok(None), |batch| Ok(value(batch.times(COLUMN)?, 0)))
 }
 
 fn arrow(error: arrow::error::ArrowError) -> SqlError {

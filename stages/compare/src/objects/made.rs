@@ -136,6 +136,7 @@ pub fn folder() -> TempDir {
 
 fn run_of(format: &str) -> Run {
     Run {
+        seal: None,
         heaplake_version: String::new(),
         schema_version: 3,
         snapshot: "made".to_owned(),
@@ -143,6 +144,7 @@ fn run_of(format: &str) -> Run {
         source: "made".to_owned(),
         input_bytes: 0,
         input_hash: "made".to_owned(),
+        captured_at_us: None,
         options: Options::Analysis(AnalysisOptions::default()),
         tables: Vec::new(),
         summary: Summary { format: format.to_owned(), ..Summary::default() },

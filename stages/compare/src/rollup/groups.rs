@@ -1,8 +1,9 @@
 //! The groups of the runs of a lake.
 
 use crate::error::CompareError;
-use crate::sides::{Side, Sides, captured_at, format, host, keep_present};
+use crate::sides::{Side, Sides, format, host, keep_present};
 use heaplake_kit::StageError;
+use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection;
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::findings::Severity;
@@ -137,15 +138,18 @@ fn rolled(found: &selection::Found, path: String, hash: String) -> Result<Rolled
         release: run.release.clone(),
         snapshot: run.snapshot.clone(),
         host: host(run).map(str::to_owned),
-        captured_at_us: captured_at(found)?,
+        captured_at_us: captured_at(&found.place, run)?,
         bytes: run.replay.as_ref().map_or(run.summary.shallow_bytes, |replay| replay.facts.allocated_bytes),
         findings: [Severity::High, Severity::Medium, Severity::Low].map(of),
         hash,
     })
 }
 
-/// What a run is known by: another description is another run.
+/// What a run is known by: the seal of its description, or a hash of one without; another description is another run.
 fn hash(run: &Run) -> String {
+    if let Some(seal) = &run.seal {
+        return seal.clone();
+    }
     // A description that was read can be written.
     format!("{:032x}", xxh3_128(&serde_json::to_vec(run).unwrap_or_default()))
 }

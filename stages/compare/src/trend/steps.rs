@@ -2,7 +2,8 @@
 
 use super::versions;
 use crate::error::CompareError;
-use crate::sides::{Side, Sides, captured_at};
+use crate::sides::{Side, Sides};
+use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::Found;
 use std::fmt;
 use std::path::Path;
@@ -100,7 +101,7 @@ fn divide(side: Side, by: &By, sides: &mut Sides) -> Result<(), CompareError> {
         By::Captured => {
             let mut runs = Vec::new();
             for found in side.runs {
-                runs.push((captured_at(&found)?, found));
+                runs.push((captured_at(&found.place, &found.run)?, found));
             }
             let unknown = runs.iter().filter(|(captured, _)| captured.is_none()).count();
             if unknown > 0 && unknown < runs.len() {

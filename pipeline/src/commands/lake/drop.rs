@@ -1,0 +1,156 @@
+//! `heaplake lake drop`: removes runs from a lake.
+
+use super::choosing::{Choosing, ago};
+use crate::commands::choices::pattern;
+use crate::complaint::{Complaint, Done};
+use crate::engine::workplace;
+use crate::print::{self, lake as text};
+use clap::Args;
+use glob::Pattern;
+use heaplake_fleet::choice::{Choice, refuse_run};
+use heaplake_fleet::drop::{self, Chosen, Outcome, Plan, Wish};
+use heaplake_fleet::keep::{Keep, Per};
+use heaplake_kit::StageError;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const MORE: &str = "\
+Examples:
+  heaplake lake drop lake release=2.4.0/snapshot=leaking-3f9041a9 --yes
+  heaplake lake drop lake 'nightly-*' --release '2.3.*'
+  heaplake lake drop lake --keep-last 5 --per host --older-than 30d --yes
+
+Without --yes it prints which runs would go, and changes nothing. All conditions must hold; at least one must be given. A \
+ RUN is a name, a glob pattern of names, or the path of a run. --keep-last keeps the runs that were captured last, of those \
+ that RUN, --release and --label mean; a run that does not say when it was captured stays, where that matters.
+
+A run vanishes in one step, and a killed drop leaves the run, or what the next command removes. A run that another \
+ process is making stays, with exit code 1.";
+
+/// Arguments of `drop`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake lake drop lake --older-than 30d", after_long_help = MORE)]
+pub struct Arguments {
+    /// The lake: the folder that --out named
+    #[arg(value_name = "LAKE")]
+    pub lake: PathBuf,
+    /// Only these runs: names, patterns of names, or paths
+    #[arg(value_name = "RUN", value_parser = pattern)]
+    pub runs: Vec<String>,
+    /// Drop them: without it, nothing is changed
+    #[arg(long)]
+    pub yes: bool,
+    /// Which releases and labels
+    #[command(flatten)]
+    pub choosing: Choosing,
+    /// Keep the last N runs of each release, or of --per
+    #[arg(long, value_name = "N", help_heading = "Which runs")]
+    pub keep_last: Option<usize>,
+    /// What --keep-last counts by: release, or a label
+    ///
+    /// Runs without the label stay.
+    #[arg(long, value_name = "release|LABEL", requires = "keep_last", help_heading = "Which runs")]
+    pub per: Option<String>,
+    /// Only runs captured longer ago: 12h, 30d, 8w
+    #[arg(long, value_name = "AGE", value_parser = ago, help_heading = "Which runs")]
+    pub older_than: Option<i64>,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Print the outcome as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+impl Arguments {
+    fn wish(&self) -> Wish {
+        let per = match self.per.as_deref() {
+            None | Some("release") => Per::Release,
+            Some(label) => Per::Label(label.to_owned()),
+        };
+        // They are patterns: the command line was read.
+        let names = self.runs.iter().map(|run| self.path_of(run)).map(|run| Pattern::new(&run).unwrap_or_default());
+        let names = names.collect();
+        Wish {
+            choice: Choice { selection: self.choosing.selection(), names, ..Choice::default() },
+            before: self.older_than,
+            keep: self.keep_last.map(|last| Keep { last, per }),
+        }
+    }
+
+    /// What names a run: where it is the path of a folder in the lake, however that is written, its path as plans have it.
+    fn path_of(&self, run: &str) -> String {
+        let within = || {
+            let (run, lake) = (Path::new(run).canonicalize().ok()?, self.lake.canonicalize().ok()?);
+            Some(self.lake.join(run.strip_prefix(lake).ok()?))
+        };
+        within().map_or_else(|| run.to_owned(), |path| Pattern::escape(&path.to_string_lossy()))
+    }
+}
+
+/// Drops the runs, or says which would go.
+///
+/// # Errors
+/// A [`Complaint`] where nothing is asked for, or a name is that of no run.
+pub fn run(arguments: &Arguments) -> Done {
+    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    let wish = arguments.wish();
+    if wish.is_empty() {
+        let cause = format!("{}: nothing says which runs are to go", arguments.lake.display());
+        return Err(Complaint::usage(
+            cause,
+            "name runs ('*' is all), or give --release, --label, --older-than or --keep-last",
+        ));
+    }
+    if arguments.yes {
+        workplace::sweep(&arguments.lake, None);
+    }
+    let mut plan = drop::plan(&arguments.lake, &wish)?;
+    if let Some(unknown) = plan.unknown.first() {
+        let cause = format!("{}: there is no run {unknown}", arguments.lake.display());
+        return Err(Complaint::usage(cause, "heaplake ls LAKE lists the runs"));
+    }
+    let exit = if arguments.yes { carry_out(&mut plan) } else { 0 };
+    let report = Report { dry_run: !arguments.yes, plan };
+    if arguments.json {
+        print::json(&report)?;
+    } else if !arguments.quiet {
+        print::answer(&report.plan, false, |plan, look| text::dropped(plan, report.dry_run, look))?;
+    }
+    Ok(exit)
+}
+
+/// What was done, or would be.
+#[derive(Serialize)]
+struct Report {
+    dry_run: bool,
+    #[serde(flatten)]
+    plan: Plan,
+}
+
+/// Drops the runs, one after the other; what fails is told, and the others go on. The exit code.
+fn carry_out(plan: &mut Plan) -> u8 {
+    let mut exit = 0;
+    for run in &mut plan.runs {
+        match drop::carry_out(run).and_then(|outcome| allowed(run, outcome)) {
+            Ok(()) => run.dropped = true,
+            Err(error) => exit = exit.max(Complaint::from(error).tell()),
+        }
+    }
+    exit
+}
+
+/// Refuses an outcome that leaves the run where it is.
+fn allowed(run: &Chosen, outcome: Outcome) -> Result<(), StageError> {
+    let refused = |problem: &str, advice: &str| {
+        let problem = format!("{}: {problem}", run.path.display());
+        Err(StageError::Refused { problem, advice: advice.to_owned() })
+    };
+    match outcome {
+        Outcome::Dropped | Outcome::Gone => Ok(()),
+        Outcome::Busy => refused("another heaplake is making this run, so it stays", "wait until it is done"),
+        Outcome::Changed => {
+            refused("another run stands here by now, so it stays", "look at it with heaplake show, and drop again")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `heaplake lake ls`, or `heaplake ls`: the runs of a lake.
+
+use super::choosing::{Choosing, moment};
+use crate::complaint::{Complaint, Done};
+use crate::print::{self, list};
+use clap::Args;
+use heaplake_fleet::choice::{Choice, refuse_run};
+use heaplake_fleet::list as runs;
+use heaplake_fleet::moment::Named;
+use std::path::PathBuf;
+
+const MORE: &str = "\
+Examples:
+  heaplake ls lake
+  heaplake ls lake --release '2.4.*' --label 'host=web*' --since 7d
+  heaplake ls lake --json | jq '.runs[] | select(.findings.high > 0) | .path'
+
+A run is listed with its release, name, format, when its input was captured (UTC), objects and size of the heap (of a \
+ trace: what was allocated), size on disk, labels where some run has any, and findings by severity. PARTIAL marks the \
+ analysis of a damaged input. What is damaged in the lake itself is named below the runs and does not stop the list. A \
+ lake without runs is no error. heaplake lake ls is the same command.";
+
+/// Arguments of `ls`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake ls lake", after_long_help = MORE)]
+pub struct Arguments {
+    /// The lake: the folder that --out named
+    #[arg(value_name = "LAKE")]
+    pub lake: PathBuf,
+    /// Which releases and labels
+    #[command(flatten)]
+    pub choosing: Choosing,
+    /// Only runs captured then or later: 2026-11-22, or 7d ago
+    ///
+    /// A date of UTC, with or without a time: 2026-11-22, 2026-11-22T07:45; or an age: 90m, 12h, 7d, 2w. Runs that do not say
+    /// when they were captured are left out.
+    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
+    pub since: Option<Named>,
+    /// Only runs captured until then, a whole day for a date
+    #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "Which runs")]
+    pub until: Option<Named>,
+    /// Print it as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// A [`Complaint`] where there is no such folder; damaged runs are part of the list.
+pub fn run(arguments: &Arguments) -> Done {
+    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    let choice = Choice {
+        selection: arguments.choosing.selection(),
+        since: arguments.since.map(|since| since.start),
+        before: arguments.until.map(|until| until.end),
+        ..Choice::default()
+    };
+    let listing = runs::list(&arguments.lake, &choice)?;
+    print::answer(&listing, arguments.json, |listing, look| list::text(listing, &arguments.lake, look))
+}

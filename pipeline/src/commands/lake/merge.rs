@@ -1,0 +1,94 @@
+//! `heaplake lake merge`: brings runs of other lakes into a lake.
+
+use crate::commands::batch::{prepare, stopped_by_signals};
+use crate::commands::choices::Effort;
+use crate::complaint::{Complaint, Done};
+use crate::engine::workplace;
+use crate::print::progress::{Display, Mode};
+use crate::print::{self, lake as text};
+use clap::Args;
+use heaplake_fleet::merge::{self, Merged};
+use heaplake_kit::Context;
+use serde::Serialize;
+use std::path::PathBuf;
+
+const MORE: &str = "\
+Examples:
+  heaplake lake merge host1/lake host2/lake --out lake
+  heaplake lake merge /mnt/usb/lake/release=2.4.1 --out lake --move
+
+A SOURCE is a lake, a folder release=… of one, or the folder of a run. Files become hard links where that can be, else \
+ copies; each is checked against its checksum in run.json, and a run appears in one step, whole or not at all. A run that \
+ the lake has already is left out, one that has the name of another is refused, and the others go on. After a kill, the \
+ same command goes on.";
+
+/// Arguments of `merge`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake lake merge host1/lake host2/lake --out lake", after_long_help = MORE)]
+pub struct Arguments {
+    /// Lakes, folders of runs, or runs
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// The lake that they go to; made where there is none
+    #[arg(long, value_name = "LAKE")]
+    pub out: PathBuf,
+    /// Remove each run from its source once it is in the lake
+    ///
+    /// A run that the lake has already is checked there before.
+    #[arg(long = "move")]
+    pub takes_away: bool,
+    /// What it may take
+    #[command(flatten)]
+    pub effort: Effort,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Print the outcome as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Brings the runs in.
+///
+/// # Errors
+/// A [`Complaint`] where a source or the lake cannot be used; what fails of single runs is told.
+pub fn run(arguments: &Arguments) -> Done {
+    let Arguments { sources, out: lake, takes_away, .. } = arguments;
+    let found = sources.iter().map(|source| merge::places(source, lake, *takes_away)).collect::<Result<Vec<_>, _>>();
+    let places: Vec<PathBuf> = found.map_err(Complaint::of_usage)?.into_iter().flatten().collect();
+    prepare(lake).map_err(Complaint::of_usage)?;
+    workplace::sweep(lake, None);
+    let cancel = stopped_by_signals();
+    let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
+    let (merged, done) = all(&places, arguments, &arguments.effort.context(&display, &cancel));
+    let report = Report { runs: merged };
+    if arguments.json {
+        print::json(&report)?;
+    } else if !arguments.quiet {
+        print::answer(&report.runs, false, |runs, look| text::merged(runs, look))?;
+    }
+    done
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct Report {
+    runs: Vec<Merged>,
+}
+
+/// One run after the other; what fails of one is told, what would fail of all others ends it.
+fn all(places: &[PathBuf], arguments: &Arguments, context: &Context<'_>) -> (Vec<Merged>, Done) {
+    let (mut merged, mut exit) = (Vec::new(), 0);
+    for place in places {
+        match merge::merge(place, &arguments.out, arguments.takes_away, context) {
+            Ok(run) => {
+                if let (Some(problem), Some(advice)) = (&run.problem, &run.advice) {
+                    exit = exit.max(Complaint::failed(problem, advice).tell());
+                }
+                merged.push(run);
+            }
+            Err(error) => return (merged, Err(error.into())),
+        }
+    }
+    (merged, Ok(exit))
+}

@@ -1,0 +1,52 @@
+//! `heaplake lake`: work on a lake as a whole.
+
+mod choosing;
+pub mod drop;
+pub mod ls;
+pub mod merge;
+pub mod verify;
+
+use crate::complaint::Done;
+use clap::{Args, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  heaplake lake ls lake --release '2.4.*' --since 7d
+  heaplake lake verify lake
+  heaplake lake drop lake --keep-last 5 --older-than 30d
+  heaplake lake merge host1/lake host2/lake --out lake";
+
+/// Arguments of `lake`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to do with it
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What can be done with a lake.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Verb {
+    /// List the runs of a lake
+    Ls(ls::Arguments),
+    /// Check every file of every run against what was written
+    Verify(verify::Arguments),
+    /// Drop runs: those of a name, release or label, old ones, all but the last
+    Drop(Box<drop::Arguments>),
+    /// Bring in the runs of other lakes
+    Merge(merge::Arguments),
+}
+
+/// Does what is asked for.
+///
+/// # Errors
+/// A [`Complaint`](crate::complaint::Complaint) where it was not done.
+pub fn run(arguments: &Arguments) -> Done {
+    match &arguments.verb {
+        Verb::Ls(arguments) => ls::run(arguments),
+        Verb::Verify(arguments) => verify::run(arguments),
+        Verb::Drop(arguments) => drop::run(arguments),
+        Verb::Merge(arguments) => merge::run(arguments),
+    }
+}

@@ -1,0 +1,51 @@
+//! `heaplake lake verify`: whether the runs of a lake are what was written.
+
+use crate::commands::batch::stopped_by_signals;
+use crate::commands::choices::Effort;
+use crate::complaint::{Complaint, Done, Exit};
+use crate::print::progress::{Display, Mode};
+use crate::print::{self, lake as text};
+use clap::Args;
+use heaplake_fleet::choice::refuse_run;
+use heaplake_fleet::verify::{Status, verify};
+use std::path::PathBuf;
+
+const MORE: &str = "\
+Examples:
+  heaplake lake verify lake
+  heaplake lake verify lake --json | jq -r '.runs[] | select(.status == \"damaged\") | .path'
+
+Of each run, run.json must fit its seal, and each table its checksum (XXH3-64), size, rows and schema version in run.json. \
+ Each file that is not what was written is a line: what was expected, what was found, what to do. Then the exit code is 1. \
+ Runs of older versions have no checksums: of these, size, rows and schema version are checked, and their number is told.";
+
+/// Arguments of `verify`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: heaplake lake verify lake", after_long_help = MORE)]
+pub struct Arguments {
+    /// The lake: the folder that --out named
+    #[arg(value_name = "LAKE")]
+    pub lake: PathBuf,
+    /// What it may take
+    #[command(flatten)]
+    pub effort: Effort,
+    /// Print nothing but what is damaged
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Print the outcome as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Checks the lake.
+///
+/// # Errors
+/// A [`Complaint`] where it cannot be read; what is damaged is printed.
+pub fn run(arguments: &Arguments) -> Done {
+    refuse_run(&arguments.lake).map_err(Complaint::of_usage)?;
+    let cancel = stopped_by_signals();
+    let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "lake");
+    let verified = verify(&arguments.lake, &arguments.effort.context(&display, &cancel))?;
+    print::answer(&verified, arguments.json, |verified, look| text::verified(verified, arguments.quiet, look))?;
+    Ok(if verified.count(Status::Damaged) > 0 { Exit::Failed as u8 } else { 0 })
+}

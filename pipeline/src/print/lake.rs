@@ -1,0 +1,106 @@
+//! What was done with a lake, for people.
+
+use super::terminal::Look;
+use heaplake_fleet::drop::Plan;
+use heaplake_fleet::merge::{self, Merged};
+use heaplake_fleet::verify::{Status, Verified};
+use heaplake_kit::text::{count, size, visible};
+use std::fmt::Write;
+use std::path::Path;
+
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
+}
+
+/// A number with its noun.
+fn number(of: usize, one: &str) -> String {
+    let ending = if of == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(of as u64))
+}
+
+/// What is damaged, a line for each file, and how many runs are what was written. Of `quiet` ones only the former.
+#[must_use]
+pub fn verified(verified: &Verified, quiet: bool, look: &Look) -> String {
+    let mut out = String::new();
+    for problem in verified.runs.iter().flat_map(|run| &run.problems) {
+        let what = visible(&format!("expected {}, found {}; {}", problem.expected, problem.found, problem.advice));
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{}  {}: {what}", look.painted("damaged", "1;31"), shown(&problem.path));
+    }
+    if !quiet {
+        let parts = [
+            (Status::Whole, "whole"),
+            (Status::WithoutChecksums, "of older versions, without checksums: size, rows and schema version are right"),
+            (Status::Changed, "replaced or dropped meanwhile"),
+            (Status::Damaged, "damaged"),
+        ];
+        let parts = parts.map(|(status, words)| (verified.count(status), words));
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(of, _)| *of > 0)
+            .map(|(of, words)| format!("{} {words}", count(*of as u64)))
+            .collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+        let (runs, tables) = (number(verified.runs.len(), "run"), number(verified.tables, "table"));
+        let _ = writeln!(out, "{runs}, {tables}, {}{parts}", size(verified.bytes));
+    }
+    out
+}
+
+/// Which runs went or would go, and why others stay.
+#[must_use]
+pub fn dropped(plan: &Plan, dry_run: bool, look: &Look) -> String {
+    let mut out = String::new();
+    let going = plan.runs.iter().filter(|run| dry_run || run.dropped);
+    let (mut runs, mut bytes) = (0, 0_u64);
+    for run in going {
+        (runs, bytes) = (runs + 1, bytes.saturating_add(run.disk_bytes));
+        let word = if dry_run { "would go" } else { "dropped" };
+        let captured = run.captured_at.as_deref().unwrap_or("-");
+        let (word, path) = (look.painted(word, "33"), shown(&run.path));
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{word}  {path}  {captured}  {}", size(run.disk_bytes));
+    }
+    let total = format!("{}, {}", number(runs, "run"), size(bytes));
+    let _ = match (runs, dry_run) {
+        (0, true) => writeln!(out, "no run would go"),
+        (_, true) => writeln!(out, "{total} would go; nothing is changed without --yes"),
+        (_, false) => writeln!(out, "{total} dropped"),
+    };
+    for (kept, why) in [
+        (&plan.kept_without_time, "nothing says when its input was captured"),
+        (&plan.kept_without_label, "it does not have the label of --per"),
+        (&plan.kept_damaged, "its run.json is damaged, so nothing is known of it; name it to drop it"),
+    ] {
+        for path in kept {
+            let _ = writeln!(out, "stays  {}: {why}", shown(path));
+        }
+    }
+    out
+}
+
+/// What became of the runs of other lakes.
+#[must_use]
+pub fn merged(runs: &[Merged], look: &Look) -> String {
+    let mut out = String::new();
+    for run in runs {
+        let word = match run.status {
+            merge::Status::Merged => look.painted("merged", "32"),
+            merge::Status::Present => "present".to_owned(),
+            merge::Status::Failed => continue,
+        };
+        // Writing into a string cannot fail.
+        let _ = writeln!(out, "{word}  {}", shown(&run.path));
+    }
+    let parts = [
+        (merge::Status::Merged, "merged"),
+        (merge::Status::Present, "in the lake already"),
+        (merge::Status::Failed, "failed"),
+    ];
+    let parts = parts.map(|(status, words)| (runs.iter().filter(|run| run.status == status).count(), words));
+    let parts: Vec<String> =
+        parts.iter().filter(|(of, _)| *of > 0).map(|(of, words)| format!("{} {words}", count(*of as u64))).collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let _ = writeln!(out, "{}{parts}", number(runs.len(), "run"));
+    out
+}

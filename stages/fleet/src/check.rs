@@ -1,0 +1,250 @@
+//! Whether the files of a run are what was written: its description by its seal, its tables by checksum, size, rows and
+//! schema version.
+//!
+//! Runs of older versions have neither seal nor checksums: of these, size, rows and schema version are checked, and a
+//! changed byte inside a table is not found.
+
+use heaplake_kit::ordered_pool::OrderedPool;
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::place::Standing;
+use heaplake_lake::reader::Reader;
+use heaplake_lake::seal::{self, Seal};
+use heaplake_lake::{checksum, commit};
+use heaplake_schemas::run::{self, Run, Table};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Something that is not what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file.
+    pub path: PathBuf,
+    /// What it should be.
+    pub expected: String,
+    /// What it is.
+    pub found: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// The description of a run as it is on disk.
+#[derive(Debug)]
+pub struct Description {
+    /// What stood in the place when it was read.
+    pub standing: Option<Standing>,
+    /// Its text; empty where there is none.
+    pub text: Vec<u8>,
+    /// What it says, where it can be read.
+    pub run: Option<Run>,
+    /// What is wrong with it.
+    pub problem: Option<Problem>,
+}
+
+const ANEW: &str = "analyse its input again with --force, or drop the run";
+
+impl Description {
+    /// Reads that of a run; nothing where there is no folder any more.
+    #[must_use]
+    pub fn read(place: &Path) -> Option<Self> {
+        let path = place.join(run::FILE);
+        let wrong = |expected: &str, found: String, advice: &str| {
+            Some(Problem { path: path.clone(), expected: expected.to_owned(), found, advice: advice.to_owned() })
+        };
+        let standing = Standing::at(place).ok().flatten();
+        let without = |problem| Some(Self { standing: standing.clone(), text: Vec::new(), run: None, problem });
+        let text = match commit::text(place) {
+            Ok(Some(text)) => text,
+            Ok(None) if !place.exists() => return None,
+            Ok(None) => return without(wrong("the description of a run", "no such file".to_owned(), ANEW)),
+            Err(error) => return without(wrong("a file that can be read", error.to_string(), &error.advice())),
+        };
+        let (run, unread) = match commit::parse(place, &text) {
+            Ok(run) => (Some(run), None),
+            Err(StageError::Table { problem, .. }) => (None, wrong("the description of a run", problem, ANEW)),
+            Err(error) => (None, wrong("a version that is known", error.to_string(), &error.advice())),
+        };
+        let problem = match seal::of(&text) {
+            Seal::Broken { has, should } => wrong(&format!("content of seal {has}"), format!("that of {should}"), ANEW),
+            Seal::Missing if run.as_ref().is_some_and(has_checksums) => wrong("a seal", "none".to_owned(), ANEW),
+            _ => unread,
+        };
+        Some(Self { standing, text, run, problem })
+    }
+
+    /// What it says, if nothing is wrong with it.
+    #[must_use]
+    pub fn intact(&self) -> Option<&Run> {
+        self.run.as_ref().filter(|_| self.problem.is_none())
+    }
+}
+
+/// A run whose tables can be checked.
+#[derive(Debug)]
+pub struct Described {
+    /// Its folder.
+    pub place: PathBuf,
+    /// What stood there when its description was read.
+    pub standing: Option<Standing>,
+    /// What it is.
+    pub schema_version: u32,
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// Whether it has a seal and checksums.
+    pub has_checksums: bool,
+}
+
+impl Described {
+    /// A run in a folder, as its description says.
+    #[must_use]
+    pub fn new(place: PathBuf, standing: Option<Standing>, run: &Run) -> Self {
+        let (tables, schema_version) = (run.tables.clone(), run.schema_version);
+        Self { place, standing, schema_version, tables, has_checksums: has_checksums(run) }
+    }
+
+    /// Bytes of its tables.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes))
+    }
+
+    /// Whether something else stands in its place by now, or nothing.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        Standing::at(&self.place).is_ok_and(|standing| standing != self.standing)
+    }
+}
+
+fn has_checksums(run: &Run) -> bool {
+    run.seal.is_some() || run.tables.iter().any(|table| table.xxh3_64.is_some())
+}
+
+/// A table to check, and what came of it.
+#[derive(Default)]
+struct Check {
+    folder: PathBuf,
+    of: usize,
+    schema_version: u32,
+    has_checksums: bool,
+    table: Option<Table>,
+    outcome: Option<Result<Option<Problem>, StageError>>,
+}
+
+/// Reads the tables of runs, several at a time; what is wrong, for each run.
+///
+/// # Errors
+/// [`StageError::Cancelled`], [`StageError::Budget`].
+pub fn tables(runs: &[Described], context: &Context<'_>) -> Result<Vec<Vec<Problem>>, StageError> {
+    let pool = OrderedPool::plan(context, "checking tables", 64, JOB_BYTES)?;
+    let mut problems: Vec<Vec<Problem>> = runs.iter().map(unlisted).collect();
+    let mut waiting =
+        runs.iter().enumerate().flat_map(|(of, run)| run.tables.iter().map(move |table| (of, run, table)));
+    let fill = |job: &mut Check| -> Result<bool, StageError> {
+        let Some((of, run, table)) = waiting.next() else { return Ok(false) };
+        let Described { schema_version, has_checksums, .. } = *run;
+        let table = Some(table.clone());
+        *job = Check { folder: run.place.clone(), of, schema_version, has_checksums, table, outcome: None };
+        Ok(true)
+    };
+    let worker = || {
+        let mut buffer = Vec::new();
+        move |job: &mut Check| job.outcome = Some(check(job, &mut buffer, context))
+    };
+    let finish = |job: &mut Check| {
+        let problem = job.outcome.take().unwrap_or(Ok(None))?;
+        problems[job.of].extend(problem);
+        Ok(())
+    };
+    pool.run(context, fill, worker, finish)?;
+    Ok(problems)
+}
+
+/// Memory of a table that is being checked: the buffer, and its footer with its page index.
+const JOB_BYTES: u64 = (checksum::BUFFER_BYTES as u64) + (1 << 20);
+
+/// Tables in the folder of a run that its description does not have: query engines would read them.
+fn unlisted(run: &Described) -> Vec<Problem> {
+    let listed: BTreeSet<&str> = run.tables.iter().map(|table| table.file.as_str()).collect();
+    let names = fs::read_dir(&run.place).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.retain(|name| is_table(name) && !name.starts_with('.') && !listed.contains(name.as_str()));
+    names.sort();
+    let problem = |name: String| Problem {
+        path: run.place.join(name),
+        expected: format!("no table that {} does not have", run::FILE),
+        found: "one".to_owned(),
+        advice: "move it out of the run".to_owned(),
+    };
+    names.into_iter().map(problem).collect()
+}
+
+fn is_table(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|ending| ending == "parquet")
+}
+
+/// What is wrong with a table.
+fn check(job: &Check, buffer: &mut Vec<u8>, context: &Context<'_>) -> Result<Option<Problem>, StageError> {
+    let Some(table) = &job.table else { return Ok(None) };
+    let path = job.folder.join(&table.file);
+    let problem = |(expected, found): (String, String), advice: &str| {
+        Ok(Some(Problem { path: path.clone(), expected, found, advice: advice.to_owned() }))
+    };
+    // A description that is damaged or hostile may name any path.
+    if Path::new(&table.file).file_name().is_none_or(|name| name != table.file.as_str()) {
+        return problem(("the name of a file in the run".to_owned(), format!("{:?}", table.file)), ANEW);
+    }
+    match difference(&path, job, table, buffer, context) {
+        Ok(None) => Ok(None),
+        Ok(Some(difference)) => problem(difference, ANEW),
+        Err(StageError::Cancelled) => Err(StageError::Cancelled),
+        Err(StageError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            problem((format!("{} bytes", table.bytes), "no such file".to_owned()), ANEW)
+        }
+        Err(StageError::Io { source, .. }) => problem(
+            ("a file that can be read".to_owned(), source.to_string()),
+            "check the disk, and who may read the file",
+        ),
+        Err(StageError::Table { problem: why, .. }) => problem(("a table of Parquet".to_owned(), why), ANEW),
+        Err(error) => problem(("a table of Parquet".to_owned(), error.to_string()), &error.advice()),
+    }
+}
+
+/// What a table should be and is, where these differ.
+fn difference(
+    path: &Path,
+    job: &Check,
+    table: &Table,
+    buffer: &mut Vec<u8>,
+    context: &Context<'_>,
+) -> Result<Option<(String, String)>, StageError> {
+    let differ = |expected: String, found: String| Ok(Some((expected, found)));
+    let there = fs::metadata(path).map_err(|error| StageError::io(path, "examine", error))?.len();
+    if there != table.bytes {
+        return differ(format!("{} bytes", table.bytes), format!("{there} bytes"));
+    }
+    match &table.xxh3_64 {
+        Some(expected) => {
+            let content = checksum::of_file_within(path, buffer, context)?;
+            if content.xxh3_64 != *expected {
+                return differ(format!("XXH3-64 {expected}"), content.xxh3_64);
+            }
+        }
+        None if job.has_checksums => return differ(format!("a checksum in {}", run::FILE), "none".to_owned()),
+        None => context.step(table.bytes)?,
+    }
+    if !is_table(&table.file) {
+        return Ok(None);
+    }
+    let reader = Reader::open(path)?;
+    if reader.rows() != table.rows {
+        return differ(format!("{} rows", table.rows), format!("{} rows", reader.rows()));
+    }
+    let (expected, found) = (job.schema_version, reader.schema_version());
+    if found != Some(expected) {
+        let found = found.map_or("none".to_owned(), |found| found.to_string());
+        return differ(format!("schema version {expected}"), found);
+    }
+    Ok(None)
+}

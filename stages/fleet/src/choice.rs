@@ -1,0 +1,74 @@
+//! Which runs of a lake are meant: by name, release, label and time.
+
+use glob::Pattern;
+use heaplake_kit::StageError;
+use heaplake_lake::captured::captured_at;
+use heaplake_lake::place;
+use heaplake_lake::selection::Selection;
+use heaplake_schemas::run::{self, Run};
+use std::path::Path;
+
+/// Conditions on runs, which must all hold.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Release and labels.
+    pub selection: Selection,
+    /// Names, of which one must hold; any where there are none. See [`is_named`].
+    pub names: Vec<Pattern>,
+    /// Captured then or later, microseconds since 1970.
+    pub since: Option<i64>,
+    /// Captured before.
+    pub before: Option<i64>,
+}
+
+impl Choice {
+    /// Whether a run is meant. One that does not say when it was captured is meant where no time is asked for.
+    ///
+    /// # Errors
+    /// As [`captured_at`].
+    pub fn takes(&self, place: &Path, run: &Run) -> Result<bool, StageError> {
+        let takes = self.selection.takes(run) && self.takes_name(place);
+        if !takes || (self.since.is_none() && self.before.is_none()) {
+            return Ok(takes);
+        }
+        let Some(at) = captured_at(place, run)? else { return Ok(false) };
+        Ok(self.since.is_none_or(|since| since <= at) && self.before.is_none_or(|before| at < before))
+    }
+
+    /// Whether a run whose description cannot be read is meant: its folder tells its release and its name, and nothing
+    /// else is known of it.
+    #[must_use]
+    pub fn takes_damaged(&self, place: &Path) -> bool {
+        let names =
+            place::parts(place).is_some_and(|parts| self.selection.takes_named(&parts.release, &parts.snapshot));
+        names && self.since.is_none() && self.before.is_none() && self.takes_name(place)
+    }
+
+    fn takes_name(&self, place: &Path) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| is_named(name, place))
+    }
+}
+
+/// Whether a pattern names a run: by its name, by `release=R/snapshot=N`, or by its path.
+#[must_use]
+pub fn is_named(name: &Pattern, place: &Path) -> bool {
+    let Some(parts) = place::parts(place) else { return false };
+    let within = format!("release={}/snapshot={}", parts.release, parts.snapshot);
+    let names = [parts.snapshot.as_str(), &within, &place.to_string_lossy()];
+    // A name may have characters that mean something in a pattern.
+    names.iter().any(|text| name.matches(text) || name.as_str() == *text)
+}
+
+/// Refuses a folder that is a run, where a lake is wanted.
+///
+/// # Errors
+/// [`StageError::Refused`].
+pub fn refuse_run(lake: &Path) -> Result<(), StageError> {
+    if lake.join(run::FILE).exists() {
+        return Err(StageError::Refused {
+            problem: format!("{}: this is a run, not a lake", lake.display()),
+            advice: "heaplake show prints a run; name the folder that --out named".to_owned(),
+        });
+    }
+    Ok(())
+}

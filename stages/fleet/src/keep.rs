@@ -1,0 +1,84 @@
+//! Which runs are the last ones of their release, or of their value of a label.
+
+use heaplake_schemas::run::Run;
+use std::collections::BTreeMap;
+
+/// How many runs of each group stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// How many.
+    pub last: usize,
+    /// What makes the groups.
+    pub per: Per,
+}
+
+/// What makes groups of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    /// Their release.
+    #[default]
+    Release,
+    /// The value of a label.
+    Label(String),
+}
+
+impl Per {
+    /// The group of a run; nothing where it does not have the label.
+    #[must_use]
+    pub fn group(&self, run: &Run) -> Option<String> {
+        match self {
+            Self::Release => Some(run.release.clone()),
+            Self::Label(name) => run.options.labels().get(name).cloned(),
+        }
+    }
+}
+
+/// Of each run, given by group and the time at which it was captured, whether it is one of the `last` ones. Of runs of
+/// one time, those that come first are the older ones.
+#[must_use]
+pub fn are_last(runs: &[(String, i64)], last: usize) -> Vec<bool> {
+    let mut groups: BTreeMap<&str, Vec<(i64, usize)>> = BTreeMap::new();
+    for (at, (group, captured)) in runs.iter().enumerate() {
+        groups.entry(group).or_default().push((*captured, at));
+    }
+    let mut kept = vec![false; runs.len()];
+    for group in groups.values_mut() {
+        group.sort_unstable();
+        group.iter().rev().take(last).for_each(|(_, at)| kept[*at] = true);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_of_each_group_are_kept() {
+        let runs = [("a", 3), ("b", 1), ("a", 1), ("a", 3), ("a", 2)].map(|(group, at)| (group.to_owned(), at));
+        assert_eq!(are_last(&runs, 0), [false; 5]);
+        assert_eq!(are_last(&runs, 1), [false, true, false, true, false]);
+        assert_eq!(are_last(&runs, 2), [true, true, false, true, false]);
+        assert_eq!(are_last(&runs, 9), [true; 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_newer_goes_than_what_is_kept(runs in prop::collection::vec((0..3_u8, 0..20_i64), 0..30), last in 0..5_usize) {
+            let runs: Vec<(String, i64)> = runs.into_iter().map(|(group, at)| (group.to_string(), at)).collect();
+            let kept = are_last(&runs, last);
+            for group in ["0", "1", "2"] {
+                let of = |keep: bool| -> Vec<i64> {
+                    let all = runs.iter().zip(&kept).filter(|((name, _), kept)| name == group && **kept == keep);
+                    all.map(|((_, at), _)| *at).collect()
+                };
+                let (stay, go) = (of(true), of(false));
+                prop_assert_eq!(stay.len(), last.min(stay.len() + go.len()));
+                if let (Some(oldest), Some(newest)) = (stay.iter().min(), go.iter().max()) {
+                    prop_assert!(newest <= oldest);
+                }
+            }
+        }
+    }
+}

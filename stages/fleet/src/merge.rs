@@ -1,0 +1,260 @@
+//! Brings runs of other lakes into a lake.
+//!
+//! The files of a run get a second name in the hidden folder of its place, or are copied there where that cannot be. They
+//! are checked there, and the run appears in one step, as one that is made there does. A killed merge leaves runs that are
+//! in and such hidden folders, which the next one removes; merging again brings in what is missing.
+
+use crate::check::{self, Described, Description, Problem};
+use heaplake_kit::{Context, StageError, fs};
+use heaplake_lake::commit::NewRun;
+use heaplake_lake::place::{self, Parts, Place, Standing};
+use heaplake_lake::selection;
+use heaplake_schemas::run::{self, Run};
+use serde::Serialize;
+use std::fs::{canonicalize, metadata, symlink_metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What became of a run.
+#[derive(Debug, Serialize)]
+pub struct Merged {
+    /// Its folder in the source.
+    pub source: PathBuf,
+    /// Its folder in the lake.
+    pub path: PathBuf,
+    /// What became of it.
+    pub status: Status,
+    /// Why it is not in the lake, or not gone from the source, in one line.
+    pub problem: Option<String>,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is new in the lake.
+    Merged,
+    /// The lake had it already.
+    Present,
+    /// It is not in the lake.
+    Failed,
+}
+
+/// Why a run does not come in.
+enum Refusal {
+    /// It has a problem of its own, and what to do about it.
+    Run(String, String),
+    /// The system, or the user.
+    Stage(StageError),
+}
+
+impl From<StageError> for Refusal {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+fn refused<T>(path: &Path, problem: &str, advice: &str) -> Result<T, Refusal> {
+    Err(Refusal::Run(format!("{}: {problem}", path.display()), advice.to_owned()))
+}
+
+/// The folders of the runs of a source: a lake, a folder of runs in one, or a run.
+///
+/// # Errors
+/// [`StageError::Io`]; [`StageError::Refused`] where the source is the lake itself, or has nothing that could be a run:
+/// where runs are taken away, they may all be in already.
+pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBuf>, StageError> {
+    let refused = |problem: &str, advice: &str| StageError::Refused {
+        problem: format!("{}: {problem}", source.display()),
+        advice: advice.to_owned(),
+    };
+    if canonicalize(source).is_ok_and(|source| canonicalize(lake).is_ok_and(|lake| source == lake)) {
+        return Err(refused("this is the lake itself", "name other lakes"));
+    }
+    if takes_away {
+        place::sweep(source);
+    }
+    if source.join(run::FILE).exists() {
+        return Ok(vec![source.to_owned()]);
+    }
+    let places = selection::places(source)?;
+    if let Some((path, problem)) = places.damaged.into_iter().next() {
+        let problem = format!("{}: {problem}", path.display());
+        return Err(StageError::Refused { problem, advice: "check who may read the folder".to_owned() });
+    }
+    match places.places.is_empty() && !takes_away {
+        true => Err(refused("there is no run in this folder", "name a lake, or the folder of a run")),
+        false => Ok(places.places),
+    }
+}
+
+/// Brings a run into a lake. With `takes_away`, it goes from the source once it is in.
+///
+/// # Errors
+/// [`StageError::Cancelled`], and what makes the next run fail as well: no memory, a full disk.
+pub fn merge(source: &Path, lake: &Path, takes_away: bool, context: &Context<'_>) -> Result<Merged, StageError> {
+    context.check()?;
+    let parts = place::parts(&absolute(source));
+    let path =
+        parts.as_ref().map_or_else(|| lake.to_owned(), |parts| place::path(lake, &parts.release, &parts.snapshot));
+    let merged = match parts {
+        Some(parts) => bring(source, &parts, lake, takes_away, context),
+        None => refused(source, "this run is in no folder release=…", "name a lake, or LAKE/release=…/snapshot=…"),
+    };
+    let failed = |problem: String, advice| (Status::Failed, Some(problem.replace(['\n', '\r'], " ")), Some(advice));
+    let (status, problem, advice) = match merged {
+        Ok(status) => (status, None, None),
+        Err(Refusal::Stage(error)) if error.is_resource() || matches!(error, StageError::Cancelled) => {
+            return Err(error);
+        }
+        Err(Refusal::Stage(error)) => failed(error.to_string(), error.advice()),
+        Err(Refusal::Run(problem, advice)) => failed(problem, advice),
+    };
+    Ok(Merged { source: source.to_owned(), path, status, problem, advice })
+}
+
+/// The path with all its folders: `.` and `..` have no names.
+fn absolute(source: &Path) -> PathBuf {
+    let named = source.file_name().is_some() && source.parent().is_some_and(|parent| parent.file_name().is_some());
+    if named { source.to_owned() } else { canonicalize(source).unwrap_or_else(|_| source.to_owned()) }
+}
+
+fn bring(
+    source: &Path,
+    parts: &Parts,
+    lake: &Path,
+    takes_away: bool,
+    context: &Context<'_>,
+) -> Result<Status, Refusal> {
+    let Parts { release, snapshot, .. } = parts;
+    // Held until the run is in the lake, so that nobody replaces what is to be taken away.
+    let held = takes_away.then(|| Place::take(&parts.lake, release, snapshot)).transpose()?;
+    let Some(description) = Description::read(source) else {
+        return refused(source, "another command dropped this run", "merge again");
+    };
+    let run = intact(source, &description, parts)?;
+    if is_same_folder(source, &place::path(lake, release, snapshot)) {
+        return Ok(Status::Present);
+    }
+    let place = Place::take(lake, release, snapshot)?;
+    let status = match Description::read(place.path()) {
+        Some(there) => present(&there, &description, place.path(), takes_away, context)?,
+        None => {
+            new(source, &description, run, place, context)?;
+            Status::Merged
+        }
+    };
+    // Whatever stands there is what was read: the place is held since before.
+    held.map(Place::discard).transpose()?;
+    Ok(status)
+}
+
+/// What a description says, if it is what was written, and of the run that its folders name.
+fn intact<'d>(source: &Path, description: &'d Description, parts: &Parts) -> Result<&'d Run, Refusal> {
+    if let Some(problem) = &description.problem {
+        return Err(of_problem(problem));
+    }
+    let Some(run) = description.intact() else { return refused(source, "there is no run", "name a lake") };
+    if (&run.release, &run.snapshot) != (&parts.release, &parts.snapshot) {
+        let problem = format!("its run.json is that of release {:?}, snapshot {:?}", run.release, run.snapshot);
+        return refused(source, &problem, "give the folders their names back");
+    }
+    Ok(run)
+}
+
+fn of_problem(Problem { path, expected, found, advice }: &Problem) -> Refusal {
+    Refusal::Run(format!("{}: expected {expected}, found {found}", path.display()), advice.clone())
+}
+
+/// Whether two paths lead to one folder.
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| metadata(path).map(|there| (there.dev(), there.ino())).ok();
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// A run that the lake has already: it must be the same. Where the source is to go, it must be whole, too.
+fn present(
+    there: &Description,
+    description: &Description,
+    path: &Path,
+    takes_away: bool,
+    context: &Context<'_>,
+) -> Result<Status, Refusal> {
+    if let Some(problem) = &there.problem {
+        return Err(of_problem(problem));
+    }
+    if there.text != description.text {
+        return refused(
+            path,
+            "the lake has another run of this name",
+            "drop one of the two, or analyse the input again under another --snapshot name",
+        );
+    }
+    if let Some(run) = there.intact().filter(|_| takes_away) {
+        let described = Described::new(path.to_owned(), there.standing.clone(), run);
+        whole(described, context)?;
+    }
+    Ok(Status::Present)
+}
+
+/// Refuses a run with a table that is not what was written.
+fn whole(described: Described, context: &Context<'_>) -> Result<(), Refusal> {
+    context.progress.begin("merge", described.bytes());
+    let problems = check::tables(&[described], context)?;
+    context.progress.end();
+    problems.iter().flatten().next().map_or(Ok(()), |problem| Err(of_problem(problem)))
+}
+
+/// Brings in a run that the lake does not have.
+fn new(
+    source: &Path,
+    description: &Description,
+    run: &Run,
+    place: Place,
+    context: &Context<'_>,
+) -> Result<(), Refusal> {
+    let new = NewRun::create(place)?;
+    for name in files(source)? {
+        context.check()?;
+        let (from, to) = (source.join(&name), new.folder().join(&name));
+        bring_file(&from, &to)?;
+    }
+    if Standing::at(source)? != description.standing {
+        return refused(source, "another command replaced or dropped this run", "merge again");
+    }
+    whole(Described::new(new.folder().to_owned(), None, run), context).map_err(|refusal| match refusal {
+        // The hidden folder goes: what is damaged is the source.
+        Refusal::Run(problem, advice) => {
+            Refusal::Run(problem.replace(&*new.folder().to_string_lossy(), &source.to_string_lossy()), advice)
+        }
+        refusal => refusal,
+    })?;
+    Ok(new.commit_described(&description.text)?)
+}
+
+/// The names of the files of a run but its description: its tables, files for other programs, its page.
+fn files(source: &Path) -> Result<Vec<std::ffi::OsString>, StageError> {
+    let failed = |error| StageError::io(source, "read", error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(source).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let is_own = name == run::FILE || name.to_string_lossy().starts_with('.');
+        if !is_own && metadata(entry.path()).is_ok_and(|file| file.is_file()) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Gives a file a second name, or copies it where that cannot be: to another disk, where it is a link, or where the system
+/// does not allow it.
+fn bring_file(from: &Path, to: &Path) -> Result<(), StageError> {
+    let is_file = symlink_metadata(from).is_ok_and(|there| there.is_file());
+    if !is_file || fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).map_err(|error| StageError::io(to, "write", error))?;
+    }
+    fs::sync(to).map_err(|error| StageError::io(to, "write", error))
+}

@@ -1,0 +1,106 @@
+//! Checks every file of every run of a lake.
+
+use crate::check::{self, Described, Description, Problem};
+use heaplake_kit::{Context, StageError};
+use heaplake_lake::{place, selection};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What came of it.
+#[derive(Debug, Default, Serialize)]
+pub struct Verified {
+    /// The runs, by path.
+    pub runs: Vec<Checked>,
+    /// Tables that were checked.
+    pub tables: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Whether it is whole.
+    pub status: Status,
+    /// What is not what was written.
+    pub problems: Vec<Problem>,
+}
+
+/// Whether a run is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is what was written.
+    Whole,
+    /// It has the right sizes, rows and schema version, and no checksums: an older version made it.
+    WithoutChecksums,
+    /// It was replaced or dropped while it was checked.
+    Changed,
+    /// It is not what was written.
+    Damaged,
+}
+
+impl Verified {
+    /// How many runs are so.
+    #[must_use]
+    pub fn count(&self, status: Status) -> usize {
+        self.runs.iter().filter(|run| run.status == status).count()
+    }
+}
+
+/// Checks a lake, after what killed commands left in it was put right.
+///
+/// # Errors
+/// [`StageError::Io`] where the folder cannot be read, [`StageError::Cancelled`], [`StageError::Budget`]; what is damaged
+/// is part of the answer.
+pub fn verify(lake: &Path, context: &Context<'_>) -> Result<Verified, StageError> {
+    place::sweep(lake);
+    let places = selection::places(lake)?;
+    let mut verified = Verified::default();
+    for (path, problem) in places.damaged {
+        let advice = "check the disk, and who may read the folder".to_owned();
+        let problem = Problem { path: path.clone(), expected: "a folder of runs".to_owned(), found: problem, advice };
+        verified.runs.push(Checked { path, status: Status::Damaged, problems: vec![problem] });
+    }
+    let (mut described, mut of_descriptions) = (Vec::new(), Vec::new());
+    for place in places.places {
+        let Some(Description { standing, run, problem, .. }) = Description::read(&place) else { continue };
+        match run {
+            Some(run) => {
+                described.push(Described::new(place, standing, &run));
+                of_descriptions.push(problem);
+            }
+            None => {
+                let problems = problem.into_iter().collect();
+                verified.runs.push(Checked { path: place, status: Status::Damaged, problems });
+            }
+        }
+    }
+    verified.tables = described.iter().map(|run| run.tables.len()).sum();
+    verified.bytes = described.iter().map(Described::bytes).fold(0, u64::saturating_add);
+    context.progress.begin("verify", verified.bytes);
+    let of_tables = check::tables(&described, context)?;
+    context.progress.end();
+    let all = described.into_iter().zip(of_descriptions).zip(of_tables);
+    verified.runs.extend(
+        all.map(|((run, of_description), of_tables)| {
+            checked(run, of_description.into_iter().chain(of_tables).collect())
+        }),
+    );
+    verified.runs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(verified)
+}
+
+fn checked(run: Described, problems: Vec<Problem>) -> Checked {
+    let status = match (problems.is_empty(), run.has_checksums) {
+        (true, true) => Status::Whole,
+        (true, false) => Status::WithoutChecksums,
+        (false, _) if run.is_gone() => {
+            return Checked { path: run.place, status: Status::Changed, problems: Vec::new() };
+        }
+        (false, _) => Status::Damaged,
+    };
+    Checked { path: run.place, status, problems }
+}

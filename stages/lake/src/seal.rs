@@ -1,0 +1,84 @@
+//! Seals: a JSON object that says what it must be, so that any changed byte is found.
+//!
+//! The first member of the object is its seal: the XXH3-64 of all bytes behind that member and its line end, sixteen
+//! digits. An object is sealed in the form in which it is written, on one line or indented.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Digits of a seal.
+const DIGITS: usize = 16;
+
+/// What stands before and after the digits.
+type Form = (&'static str, &'static str);
+const ON_ONE_LINE: Form = ("{\"seal\":\"", "\",");
+const INDENTED: Form = ("{\n  \"seal\": \"", "\",\n");
+
+/// What the seal of a text says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// The text is what was written, under this seal.
+    Whole(String),
+    /// It is not.
+    Broken {
+        /// The seal that it has.
+        has: String,
+        /// The seal that its content would have.
+        should: String,
+    },
+    /// It has none.
+    Missing,
+}
+
+/// An object with its seal, and the seal.
+#[must_use]
+pub fn sealed(object: &str) -> (String, String) {
+    let (form, members) = match object.strip_prefix("{\n") {
+        Some(members) => (INDENTED, members),
+        None => (ON_ONE_LINE, object.strip_prefix('{').unwrap_or(object)),
+    };
+    let seal = digits(members.as_bytes());
+    (format!("{}{seal}{}{members}", form.0, form.1), seal)
+}
+
+/// What the seal of a text says.
+#[must_use]
+pub fn of(text: &[u8]) -> Seal {
+    for (before, after) in [ON_ONE_LINE, INDENTED] {
+        let Some(rest) = text.strip_prefix(before.as_bytes()) else { continue };
+        let (has, rest) = rest.split_at_checked(DIGITS).unwrap_or((rest, b""));
+        let has = String::from_utf8_lossy(has).into_owned();
+        let should = digits(rest.strip_prefix(after.as_bytes()).unwrap_or_default());
+        let whole = rest.starts_with(after.as_bytes()) && has == should;
+        return if whole { Seal::Whole(has) } else { Seal::Broken { has, should } };
+    }
+    Seal::Missing
+}
+
+/// The XXH3-64 of some bytes as it is written.
+fn digits(bytes: &[u8]) -> String {
+    format!("{:016x}", xxh3_64(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_breaks_with_any_byte() {
+        let document: std::collections::BTreeMap<String, f64> =
+            (1..9).map(|n| (format!("key {n}"), 0.1 * f64::from(n))).collect();
+        for object in [serde_json::to_string(&document).unwrap(), serde_json::to_string_pretty(&document).unwrap()] {
+            let (text, seal) = sealed(&object);
+            assert_eq!(of(text.as_bytes()), Seal::Whole(seal));
+            assert_eq!(of(object.as_bytes()), Seal::Missing);
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.as_object().unwrap().len(), 9);
+            for at in 0..text.len() {
+                let mut changed = text.clone().into_bytes();
+                changed[at] ^= 1;
+                assert!(!matches!(of(&changed), Seal::Whole(_)), "{at}");
+                assert!(!matches!(of(&text.as_bytes()[..at]), Seal::Whole(_)), "{at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Commands over a lake as a whole: what is listed, what is damaged, what is dropped, what is merged.
+//!
+//! The binary is built with the feature `faults` of heaplake-kit here: the variable `HEAPLAKE_FAULT` makes any call to
+//! the system fail, or the process end.
+
+#![expect(clippy::unwrap_used, reason = "tests and their helpers may fail loudly")]
+
+#[expect(dead_code, reason = "few of the helpers are used")]
+#[path = "../support/lake.rs"]
+mod lake;
+#[path = "../support/written.rs"]
+mod written;
+
+mod common;
+mod drop;
+mod kills;
+mod list;
+mod merge;
+mod verify;

@@ -1,0 +1,203 @@
+//! `heaplake lake merge`.
+
+use crate::common::{add, add_of_day, all, assert_whole, command, describe, files, json};
+use crate::lake::{Lake, complaint};
+use heaplake_lake::place::Place;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A lake of three runs, to be merged into another one.
+fn source(lake: &Lake) -> PathBuf {
+    let source = lake.folder().join("source");
+    add_of_day(&source, ("1", "a", Some("x")), 1);
+    add(&source, ("1", "b", None), 2);
+    add(&source, ("2", "c", None), 3);
+    fs::write(source.join("release=1/snapshot=a/report.html"), "page").unwrap();
+    source
+}
+
+/// What became of each run, by name.
+fn statuses(lake: &Lake, sources: &[&Path], options: &[&str], code: i32) -> String {
+    let answer = json(command("merge").args(sources).arg("--out").arg(lake.path()).args(options), code);
+    let name = |run: &serde_json::Value| run["source"].as_str().unwrap().rsplit_once('=').unwrap().1.to_owned();
+    let of = |run: &serde_json::Value| format!("{} {}", name(run), run["status"].as_str().unwrap());
+    answer["runs"].as_array().unwrap().iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn runs_of_other_lakes_come_in_with_the_same_bytes() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    let before = files(&source);
+    let output = command("merge").arg(&source).arg("--out").arg(lake.path()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!((text.lines().count(), text.lines().last()), (4, Some("3 runs: 3 merged")), "{text}");
+    assert_eq!((files(&lake.path()), files(&source)), (before.clone(), before.clone()));
+    assert_whole(&lake, "merged");
+    // Hard links: no byte was written twice.
+    let inode = |lake: &Path| fs::metadata(lake.join("release=1/snapshot=a/classes.parquet")).unwrap().ino();
+    assert_eq!(inode(&source), inode(&lake.path()));
+    // What is dropped here stays there.
+    command("drop").arg(lake.path()).args(["a", "--yes"]).assert().success();
+    assert_eq!(files(&source), before);
+    assert_eq!(statuses(&lake, &[&source], &[], 0), "a merged, b present, c present");
+    assert_eq!(files(&lake.path()), before);
+    command("merge").arg(&source).arg("--out").arg(lake.path()).arg("--quiet").assert().success().stdout("");
+    assert!(!source.join(".heaplake-new").exists());
+}
+
+#[test]
+fn a_source_is_a_lake_a_release_or_a_run() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    let other = lake.folder().join("other");
+    add(&other, ("3", "d", None), 4);
+    let (release, run) = (source.join("release=2"), source.join("release=1/snapshot=b"));
+    assert_eq!(statuses(&lake, &[&other, &release, &run, &run], &[], 0), "d merged, c merged, b merged, b present");
+    assert_eq!(all(&lake.path()), ["b", "c", "d"]);
+    // As it is called from inside.
+    let mut inside = command("merge");
+    inside.current_dir(source.join("release=1/snapshot=a")).arg(".").arg("--out").arg(lake.path());
+    inside.assert().success();
+    assert_eq!(all(&lake.path()), ["a", "b", "c", "d"]);
+    assert_whole(&lake, "merged");
+}
+
+#[test]
+fn links_and_other_disks_are_copied() {
+    let lake = Lake::new();
+    let place = source(&lake).join("release=1/snapshot=a");
+    let elsewhere = lake.folder().join("elsewhere.parquet");
+    fs::rename(place.join("classes.parquet"), &elsewhere).unwrap();
+    symlink(&elsewhere, place.join("classes.parquet")).unwrap();
+    assert_eq!(statuses(&lake, &[&place], &[], 0), "a merged");
+    let file = lake.path().join("release=1/snapshot=a/classes.parquet");
+    assert!(fs::symlink_metadata(&file).unwrap().is_file());
+    assert_ne!(fs::metadata(&file).unwrap().ino(), fs::metadata(&elsewhere).unwrap().ino());
+    // No link can be made: the system says that it is another disk.
+    let place = lake.folder().join("source/release=1/snapshot=b");
+    let mut command = command("merge");
+    command.env("HEAPLAKE_FAULT", "rename:1+:18:.parquet").arg(&place).arg("--out").arg(lake.path());
+    command.assert().success();
+    let inode = |place: &Path| fs::metadata(place.join("classes.parquet")).unwrap().ino();
+    assert_ne!(inode(&place), inode(&lake.path().join("release=1/snapshot=b")));
+    assert_whole(&lake, "copied");
+}
+
+#[test]
+fn what_is_damaged_or_another_run_stays_out_and_the_others_come_in() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    add(&lake.path(), ("1", "b", None), 77);
+    let before = files(&lake.path());
+    let table = source.join("release=1/snapshot=a/chains.parquet");
+    let mut bytes = fs::read(&table).unwrap();
+    bytes[20] ^= 4;
+    // A new file: the old one may be in other lakes too.
+    fs::remove_file(&table).unwrap();
+    fs::write(&table, bytes).unwrap();
+    let output = command("merge").arg(&source).arg("--out").arg(lake.path()).arg("--quiet").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), text.lines().count()), (Some(1), 4), "{text}");
+    assert!(text.contains(&format!("{}: expected XXH3-64", table.display())), "{text}");
+    assert!(text.contains("snapshot=b: the lake has another run of this name"), "{text}");
+    let there: Vec<_> = files(&lake.path()).into_iter().filter(|(path, _)| !path.starts_with("release=2")).collect();
+    assert_eq!(there, before.into_iter().collect::<Vec<_>>());
+    assert_eq!(statuses(&lake, &[&source], &["--move"], 1), "a failed, b failed, c present");
+    assert_eq!(all(&source), ["a", "b"], "what is not in the lake is not taken away");
+    fs::write(source.join("release=1/snapshot=b/run.json"), "{").unwrap();
+    assert_eq!(statuses(&lake, &[&source], &[], 1), "a failed, b failed");
+    assert_whole(&lake, "all others");
+}
+
+#[test]
+fn what_cannot_be_a_source_is_refused() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    let refused = |sources: &[&Path], code: i32, part: &str| {
+        let (cause, _) = complaint(command("merge").args(sources).arg("--out").arg(lake.path()), code);
+        assert!(cause.contains(part), "{cause}");
+    };
+    refused(&[&lake.folder().join("missing")], 2, "missing");
+    let empty = lake.folder().join("empty");
+    fs::create_dir(&empty).unwrap();
+    refused(&[&source, &empty], 2, "no run in this folder");
+    assert!(!lake.path().exists(), "nothing was begun");
+    // Names that are not those of its folders would lead elsewhere.
+    let moved = lake.folder().join("release=9");
+    fs::rename(source.join("release=2"), &moved).unwrap();
+    let (cause, _) = complaint(command("merge").arg(&moved).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    assert!(cause.contains("its run.json is that of release \"2\""), "{cause}");
+    let loose = lake.folder().join("loose");
+    fs::rename(source.join("release=1/snapshot=a"), &loose).unwrap();
+    let (cause, _) = complaint(command("merge").arg(&loose).arg("--out").arg(lake.path()).arg("--quiet"), 1);
+    assert!(cause.contains("in no folder release="), "{cause}");
+}
+
+#[test]
+fn runs_that_are_moved_are_gone_from_the_source() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    let expected = files(&source);
+    assert_eq!(statuses(&lake, &[&source.join("release=2")], &[], 0), "c merged");
+    // A writer at the source keeps its run.
+    let held = Place::take(&source, "1", "b").unwrap();
+    assert_eq!(statuses(&lake, &[&source], &["--move"], 1), "a merged, b failed, c present");
+    assert_eq!(all(&source), ["b"]);
+    drop(held);
+    assert_eq!(statuses(&lake, &[&source], &["--move"], 0), "b merged");
+    assert_eq!(fs::read_dir(&source).unwrap().count(), 0);
+    // Once more there is nothing to do.
+    assert_eq!(statuses(&lake, &[&source], &["--move"], 0), "");
+    assert_eq!(files(&lake.path()), expected);
+    assert_whole(&lake, "moved");
+}
+
+#[test]
+fn a_lake_is_never_moved_into_itself() {
+    let lake = Lake::new();
+    add(&lake.path(), ("1", "a", None), 1);
+    let link = lake.folder().join("link");
+    symlink(lake.path(), &link).unwrap();
+    for same in [&lake.path(), &link] {
+        let mut merge = command("merge");
+        let (cause, _) = complaint(merge.arg(same).arg("--out").arg(lake.path()).arg("--move"), 2);
+        assert!(cause.contains("the lake itself"), "{cause}");
+    }
+    // By a run, or by a release that is a link.
+    let (run, other) = (lake.path().join("release=1/snapshot=a"), lake.folder().join("other"));
+    fs::create_dir(&other).unwrap();
+    symlink(lake.path().join("release=1"), other.join("release=1")).unwrap();
+    for same in [&run, &other] {
+        command("merge").arg(same).arg("--out").arg(lake.path()).arg("--move").output().unwrap();
+        assert_eq!(all(&lake.path()), ["a"], "{}", same.display());
+    }
+    assert_eq!(statuses(&lake, &[&run], &[], 0), "a present");
+    assert_whole(&lake, "moved into itself");
+}
+
+#[test]
+fn a_run_is_taken_away_only_where_the_other_one_is_whole() {
+    let lake = Lake::new();
+    let source = source(&lake);
+    statuses(&lake, &[&source], &[], 0);
+    let table = lake.path().join("release=1/snapshot=a/chains.parquet");
+    let content = fs::read(&table).unwrap();
+    fs::remove_file(&table).unwrap();
+    fs::write(&table, &content[1..]).unwrap();
+    assert_eq!(statuses(&lake, &[&source], &["--move"], 1), "a failed, b present, c present");
+    assert_eq!(all(&source), ["a"]);
+}
+
+#[test]
+fn older_runs_come_in_too() {
+    let lake = Lake::new();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/version-2/lake");
+    assert_eq!(statuses(&lake, &[&old], &[], 0), "both merged, whole merged, small merged");
+    assert_eq!(statuses(&lake, &[&old], &[], 0), "both present, whole present, small present");
+    assert_eq!(files(&lake.path()), files(&old));
+    describe(&lake.path().join("release=1.4/snapshot=whole"), |run| run.source = "other".to_owned());
+    assert!(statuses(&lake, &[&old], &[], 1).contains("whole failed"));
+}
