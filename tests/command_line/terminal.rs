@@ -27,7 +27,7 @@ fn assert_accepted(name: &str, text: &str, lake: Option<&Lake>) {
     settings.add_filter(r"\d+\.\d+ s\b", "TIME s");
     // Sizes of compressed tables depend on the length of paths in them.
     settings.add_filter(r" +[\d.]+ [KM]iB( +[\d,]+ rows? )", "  SIZE$1");
-    settings.add_filter(r"peak memory [\d.]+ [KMG]iB, scratch [\d.]+ [KMG]iB", "peak memory SIZE, scratch SIZE");
+    settings.add_filter(r"peak memory [\d.]+ [KMG]iB, scratch [\d.]+ [KMG]?i?B", "peak memory SIZE, scratch SIZE");
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
