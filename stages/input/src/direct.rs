@@ -12,6 +12,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// What the system is asked to read ahead, bytes: enough for a disk that is far away.
 const AHEAD: u64 = 16 << 20;
 
+/// So much is read before the system is asked, bytes: to ask takes longer than to read a small file.
+const UNASKED: u64 = 1 << 20;
+
 /// The file, from its beginning.
 pub struct Direct {
     file: File,
@@ -50,7 +53,7 @@ impl Direct {
     /// # Errors
     /// Those of the system.
     pub fn next(&mut self, block: &mut Vec<u8>) -> io::Result<usize> {
-        if self.asked < self.read + AHEAD / 2 {
+        if self.read >= UNASKED && self.asked < self.read + AHEAD / 2 {
             self.asked = self.read + AHEAD;
             self.file.will_need(self.read, AHEAD);
         }

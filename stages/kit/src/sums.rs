@@ -5,8 +5,8 @@
 
 use crate::StageError;
 use crate::fs::File;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::Path;
@@ -92,10 +92,10 @@ impl Sum {
 
 /// The sums of the files of a folder.
 #[derive(Debug, Default)]
-pub(crate) struct Sums(Mutex<BTreeMap<OsString, Sum>>);
+pub(crate) struct Sums(Mutex<FxHashMap<OsString, Sum>>);
 
 impl Sums {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<OsString, Sum>> {
+    fn all(&self) -> MutexGuard<'_, FxHashMap<OsString, Sum>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,8 +7,8 @@
 use super::store::{Store, Tract};
 use crate::StageError;
 use crate::fs::File;
+use rustc_hash::FxHashMap;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Residents(Arc<Shared>);
 struct Shared {
     store: Arc<Store>,
     /// By the text of the path: paths compare part by part, which takes longer than much of what is done with a column.
-    columns: Mutex<BTreeMap<OsString, Arc<Pages>>>,
+    columns: Mutex<FxHashMap<OsString, Arc<Pages>>>,
     /// Whether the folder may have files with a name.
     has_files: AtomicBool,
 }
@@ -183,7 +183,7 @@ impl Residents {
         while self.used() > limit {
             let mut columns = self.columns();
             let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
-            let Some((path, pages)) = unused.max_by_key(|(_, pages)| pages.taken()) else { break };
+            let Some((path, pages)) = unused.max_by_key(|(path, pages)| (pages.taken(), *path)) else { break };
             let path = Path::new(path);
             let failed = |error| StageError::io(path, "write", error);
             self.note_file();
@@ -197,7 +197,7 @@ impl Residents {
         Ok(())
     }
 
-    fn columns(&self) -> MutexGuard<'_, BTreeMap<OsString, Arc<Pages>>> {
+    fn columns(&self) -> MutexGuard<'_, FxHashMap<OsString, Arc<Pages>>> {
         self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

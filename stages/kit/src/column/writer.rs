@@ -96,7 +96,8 @@ impl<T: Pod> ColumnWriter<T> {
     }
 
     fn new(scratch: &Scratch, path: PathBuf, sink: Sink, (first, before): (u64, Option<Sum>)) -> Self {
-        let buffer = Vec::with_capacity(Self::CAPACITY);
+        // It grows as it is filled: most columns of a small input take less, and large memory is dear to get and give back.
+        let buffer = Vec::new();
         Self { scratch: scratch.clone(), path, sink, before, hash: Box::default(), first, buffer, written: first }
     }
 
