@@ -10,7 +10,6 @@ mod leaky;
 #[expect(dead_code, reason = "columns of texts and numbers only")]
 #[path = "../support/table.rs"]
 mod table;
-#[expect(dead_code, reason = "classes without chains")]
 #[path = "../support/written.rs"]
 mod written;
 

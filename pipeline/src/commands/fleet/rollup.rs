@@ -34,10 +34,12 @@ pub struct Arguments {
     /// The lake: the folder that --out of analyze named
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// What runs are grouped by: release, label.NAME; several, separated by commas
+    /// What runs are grouped by: release, label.NAME
+    ///
+    /// Several are separated by commas. Runs of different formats are never in one group.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "release")]
     pub by: Vec<Key>,
-    /// Folder of the rollup; fleet in the lake if not given
+    /// Folder of the rollup [default: fleet in the lake]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
     /// Write what was found to a file of OpenMetrics
