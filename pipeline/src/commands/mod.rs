@@ -83,8 +83,7 @@ pub enum Command {
     /// Follow a series of runs: what grows, how fast, and since when
     Trend(Box<trend::Arguments>),
     /// Sum up all runs of a lake: the numbers of a fleet
-    #[command(subcommand)]
-    Fleet(fleet::Command),
+    Fleet(fleet::Arguments),
     /// Ask all runs of a lake in SQL
     Sql(Box<sql::Arguments>),
     /// Print the summary of a run again
@@ -134,7 +133,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Lake(arguments) => lake::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Trend(arguments) => trend::run(&arguments),
-        Command::Fleet(command) => fleet::run(&command),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Sql(arguments) => sql::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),

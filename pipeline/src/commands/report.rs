@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Folder of a run, a comparison, a trend or a rollup
     #[arg(value_name = "FOLDER")]
     pub run: PathBuf,
-    /// The page [default: report.html, diff.html, trend.html or fleet.html there]
+    /// The page [default: report, diff, trend or fleet.html there]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Memory that it may allocate [default: as in analyze]

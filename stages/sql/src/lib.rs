@@ -25,3 +25,4 @@ mod rows;
 pub mod session;
 pub mod view;
 pub mod words;
+pub mod writer;

@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::rows;
+use crate::writer::{Writer, unwritten};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -24,27 +25,6 @@ pub enum Format {
     Json,
     /// A Parquet file, compressed with zstd.
     Parquet,
-}
-
-/// Takes the rows of one answer.
-pub trait Writer {
-    /// Says which columns come.
-    ///
-    /// # Errors
-    /// [`SqlError`] where they cannot be written.
-    fn begin(&mut self, schema: &SchemaRef) -> Result<(), SqlError>;
-
-    /// Takes some rows; whether more are wanted.
-    ///
-    /// # Errors
-    /// [`SqlError`] where they cannot be written.
-    fn write(&mut self, batch: &RecordBatch) -> Result<bool, SqlError>;
-
-    /// Writes what is left.
-    ///
-    /// # Errors
-    /// [`SqlError`] where it cannot be written.
-    fn end(&mut self) -> Result<(), SqlError>;
 }
 
 /// The writer of a format. `most` is the number of rows that a table for people shows, of any number if it is 0.
@@ -180,9 +160,4 @@ fn with_columns(
 
 fn failed(error: ArrowError) -> SqlError {
     datafusion::error::DataFusionError::from(error).into()
-}
-
-/// An answer that cannot be written.
-pub(crate) fn unwritten(error: &std::io::Error) -> SqlError {
-    SqlError::file(format!("the answer cannot be written: {error}"), "check the disk, or the program that reads it")
 }

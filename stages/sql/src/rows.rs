@@ -1,7 +1,7 @@
 //! Rows as a table for people.
 
 use crate::error::SqlError;
-use crate::output::{Writer, unwritten};
+use crate::writer::{Writer, unwritten};
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::util::display::{ArrayFormatter, FormatOptions};

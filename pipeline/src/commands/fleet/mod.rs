@@ -3,21 +3,32 @@
 pub mod rollup;
 
 use crate::complaint::Done;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+const EXAMPLE: &str = "Example: heaplake fleet rollup lake --by release,label.region";
+
+/// Arguments of `fleet`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLE)]
+pub struct Arguments {
+    /// What to do with it
+    #[command(subcommand)]
+    pub verb: Verb,
+}
 
 /// What can be done with a fleet.
-#[derive(Clone, Debug, Subcommand)]
-pub enum Command {
-    /// Sum up all runs of a lake: what is how large on how many hosts, and which runs have the same leak
+#[derive(Subcommand, Clone, Debug)]
+pub enum Verb {
+    /// Sum up all runs of a lake, and find those with the same leak
     Rollup(Box<rollup::Arguments>),
 }
 
 /// Does it.
 ///
 /// # Errors
-/// Those of the command.
-pub fn run(command: &Command) -> Done {
-    match command {
-        Command::Rollup(arguments) => rollup::run(arguments),
+/// Those of the verb.
+pub fn run(arguments: &Arguments) -> Done {
+    match &arguments.verb {
+        Verb::Rollup(arguments) => rollup::run(arguments),
     }
 }

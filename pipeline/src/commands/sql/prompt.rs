@@ -1,7 +1,7 @@
 //! The prompt: statements typed at a terminal, with history and completion.
 
-use super::Arguments;
-use super::answer::{again, to_standard_output};
+use super::arguments::Arguments;
+use super::writing::to_standard_output;
 use crate::complaint::{Complaint, Exit};
 use crate::print;
 use heaplake_sql::named;
@@ -14,7 +14,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper, Highlighter, Hinter};
 use std::env;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 const HELP: &str = "\
@@ -50,7 +50,7 @@ pub fn run(session: &Session, arguments: &Arguments, cancel: &AtomicBool) -> Res
                     print::text(&list.join(""));
                 }
                 text => {
-                    again(cancel);
+                    cancel.store(false, Ordering::Relaxed);
                     if let Err(complaint) = answer(session, arguments, text, cancel) {
                         let _ = complaint.tell();
                     }

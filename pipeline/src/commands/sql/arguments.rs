@@ -1,0 +1,80 @@
+//! Arguments of `sql`.
+
+use crate::commands::choices::Resources;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+const MORE: &str = "\
+Examples:
+  heaplake sql 'SELECT release, count(*) FROM runs GROUP BY release ORDER BY release' --lake lake
+  heaplake sql --named worst-hosts --lake lake
+  heaplake sql --named class-history --param class=Buffer --format csv --lake lake
+  heaplake sql \"SELECT class, max(retained_bytes) FROM classes WHERE labels['host'] = 'web7' GROUP BY class\" --lake lake
+  heaplake sql 'SELECT * FROM findings' --format parquet --out findings.parquet --lake lake
+  heaplake sql --lake lake
+
+Each table is a view over all runs. A view begins with four columns of the run: release, snapshot, captured_at and \
+ labels, a map. A condition on these alone opens no file of other runs. The view runs has one row per run. SHOW TABLES, \
+ DESCRIBE and EXPLAIN work; nothing can be changed. The dialect is that of DataFusion. Rows come in no order but that of \
+ ORDER BY.
+
+Without a statement it reads statements from the terminal, with history and completion, or else from standard input.";
+
+/// Arguments of `sql`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: heaplake sql 'SELECT release, count(*) FROM runs GROUP BY release' --lake lake",
+    after_long_help = MORE
+)]
+pub struct Arguments {
+    /// Statements, separated by semicolons
+    #[arg(value_name = "STATEMENT", conflicts_with_all = ["named", "list_named"])]
+    pub statement: Option<String>,
+    /// The lake
+    #[arg(long, value_name = "LAKE", default_value = "lake")]
+    pub lake: PathBuf,
+    /// Run a query of the library
+    #[arg(long, value_name = "NAME")]
+    pub named: Option<String>,
+    /// A parameter of the query; may be given again
+    #[arg(long = "param", value_name = "NAME=VALUE", requires = "named", value_parser = parameter)]
+    pub parameters: Vec<(String, String)>,
+    /// List the queries of the library with their parameters
+    #[arg(long, conflicts_with = "named")]
+    pub list_named: bool,
+    /// How rows are written: table, csv, json or parquet
+    ///
+    /// A table cuts long texts and shows the first --rows; the others write all. JSON is an array with one row on a line.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
+    pub format: Format,
+    /// File for the rows [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Rows that a table shows; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub rows: usize,
+    /// What it may take
+    #[command(flatten)]
+    pub resources: Resources,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// Comma separated values.
+    Csv,
+    /// An array of objects.
+    Json,
+    /// A Parquet file.
+    Parquet,
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
