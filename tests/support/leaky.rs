@@ -56,7 +56,7 @@ impl Graph {
         self.nodes.len() - 1
     }
 
-    fn edge(&mut self, from: usize, kind: usize, name: impl ToString, to: usize) {
+    fn edge(&mut self, from: usize, kind: usize, name: &str, to: usize) {
         self.edges[from].push((kind, name.to_string(), to));
     }
 
@@ -72,7 +72,7 @@ impl Graph {
         self.edge(container, INTERNAL, "table", table);
         for at in 0..count {
             let one = self.node(kind, element, 56);
-            self.edge(table, ELEMENT, at, one);
+            self.edge(table, ELEMENT, &at.to_string(), one);
             let text = self.node(STRING, &format!("{element} {at}"), 400);
             self.property(one, "text", text);
         }
@@ -123,7 +123,7 @@ pub fn snapshot(leak: Option<Leak>, seed: u64) -> String {
     let root = graph.node(SYNTHETIC, "", 0);
     let roots = graph.node(SYNTHETIC, "(GC roots)", 0);
     let global = graph.node(OBJECT, "global", 40);
-    graph.edge(root, ELEMENT, 1, roots);
+    graph.edge(root, ELEMENT, "1", roots);
     graph.edge(root, SHORTCUT, "1", global);
     let app = graph.node(OBJECT, "Object", 56);
     graph.property(global, "app", app);

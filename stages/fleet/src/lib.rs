@@ -1,5 +1,5 @@
 //! Work on a lake as a whole: which runs it has ([`list`]), whether they are what was written ([`verify`]), which of them
-//! go ([`drop`]), and runs of other lakes that come in ([`merge`]). A library without stages; it knows `run.json` and the
+//! go ([`mod@drop`]), and runs of other lakes that come in ([`merge`]). A library without stages; it knows `run.json` and the
 //! files of runs, and nothing of what is in the tables.
 //!
 //! Whatever changes a lake holds the [place](heaplake_lake::place) of the run, as who makes a run does: a run that is
