@@ -9,13 +9,16 @@ use std::fs;
 fn the_lake_cannot_be_changed() {
     let lake = fleet();
     let before = listing(&lake);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copied = elsewhere.path().join("copied.parquet");
+    let copy = format!("COPY (SELECT 1) TO '{}'", copied.display());
     for statement in [
+        copy.as_str(),
         "CREATE TABLE t (a INT)",
         "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '/tmp'",
         "CREATE VIEW v AS SELECT 1",
         "DROP VIEW classes",
         "INSERT INTO classes SELECT * FROM classes",
-        "COPY (SELECT 1) TO '/tmp/heaplake-copied.parquet'",
         "SET datafusion.execution.batch_size = 1",
         "DELETE FROM classes",
     ] {
@@ -23,6 +26,7 @@ fn the_lake_cannot_be_changed() {
         assert!(!cause.is_empty());
     }
     assert_eq!(listing(&lake), before);
+    assert!(!copied.exists());
 }
 
 #[test]

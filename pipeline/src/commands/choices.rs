@@ -184,6 +184,12 @@ pub struct Resources {
 }
 
 impl Resources {
+    /// As stages take it.
+    #[must_use]
+    pub fn context<'a>(&self, progress: &'a dyn Progress, cancel: &'a AtomicBool) -> Context<'a> {
+        self.effort.context(progress, cancel)
+    }
+
     /// Bytes as told, or as many as the machine offers.
     #[must_use]
     pub fn memory(&self) -> u64 {

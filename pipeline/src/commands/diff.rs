@@ -13,9 +13,8 @@ use heaplake_compare::diff::{self, Answer, Rules};
 use heaplake_compare::gates::{Gates, Verdicts};
 use heaplake_compare::objects::{self, Question};
 use heaplake_compare::sides::Sides;
-use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, StageError};
+use heaplake_kit::{Context, StageError};
 use heaplake_lake::files::NewFiles;
 use heaplake_lake::hidden::Hidden;
 use heaplake_schemas::comparison;
@@ -121,13 +120,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let gates = arguments.gates.parse()?;
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "diff");
-    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
-    let context = Context {
-        budget: Budget::new(memory),
-        threads: arguments.resources.threads(),
-        progress: &display,
-        cancel: &cancel,
-    };
+    let context = arguments.resources.context(&display, &cancel);
     let sides = Sides::find(&[arguments.base.clone(), arguments.target.clone()], arguments.lake.as_deref())?;
     let scratch = scratch(arguments)?;
     let told = match &arguments.out {

@@ -10,9 +10,8 @@ use clap::Args;
 use heaplake_compare::diff::Rules;
 use heaplake_compare::trend::steps::{By, Steps};
 use heaplake_compare::trend::{self, Answer};
-use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, StageError};
+use heaplake_kit::{Context, StageError};
 use heaplake_lake::files::NewFiles;
 use heaplake_schemas::series;
 use std::fs;
@@ -74,13 +73,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "trend");
-    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
-    let context = Context {
-        budget: Budget::new(memory),
-        threads: arguments.resources.threads(),
-        progress: &display,
-        cancel: &cancel,
-    };
+    let context = arguments.resources.context(&display, &cancel);
     let steps = Steps::find(&arguments.selections, arguments.lake.as_deref(), arguments.by.clone())?;
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let answer = match &arguments.out {

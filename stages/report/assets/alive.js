@@ -65,18 +65,12 @@
     const later = bars.slice(1).reduce((most, one) => Math.max(most, one.bytes), 0);
     const most = later > 0 ? later : Math.max(1, bars[0].bytes);
     const tall = (one) => high * Math.min(1, one.bytes / most);
-    const draw = (tag, properties, ...children) => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [key, value] of Object.entries(properties)) made.setAttribute(key, value);
-      made.append(...flat(children));
-      return made;
-    };
-    const boxes = bars.map((one, at) => draw("g", {},
-      draw("title", {}, span(at, at) + "\n" + plural(one.count, "object", "objects") + "\n" + size(one.bytes) + " still alive"),
-      draw("rect", { x: at * step, y: 0, width: step, height: high, class: "field" }),
-      draw("rect", { x: at * step + step * 0.1, y: high - tall(one), width: step * 0.8, height: tall(one), class: one.bytes > most ? "cut" : "kept" })));
-    const mark = draw("rect", { x: 0, y: 0, width: 0, height: high, class: "chosen" });
-    const picture = draw("svg", { viewBox: "0 0 " + wide + " " + high, preserveAspectRatio: "none", tabindex: 0, role: "group", class: "pick", id: "alive-line", "aria-label": "Time line of " + plural(of, "sample", "samples") + ". Arrow keys choose a bar, with Shift a range, Escape all." }, boxes, mark);
+    const boxes = bars.map((one, at) => drawing("g", {},
+      drawing("title", {}, span(at, at) + "\n" + plural(one.count, "object", "objects") + "\n" + size(one.bytes) + " still alive"),
+      drawing("rect", { x: at * step, y: 0, width: step, height: high, class: "field" }),
+      drawing("rect", { x: at * step + step * 0.1, y: high - tall(one), width: step * 0.8, height: tall(one), class: one.bytes > most ? "cut" : "kept" })));
+    const mark = drawing("rect", { x: 0, y: 0, width: 0, height: high, class: "chosen" });
+    const picture = drawing("svg", { viewBox: "0 0 " + wide + " " + high, preserveAspectRatio: "none", tabindex: 0, role: "group", class: "pick", id: "alive-line", "aria-label": "Time line of " + plural(of, "sample", "samples") + ". Arrow keys choose a bar, with Shift a range, Escape all." }, boxes, mark);
     let [from, to] = [null, null];
     const whole = el("button", { type: "button", class: "plain", onclick: () => choose(null) }, "All");
     const choose = (range) => {

@@ -17,7 +17,15 @@
     element.append(...flat(children));
     return element;
   };
+  // The same for drawings.
+  const drawing = (tag, properties, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
+    element.append(...flat(children));
+    return element;
+  };
   const name = (value) => el("bdi", { class: "name" }, value);
+  const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
   const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   const size = (bytes) => {

@@ -1,13 +1,6 @@
 
   // The page of a fleet: releases over time, runs with the same culprit, the worst rows, the runs.
   const fleet = data.fleet;
-  const drawing = (tag, properties, ...children) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(properties)) element.setAttribute(key, value);
-    element.append(...flat(children));
-    return element;
-  };
-  const capital = (words) => words[0].toUpperCase() + words.slice(1);
   const when = (time) => (time === null ? "" : new Date(time).toISOString().slice(0, 16).replace("T", " "));
   const linked = (words, link) => (link === null ? name(words) : el("a", { href: text(link) }, name(words)));
   const groupName = (group) => [group.release === null ? null : text(group.release), text(group.labels)].filter(Boolean).join(", ") || text(group.format);

@@ -27,13 +27,6 @@
 
   // Collections as bars of what they reclaimed, and a line of what was alive after each.
   const timeline = ({ rows, of }) => {
-    const SVG = "http://www.w3.org/2000/svg";
-    const draw = (tag, properties, ...children) => {
-      const made = document.createElementNS(SVG, tag);
-      for (const [key, value] of Object.entries(properties)) made.setAttribute(key, value);
-      made.append(...flat(children));
-      return made;
-    };
     const most = rows.reduce((most, row) => Math.max(most, row.dead || 0, row.live || 0), 1);
     const [wide, high] = [1000, 100];
     const step = wide / rows.length;
@@ -46,12 +39,12 @@
       if (row.pause !== null) lines.push((1000 * row.pause).toFixed(2) + " ms from start to end");
       return lines.join("\n");
     };
-    const bars = rows.map((row, at) => draw("g", {},
-      draw("title", {}, told(row)),
-      draw("rect", { x: at * step, y: 0, width: step, height: high, class: "field" }),
-      draw("rect", { x: at * step + step * 0.1, y: y(row.dead || 0), width: step * 0.8, height: high - y(row.dead || 0), class: "gen" + row.generation })));
-    const line = draw("polyline", { points: rows.map((row, at) => (at + 0.5) * step + "," + y(row.live || 0)).join(" "), class: "alive", "vector-effect": "non-scaling-stroke" });
-    const picture = draw("svg", { viewBox: "0 0 " + wide + " " + high, preserveAspectRatio: "none", role: "img", "aria-label": "Bytes reclaimed by and alive after " + plural(of, "collection", "collections") + ", at most " + size(most) }, bars, line);
+    const bars = rows.map((row, at) => drawing("g", {},
+      drawing("title", {}, told(row)),
+      drawing("rect", { x: at * step, y: 0, width: step, height: high, class: "field" }),
+      drawing("rect", { x: at * step + step * 0.1, y: y(row.dead || 0), width: step * 0.8, height: high - y(row.dead || 0), class: "gen" + row.generation })));
+    const line = drawing("polyline", { points: rows.map((row, at) => (at + 0.5) * step + "," + y(row.live || 0)).join(" "), class: "alive", "vector-effect": "non-scaling-stroke" });
+    const picture = drawing("svg", { viewBox: "0 0 " + wide + " " + high, preserveAspectRatio: "none", role: "img", "aria-label": "Bytes reclaimed by and alive after " + plural(of, "collection", "collections") + ", at most " + size(most) }, bars, line);
     const sum = (of) => rows.reduce((sum, row) => sum + (of(row) || 0), 0);
     const key = (mark, words) => el("span", null, el("i", { class: mark, "aria-hidden": "true" }), words);
     const generations = [0, 1, 2].filter((generation) => rows.some((row) => row.generation === generation));

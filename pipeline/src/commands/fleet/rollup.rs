@@ -9,8 +9,6 @@ use crate::print::progress::{Display, Mode};
 use crate::print::{self, rollup as text};
 use clap::Args;
 use heaplake_compare::rollup::{self, Key};
-use heaplake_kit::overhead::FIXED_OVERHEAD;
-use heaplake_kit::{Budget, Context};
 use std::path::PathBuf;
 
 const MORE: &str = "\
@@ -66,13 +64,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Done {
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
-    let memory = arguments.resources.memory().saturating_sub(FIXED_OVERHEAD);
-    let context = Context {
-        budget: Budget::new(memory),
-        threads: arguments.resources.threads(),
-        progress: &display,
-        cancel: &cancel,
-    };
+    let context = arguments.resources.context(&display, &cancel);
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
     let folder = arguments.out.clone().unwrap_or_else(|| arguments.lake.join("fleet"));
     let answer = rollup::roll((&arguments.lake, &arguments.by), &folder, scratch.path(), &context)?;
