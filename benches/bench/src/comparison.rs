@@ -3,15 +3,12 @@
 use crate::contest::{self, Entry, Outcome};
 use crate::files::{self, Snapshot};
 use crate::goals::{self, Goal, Measured};
+use crate::lakes::{self, CLASSES};
 use crate::machine;
 use crate::report::{Section, megabytes, number};
-use crate::written::{Class, write};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use heaplake_generator::rng::Rng;
-use heaplake_lake::selection;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names of rows, which are what is asked of the engine.
@@ -20,9 +17,8 @@ const DIFF_ONE_THREAD: &str = "heaplake diff --memory 512MiB --threads 1";
 const OBJECTS: &str = "heaplake diff --objects --memory 512MiB";
 const ANALYSIS: &str = "heaplake analyze";
 
-/// Runs and classes of the goal.
+/// Runs of the goal.
 const RUNS: usize = 500;
-const CLASSES: usize = 10_000;
 
 const GOALS: [Goal; 3] = [
     Goal {
@@ -72,11 +68,11 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let mut section = Section::new("comparison", &machine::describe(&options.heaplake)?);
     section.say(&format!("Medians of {} interleaved runs.", options.runs));
-    let fleet = fleet(options.fleet)?;
+    let fleet = lakes::two_releases(options.fleet)?;
     let outcomes = contest::hold(&of_fleet(options, &fleet)?, options.runs.into(), None)?;
     let name = format!("2 x {} runs of {CLASSES} classes", options.fleet);
     tell(&mut section, &name, &outcomes);
-    let mut results = vec![(name, table_bytes(&fleet)?, outcomes)];
+    let mut results = vec![(name, lakes::table_bytes(&fleet)?, outcomes)];
     if let [base, target] = options.snapshots.as_slice() {
         let snapshot = Snapshot::given(target)?;
         let outcomes = contest::hold(&of_objects(options, base, target)?, options.runs.into(), None)?;
@@ -89,7 +85,8 @@ pub fn run(options: &Options) -> Result<()> {
     section.end(options.save)
 }
 
-fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
+/// Time and memory of what took part.
+pub fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
     section.say(&format!("### {name}"));
     let row = |outcome: &Outcome| {
         let why = outcome.runs.as_ref().err().map(|why| format!(": {why}")).unwrap_or_default();
@@ -98,50 +95,6 @@ fn tell(section: &mut Section, name: &str, outcomes: &[Outcome]) {
     };
     let rows: Vec<_> = outcomes.iter().map(row).collect();
     section.table(["", "seconds", "processor seconds", "peak MB"], &rows);
-}
-
-/// A lake of two releases; one class in the second is 5 % larger.
-fn fleet(runs: usize) -> Result<PathBuf> {
-    let lake = files::work()?.join(format!("fleet-{runs}x{CLASSES}"));
-    if lake.exists() {
-        return Ok(lake);
-    }
-    eprintln!("writing {}", lake.display());
-    let part = lake.with_extension("part");
-    let mut rng = Rng::new(1);
-    for release in ["1", "2"] {
-        for run in 0..runs {
-            let load = 1.0 + 0.1 * unit(&mut rng);
-            let class = |at: usize| {
-                let grown = if release == "2" && at == 42 { 1.05 } else { 1.0 };
-                let size = (1_u64 << (10 + at % 14)) as f64;
-                let retained = size * load * grown * (1.0 + 0.2 * unit(&mut rng));
-                Class::plain(
-                    format!("com.example.service.part{}.Class{at}", at % 97),
-                    (size / 50.0) as i64,
-                    retained as i64,
-                )
-            };
-            let rows: Vec<Class> = (0..CLASSES).map(class).collect();
-            write(&part, (release, &format!("run{run:04}"), Some(&format!("host{}", run % 50))), &rows)?;
-        }
-    }
-    fs::rename(&part, &lake).with_context(|| format!("cannot rename {}", part.display()))?;
-    Ok(lake)
-}
-
-/// Bytes of the tables of all runs of a lake.
-fn table_bytes(lake: &Path) -> Result<u64> {
-    let mut bytes = 0;
-    for found in selection::runs(lake)?.found {
-        bytes += found.run.tables.iter().map(|table| table.bytes).sum::<u64>();
-    }
-    Ok(bytes)
-}
-
-/// A number from 0 to 1.
-fn unit(rng: &mut Rng) -> f64 {
-    (rng.draw() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 fn of_fleet(options: &Options, lake: &Path) -> Result<Vec<Entry>> {

@@ -3,12 +3,13 @@
 use crate::report::{Section, number};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use heaplake::engine::critical_path::{bound, simulate};
+use heaplake::engine::critical_path::{bound, divided, simulate};
 use heaplake::engine::forecast;
 use heaplake_ingest::{FORMATS, Format};
 use heaplake_lake::commit;
 use heaplake_lake::reader::Reader;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers of threads that are simulated.
@@ -16,11 +17,16 @@ const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Options of `critical-path`.
 #[derive(Args)]
-#[command(after_help = "Example:\n  heaplake-bench critical-path lake/release=none/snapshot=Heap-1f0c9a77")]
+#[command(after_help = "Example:
+  heaplake analyze big.heapsnapshot --out lake --threads 1 --log-format json 2> log
+  heaplake-bench critical-path lake/release=none/snapshot=big-1f0c9a77 --log log")]
 pub struct Options {
     /// Folder of a run, made with one thread, so that stages did not slow each other down
     #[arg(value_name = "RUN")]
     run: PathBuf,
+    /// What the run said with --log-format json: which part of each stage threads share [default: none]
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Write the section of benches/RESULTS.md
     #[arg(long)]
     save: bool,
@@ -38,23 +44,54 @@ pub fn run(options: &Options) -> Result<()> {
     let Some(graph) = graphs.into_iter().find(|graph| seconds.contains_key(&graph.steps[0].name)) else {
         bail!("{}: not the analysis of a snapshot", options.run.display());
     };
-    let bound = bound(&graph, &seconds);
+    let whole = bound(&graph, &seconds);
     let name =
         Path::new(&run.source).file_name().map_or_else(|| run.source.clone().into(), |name| name.to_string_lossy());
     let mut section = Section::new("critical-path", &format!("Stages of {name}, {} nodes.", run.summary.node_count));
-    let (work, span) = (number(Some(bound.work)), number(Some(bound.span)));
+    let (work, span) = (number(Some(whole.work)), number(Some(whole.span)));
     section.say(&format!(
-        "All stages one after the other: {work} s. The longest way through them: {span} s, {} of it. If no stage used more \
-         than one thread, no number of threads would take less.",
-        number(Some(bound.span / bound.work)),
+        "All stages one after the other: {work} s. The longest way through them: {span} s, {} of it, if each takes one \
+         thread: {}.",
+        number(Some(whole.span / whole.work)),
+        whole.path.join(", "),
     ));
+    let divisible = options.log.as_deref().map_or_else(|| Ok(BTreeMap::new()), divisible)?;
     let rows = THREADS.map(|threads| {
-        let simulated = simulate(&graph, &seconds, threads);
-        [threads.to_string(), number(Some(simulated)), number(Some(bound.work / simulated))]
+        let alone = simulate(&graph, &seconds, threads);
+        let took = divided(&seconds, &divisible, threads);
+        // Threads that share a stage are not there for another one at the same time.
+        let shared = simulate(&graph, &took, threads).max(whole.work / threads as f64);
+        let times = |took: f64| number(Some(whole.work / took));
+        [threads.to_string(), number(Some(alone)), times(alone), number(Some(shared)), times(shared)]
     });
-    section.table(["threads", "s", "times faster"], &rows);
-    section.say(&format!("The longest way: {}.", bound.path.join(", ")));
+    let head = ["threads", "s, one for a stage", "times faster", "s, stages divided where they can be", "times faster"];
+    section.table(head, &rows);
+    let limit = bound(&graph, &divided(&seconds, &divisible, usize::MAX));
+    section.say(&format!(
+        "On any number of threads, {} s: {}.",
+        number(Some(limit.span)),
+        limit.path.iter().map(|name| told(name, &seconds, &divisible)).collect::<Vec<_>>().join(", ")
+    ));
     section.end(options.save)
+}
+
+/// A stage of the longest way, with the seconds that cannot be divided.
+fn told(name: &str, seconds: &BTreeMap<String, f64>, divisible: &BTreeMap<String, f64>) -> String {
+    let of = |times: &BTreeMap<String, f64>| times.get(name).copied().unwrap_or(0.0);
+    format!("{name} {:.2}", (of(seconds) - of(divisible)).max(0.0))
+}
+
+/// Which part of each stage threads share, seconds, from the log of the run.
+fn divisible(log: &Path) -> Result<BTreeMap<String, f64>> {
+    let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let mut parts = BTreeMap::new();
+    for line in text.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).with_context(|| format!("no JSON: {line}"))?;
+        if let (Some(stage), Some(part)) = (event["stage"].as_str(), event["divisible_seconds"].as_f64()) {
+            parts.insert(stage.to_owned(), part);
+        }
+    }
+    Ok(parts)
 }
 
 /// What each stage took, from the table of the snapshot.

@@ -15,9 +15,11 @@ mod critical_path;
 mod dumps;
 mod end_to_end;
 mod files;
+mod fleet;
 mod goals;
 mod group;
 mod kernels;
+mod lakes;
 mod machine;
 mod measure;
 mod peers;
@@ -70,6 +72,8 @@ enum Command {
     Scale(scale::Options),
     /// Comparisons of many runs, and of two snapshots object by object
     Comparison(comparison::Options),
+    /// Rollups and SQL over a lake of many runs
+    Fleet(fleet::Options),
     /// Replays of generated traces: allocations per second, memory, and whether the answers are right
     Replay(replay::Options),
     /// Traces and Java dumps of extreme shapes: time and memory as they grow
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::CriticalPath(options) => critical_path::run(&options),
         Command::Scale(options) => scale::run(&options),
         Command::Comparison(options) => comparison::run(&options),
+        Command::Fleet(options) => fleet::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::TraceShapes(options) => trace_shapes::run(&options),
         Command::Shapes(options) => shapes::run(&options),

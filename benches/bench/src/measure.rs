@@ -43,6 +43,8 @@ pub struct Cost {
     pub cpu_seconds: f64,
     /// Largest resident set.
     pub max_rss_bytes: u64,
+    /// Bytes that it read from files, in memory or not, as far as it did not map them.
+    pub read_bytes: u64,
     /// As shells have it: 128 and the signal's number for a process that was killed.
     pub exit_code: i32,
 }
@@ -77,7 +79,7 @@ fn here(options: &Options) -> Result<Cost> {
         fs::write(&file, process::id().to_string()).with_context(|| format!("cannot write {}", file.display()))?;
     }
     let (program, arguments) = options.command.split_first().context("no command")?;
-    let start = Instant::now();
+    let (start, read_before) = (Instant::now(), read_bytes()?);
     let status = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -95,8 +97,16 @@ fn here(options: &Options) -> Result<Cost> {
         cpu_seconds: user_seconds + system_seconds,
         // Linux counts in KiB.
         max_rss_bytes: u64::try_from(usage.max_rss()).unwrap_or(0) * 1024,
+        read_bytes: read_bytes()? - read_before,
         exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
     })
+}
+
+/// Bytes that this process and the children that it waited for have read.
+fn read_bytes() -> Result<u64> {
+    let account = fs::read_to_string("/proc/self/io").context("cannot read /proc/self/io")?;
+    let bytes = account.lines().find_map(|line| line.strip_prefix("rchar: "));
+    bytes.context("/proc/self/io has no rchar")?.parse().context("/proc/self/io: no number")
 }
 
 /// Measures a command in a process of its own, inside a cgroup where one is given.
@@ -129,5 +139,6 @@ mod tests {
         assert_eq!(cost("exit 3").exit_code, 3);
         assert_eq!(cost("kill -9 $$").exit_code, 137);
         assert!(cost("true").max_rss_bytes > 0);
+        assert!(cost("head -c 3000000 /dev/zero > /dev/null").read_bytes >= 3_000_000);
     }
 }

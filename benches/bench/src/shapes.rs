@@ -149,6 +149,7 @@ mod tests {
                 system_seconds: 0.0,
                 cpu_seconds,
                 max_rss_bytes: 0,
+                read_bytes: 0,
                 exit_code: 0,
             };
             growth([1 << 20, 1 << 21, 1 << 22], &seconds.map(cost))

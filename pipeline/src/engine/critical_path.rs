@@ -32,6 +32,18 @@ pub fn bound(graph: &Graph, seconds: &BTreeMap<String, f64>) -> Bound {
     Bound { work: (0..ends.len()).map(took).sum(), span: last.map_or(0.0, |step| ends[step].0), path }
 }
 
+/// The time of each step on so many threads, by Amdahl's law: `divisible` is the part of it that threads share.
+#[must_use]
+pub fn divided(
+    seconds: &BTreeMap<String, f64>,
+    divisible: &BTreeMap<String, f64>,
+    threads: usize,
+) -> BTreeMap<String, f64> {
+    let part = |name| divisible.get(name).copied().unwrap_or(0.0);
+    let on_threads = |name, took: f64| took - part(name).min(took) * (1.0 - 1.0 / threads.max(1) as f64);
+    seconds.iter().map(|(name, &took)| (name.clone(), on_threads(name, took))).collect()
+}
+
 /// The time of the run on so many threads, if a step takes one and as long as it did: steps start in the order of the
 /// graph as soon as they can.
 #[must_use]

@@ -8,10 +8,10 @@ use super::liveness::Liveness;
 use super::measure::Measured;
 use super::registry::{self, Product};
 use super::workers::Workers;
-use crate::print::progress::Display;
+use crate::print::progress::{Display, Took};
 use heaplake_kit::panics::{self, Panic};
 use heaplake_kit::stage::{Handover, Job, Output, Silent};
-use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats};
+use heaplake_kit::{Budget, Context, Scratch, Setting, StageError, Stats, divisible};
 use heaplake_schemas::scratch::documents;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -91,10 +91,10 @@ pub fn execute(
             if queue.running.is_empty() {
                 return queue.result();
             }
-            let Finished { step, outcome, seconds } = next(&done, work, &stop);
+            let Finished { step, outcome, took } = next(&done, work, &stop);
             match outcome {
                 Ok(outcome) => {
-                    if let Err(error) = queue.finish(step, outcome, seconds, journal) {
+                    if let Err(error) = queue.finish(step, outcome, took, journal) {
                         stop.store(true, Ordering::Relaxed);
                         queue.fail(step, error);
                     }
@@ -115,7 +115,7 @@ pub fn execute(
 struct Finished {
     step: usize,
     outcome: Result<Result<Stats, StageError>, Panic>,
-    seconds: f64,
+    took: Took,
 }
 
 /// Waits for the next step to finish, and passes cancellation on to the steps.
@@ -274,7 +274,7 @@ impl<'a> Queue<'a> {
             // Nobody passes a cancellation on to a step in the thread of the queue.
             let cancel = if work.is_short { work.cancel } else { stop };
             let context = Context { budget, threads: work.threads, progress: &measured, cancel };
-            let begun = Instant::now();
+            let (begun, _) = (Instant::now(), divisible::take());
             let whole = || whole(work.scratch, &lengths);
             let outcome = match whole() {
                 Ok(()) => panics::held(|| run(&graph.steps[step], work, &context, &lengths)),
@@ -286,7 +286,8 @@ impl<'a> Queue<'a> {
             let outcome = whole().map_or_else(|cut_off| Ok(Err(cut_off)), |()| outcome);
             let outcome = outcome.map(|outcome| measured.outcome(outcome));
             // The queue waits for every step that it started.
-            let _ = finished.send(Finished { step, outcome, seconds: begun.elapsed().as_secs_f64() });
+            let took = Took { seconds: begun.elapsed().as_secs_f64(), divisible_seconds: divisible::take() };
+            let _ = finished.send(Finished { step, outcome, took });
         };
         if work.is_short {
             work_on();
@@ -324,7 +325,7 @@ impl<'a> Queue<'a> {
         &mut self,
         position: usize,
         outcome: Result<Stats, StageError>,
-        seconds: f64,
+        took: Took,
         journal: &mut Journal,
     ) -> Result<(), StageError> {
         let step = &self.graph.steps[position];
@@ -341,7 +342,7 @@ impl<'a> Queue<'a> {
             outcome => outcome?,
         };
         let Stats { rows, spilled_bytes } = stats;
-        let done = Done { stage: step.name.clone(), seconds, rows, spilled_bytes };
+        let done = Done { stage: step.name.clone(), seconds: took.seconds, rows, spilled_bytes };
         // Between two removals scratch only grows.
         if self.liveness.is_last_user(step) || !step.stage.rewrites.is_empty() {
             scratch.measure();
@@ -350,7 +351,7 @@ impl<'a> Queue<'a> {
             journal.add(scratch, step, done.clone())?;
         }
         // Only now: who sees the line may kill the run and count on the stage.
-        display.finished(&step.name, stats, self.bytes_of(step), seconds);
+        display.finished(&step.name, stats, self.bytes_of(step), took);
         for access in step.stage.rewrites {
             access.files(setting).try_for_each(|file| scratch.forget_aside(file.name))?;
         }

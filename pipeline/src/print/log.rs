@@ -3,7 +3,7 @@
 //! | event | fields |
 //! |---|---|
 //! | `resumed` | `input`, `stages`: finished stages that an earlier attempt left |
-//! | `stage` | `input`, `stage`, `rows`, `bytes` written, `seconds`, `spilled_bytes`; the time is that of its end |
+//! | `stage` | `input`, `stage`, `rows`, `bytes` written, `seconds`, `divisible_seconds`, `spilled_bytes`; the time is that of its end |
 //! | `committed`, `unchanged` | `input`, `path`, `seconds`, `peak_rss_bytes`, `scratch_bytes`, `findings` |
 //! | `failed` | `kind`, `cause`, `advice`, `exit_code` |
 //! | `warning` | `cause`: what was left out, and why |

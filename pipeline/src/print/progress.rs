@@ -36,6 +36,15 @@ impl Mode {
     }
 }
 
+/// What a stage took.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    /// Elapsed time, seconds.
+    pub seconds: f64,
+    /// Of it the time of parts that threads share, spent in the stage's own thread; see [`heaplake_kit::divisible`].
+    pub divisible_seconds: f64,
+}
+
 /// Shows the progress of one input.
 pub struct Display {
     mode: Mode,
@@ -60,13 +69,15 @@ impl Display {
         }
     }
 
-    /// Tells that a stage is done, and how many bytes it wrote.
-    pub fn finished(&self, stage: &str, stats: Stats, bytes: u64, seconds: f64) {
+    /// Tells that a stage is done, how many bytes it wrote, and what time it took.
+    pub fn finished(&self, stage: &str, stats: Stats, bytes: u64, took: Took) {
+        let Took { seconds, divisible_seconds } = took;
         let Stats { rows, spilled_bytes } = stats;
         match self.mode {
             Mode::Lines => tracing::info!("{}: {stage}: {rows} rows in {seconds:.2} s", self.input),
             Mode::Json => {
-                tracing::info!(event = "stage", input = self.input, stage, rows, bytes, seconds, spilled_bytes);
+                let input = &self.input;
+                tracing::info!(event = "stage", input, stage, rows, bytes, seconds, divisible_seconds, spilled_bytes);
             }
             Mode::Bars | Mode::Quiet => {}
         }

@@ -261,7 +261,7 @@ requests!(A a, B b, C c, D d, E e);
 requests!(A a, B b, C c, D d, E e, F f);
 requests!(A a, B b, C c, D d, E e, F f, G g);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h);
-requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n);
+requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n, O o, P p);
 
 /// Bytes of a column; 0 if it does not exist.
 #[must_use]

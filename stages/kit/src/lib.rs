@@ -47,6 +47,7 @@ pub mod charge;
 #[allow(unsafe_code)]
 pub mod column;
 pub mod dedup;
+pub mod divisible;
 pub mod error;
 pub mod fs;
 #[allow(unsafe_code)]

@@ -6,7 +6,7 @@
 //! processes one, too.
 
 use crate::fs::before_thread;
-use crate::{Context, Reservation, StageError};
+use crate::{Context, Reservation, StageError, divisible};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::collections::VecDeque;
 use std::panic;
@@ -67,7 +67,7 @@ impl OrderedPool {
         if self.threads == 1 {
             let mut job = J::default();
             while fill(&mut job)? {
-                work(&mut job);
+                divisible::part(|| work(&mut job));
                 finish(&mut job)?;
             }
             return Ok(());

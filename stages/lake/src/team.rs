@@ -3,6 +3,7 @@
 //! Items are handed over and given back, so the threads live as long as several rounds of work take, and who leads them
 //! has the items between two rounds.
 
+use heaplake_kit::divisible;
 use heaplake_kit::fs::before_thread;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +42,7 @@ impl<T, K, E> Shared<T, K, E> {
     fn take_one(&self, work: &(dyn Fn(&mut T, K) -> Result<(), E> + Sync)) -> bool {
         let Some((at, mut item, task)) = self.state().waiting.pop() else { return false };
         // A panic goes on in the leader.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut item, task)));
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| divisible::part(|| work(&mut item, task))));
         self.state().returned.push((at, item, outcome));
         self.returned.notify_one();
         true

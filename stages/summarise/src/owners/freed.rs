@@ -133,6 +133,9 @@ struct Owners {
     at: Column<Code>,
 }
 
+/// The place of no chosen owner among them.
+const NO_PLACE: u8 = u8::MAX;
+
 impl Owners {
     fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
         let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
@@ -146,6 +149,20 @@ impl Owners {
     fn others(&self, code: Code) -> u64 {
         let own = code.owner().and_then(|owner| self.bits[..].get(owner as usize));
         self.all & !own.map_or(0, |&own| own)
+    }
+
+    /// Which of the chosen ones the owner of a node is.
+    fn place(&self, code: Code) -> u8 {
+        match self.all & !self.others(code) {
+            0 => NO_PLACE,
+            bit => bit.trailing_zeros() as u8,
+        }
+    }
+
+    /// The bits of all but the one at a place.
+    #[inline]
+    fn others_than(&self, place: u8) -> u64 {
+        if place == NO_PLACE { self.all } else { self.all & !(1 << place) }
     }
 }
 
@@ -306,24 +323,32 @@ fn search<W: Word>(
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let (mut offsets, mut to, mut position, mut owner) = plan.make((
+    // Of an edge, its target's position and owner are anywhere, while targets of a node are side by side: so a byte for the
+    // owner, and pages for targets first.
+    let (mut place, mut position, mut offsets, mut to) = plan.make((
+        filled(words.count(), NO_PLACE),
+        lookup(columns::NODE_PREORDER),
         offsets(columns::ESSENTIAL_DEGREE),
         lookup(columns::ESSENTIAL_TO),
-        lookup(columns::NODE_PREORDER),
-        lookup(owners.at),
     ))?;
-    on_resident!(words, offsets, to, position, owner => {
-        let graph = Graph { offsets, to, position, owner };
+    let mut codes = ColumnReader::open(job.scratch, owners.at)?;
+    on_resident!(place => fill(place, || Ok(owners.place(codes.next()?))))?;
+    on_resident!(words, offsets, to, position, place => {
+        let graph = Graph { offsets, to, position, place };
         Search { words, graph, owners, stacks, context: job.context, word: PhantomData }.run()
     })
 }
 
-/// The essential edges by node, and where nodes are in the preorder.
+fn fill(mut array: impl WriteAt<u8>, mut next: impl FnMut() -> Result<u8, StageError>) -> Result<(), StageError> {
+    (0..array.count()).try_for_each(|at| Ok(array.set(at, next()?)?))
+}
+
+/// The essential edges by node, where nodes are in the preorder, and by position which of the chosen owners has them.
 struct Graph<O, B, E, P, C> {
     offsets: Offsets<O, B>,
     to: E,
     position: P,
-    owner: C,
+    place: C,
 }
 
 struct Search<'a, A, G, W> {
@@ -342,7 +367,7 @@ where
     B: Deref<Target = [u64]>,
     E: ReadAt<NodeId>,
     P: ReadAt<Preorder>,
-    C: ReadAt<Code>,
+    C: ReadAt<u8>,
     W: Word,
 {
     fn run(mut self) -> Result<(), StageError> {
@@ -381,7 +406,7 @@ where
         if without & !before == 0 {
             return Ok(());
         }
-        let new = without & self.owners.others(self.graph.owner.get(at)?) & !before;
+        let new = without & self.owners.others_than(self.graph.place.get(at)?) & !before;
         if new == 0 {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
 
 use super::asked::Asked;
+use super::narrow::{Narrowed, narrow_of};
 use crate::findings::Kinds;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
@@ -20,8 +21,8 @@ pub(super) struct Heap<'a> {
     root: NodeId,
     position: Lookup<Preorder>,
     node_at: Lookup<NodeId>,
-    class: Lookup<ClassId>,
-    distance: Lookup<i32>,
+    class: Narrowed<u16, ClassId>,
+    distance: Narrowed<u8, i32>,
     kind: Lookup<u8>,
     dominator: Lookup<NodeId>,
     /// Kinds of parts of the runtime, or of the object that holds them.
@@ -85,11 +86,11 @@ const CLIMBS: usize = 4;
 const KEPT: u64 = 9 << 18;
 
 impl<'a> Heap<'a> {
-    /// Opens the columns, and numbers the dominator tree.
+    /// Opens the columns. With `is_tight` not all of them fit in memory.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
-    pub fn open(facts: &Facts, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
+    pub fn open(facts: &Facts, is_tight: bool, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
         let scratch = job.scratch;
         let (degrees, targets) = match facts.follows_essential {
             true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
@@ -105,32 +106,35 @@ impl<'a> Heap<'a> {
         let kept = job.context.budget.reserve("retainer trees: numbers", KEPT)?;
         let bytes = if all { columns::EDGE_FLAGS } else { columns::ESSENTIAL_LABEL };
         let words = if all { columns::EDGE_NAME } else { columns::ESSENTIAL_NAME };
+        // What is looked at for each retainer first, then what is looked at for each node or edge that is followed.
         let arrays = plan.make((
-            lookup(columns::NODE_PREORDER),
-            lookup(columns::PREORDER_NODE),
-            lookup(columns::NODE_CLASS),
-            lookup(columns::NODE_DISTANCE),
+            narrow_of(columns::NODE_DISTANCE, is_tight, scratch),
             lookup(columns::NODE_KIND),
-            lookup(columns::NODE_DOMINATOR),
+            lookup(columns::PREORDER_NODE),
+            narrow_of(columns::NODE_CLASS, is_tight, scratch),
+            lookup(columns::NODE_PREORDER),
             offsets(columns::RETAINERS_DEGREE),
-            lookup(columns::RETAINERS_FROM),
-            lookup(columns::PREORDER_DOMINATOR),
             offsets(degrees),
+            lookup(columns::RETAINERS_FROM),
             lookup(targets),
             (all || labels).then(|| lookup(bytes)),
+            lookup(columns::PREORDER_DOMINATOR),
+            lookup(columns::NODE_DOMINATOR),
             (all || labels).then(|| lookup(words)),
             all.then(|| lookup(columns::EDGE_KIND)),
+            lookup(columns::NODE_CLASS),
+            lookup(columns::NODE_DISTANCE),
         ))?;
-        let (position, node_at, class, distance, kind, dominator, retainers, retainer, above, ..) = arrays;
-        let (.., edges, to, byte, word, edge_kind) = arrays;
+        let (near, kind, node_at, classes, position, retainers, edges, retainer, to, byte, above, ..) = arrays;
+        let (.., dominator, word, edge_kind, class, distance) = arrays;
         let details = Details::of((byte, word, edge_kind), before, facts, scratch)?;
         Ok(Self {
             job: *job,
             root: facts.root,
             position,
             node_at,
-            class,
-            distance,
+            class: Narrowed::fill(classes, class, columns::NODE_CLASS, scratch)?,
+            distance: Narrowed::fill(near, distance, columns::NODE_DISTANCE, scratch)?,
             kind,
             dominator,
             parts: Kinds::of(&facts.roles.part_kinds, facts),

@@ -7,7 +7,7 @@
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
 //! * Resident memory: 49 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
 //!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
-//!   edge, paged where the budget does not allow it; what a walk takes, bounded by constants; a sorter of instances.
+//!   edge, paged where the budget does not allow it, with 3 more per node then, narrow distances and classes; what a walk takes, bounded by constants; a sorter of instances.
 //! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
 //!   retainers and edges at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of
 //!   edges.
@@ -19,6 +19,7 @@
 mod asked;
 mod heap;
 mod instances;
+mod narrow;
 
 #[cfg(test)]
 mod properties;
@@ -81,7 +82,7 @@ pub const STAGE: Stage = Stage {
         per_edge::<u8>(),
         per_edge::<u32>(),
     ]],
-    fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (6 << 20),
+    fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (8 << 20),
     temporary: &[],
     passes: "node columns once; retainers, dominators and edges near instances",
     run,
@@ -120,7 +121,8 @@ fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<S
         let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;
         spilled_bytes = instances.bytes();
         let mut plan = ArrayPlan::of(job, STAGE.name);
-        let mut heap = Heap::open(facts, &mut plan, job)?;
+        let is_tight = context.budget.free() < STAGE.resident_bytes(facts.node_count, facts.edge_count);
+        let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
         for (place, &class) in classes.iter().enumerate() {
             let (list, is_part) = instances.next(place)?;
             let first = rows.len() as u32;

@@ -1,0 +1,66 @@
+//! Lakes of many small runs.
+
+use crate::files;
+use crate::written::{Class, write};
+use anyhow::{Context, Result};
+use heaplake_generator::rng::Rng;
+use heaplake_lake::selection;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Classes of a run.
+pub const CLASSES: usize = 10_000;
+
+/// A lake of two releases of so many runs each; one class in the second is 5 % larger. Written where there is none yet.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn two_releases(runs: usize) -> Result<PathBuf> {
+    let lake = files::work()?.join(format!("fleet-{runs}x{CLASSES}"));
+    if lake.exists() {
+        return Ok(lake);
+    }
+    eprintln!("writing {}", lake.display());
+    let part = lake.with_extension("part");
+    let mut rng = Rng::new(1);
+    for release in ["1", "2"] {
+        for run in 0..runs {
+            one_run(&part, release, run, &mut rng)?;
+        }
+    }
+    fs::rename(&part, &lake).with_context(|| format!("cannot rename {}", part.display()))?;
+    Ok(lake)
+}
+
+/// One more run of a release of such a lake.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn one_run(lake: &Path, release: &str, run: usize, rng: &mut Rng) -> Result<()> {
+    let load = 1.0 + 0.1 * unit(rng);
+    let class = |at: usize| {
+        let grown = if release == "2" && at == 42 { 1.05 } else { 1.0 };
+        let size = (1_u64 << (10 + at % 14)) as f64;
+        let retained = size * load * grown * (1.0 + 0.2 * unit(rng));
+        Class::plain(format!("com.example.service.part{}.Class{at}", at % 97), (size / 50.0) as i64, retained as i64)
+    };
+    let rows: Vec<Class> = (0..CLASSES).map(class).collect();
+    Ok(write(lake, (release, &format!("run{run:04}"), Some(&format!("host{}", run % 50))), &rows)?)
+}
+
+/// Bytes of the tables of all runs of a lake.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn table_bytes(lake: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for found in selection::runs(lake)?.found {
+        bytes += found.run.tables.iter().map(|table| table.bytes).sum::<u64>();
+    }
+    Ok(bytes)
+}
+
+/// A number from 0 to 1.
+fn unit(rng: &mut Rng) -> f64 {
+    (rng.draw() >> 11) as f64 / (1_u64 << 53) as f64
+}
