@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HeaplakeError", "BinaryNotFound", "InputError", "UsageError", "ResourceError", "GateError", "Interrupted"]
+__all__ = ["BinaryNotFound", "GateError", "HeaplakeError", "InputError", "Interrupted", "ResourceError", "UsageError"]
 
 
 class HeaplakeError(Exception):
@@ -129,7 +129,13 @@ def run(
     command = [os.fspath(argument) for argument in arguments]
     environment = {**os.environ, **(env or {}), "NO_COLOR": "1"}
     done = subprocess.run(
-        [str(binary()), *command], env=environment, input=input, capture_output=True, encoding="utf-8", errors="replace"
+        [str(binary()), *command],
+        check=False,
+        env=environment,
+        input=input,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
     )
     if done.returncode != 0:
         raise error(command, done.returncode, done.stderr)
