@@ -122,7 +122,12 @@ class Lake:
         >>> lake.sql("SELECT * FROM runs WHERE labels['host'] = ?", ["web1"])
         """
         needed("polars", "polars")
-        return self._connection.cursor().execute(statement, parameters).pl()
+        import polars as pl
+
+        rows = self._connection.sql(statement, params=parameters)
+        # A statement without rows has no relation.
+        frame: pl.DataFrame = pl.DataFrame() if rows is None else rows.pl()
+        return frame
 
     @cached_property
     def _connection(self) -> DuckDBPyConnection:
