@@ -22,8 +22,8 @@ from heaplake._binary import (
 )
 from heaplake.batch import analyze, replay
 from heaplake.comparison import Diff, Rollup, Trend
-from heaplake.lake import DamagedRun, Lake, open
-from heaplake.run import Run
+from heaplake.lake import Lake, open
+from heaplake.run import DamagedRun, Run
 
 __all__ = [
     "BinaryNotFound",

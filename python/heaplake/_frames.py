@@ -44,9 +44,15 @@ def of_runs(runs: Iterable[Run]) -> pl.DataFrame:
     """The columns of the run that each view begins with, a row per run."""
     import polars as pl
 
-    rows = [(run.release, run.snapshot, run.captured_at, dict(run.labels)) for run in runs]
-    schema = {column.name: _tables.polars_type(column.type) for column in _tables.RUN_COLUMNS}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    having = list(runs)
+    values: dict[str, list[object]] = {
+        "release": [run.release for run in having],
+        "snapshot": [run.snapshot for run in having],
+        "captured_at": [run.captured_at for run in having],
+        "labels": [dict(run.labels) for run in having],
+    }
+    kinds = {column.name: _tables.polars_type(column.type) for column in _tables.RUN_COLUMNS}
+    return pl.DataFrame([pl.Series(name, values[name], dtype=kind) for name, kind in kinds.items()])
 
 
 def tables_of(folders: Sequence[Path], table: Table) -> pl.LazyFrame:

@@ -27,13 +27,13 @@ def analyze(
 
     - `inputs`: files, folders or glob patterns
     - `out`: the lake
-    - `release`, `labels`, `snapshot`: what the runs are called; in a label's value, `{stem}` is the name of the file
+    - `release`, `labels`, `snapshot`: what the runs are called
     - `options`: more options of `heaplake analyze`, such as `["--duplicates", "all", "--edges"]`
 
     Raises `InputError` if an input fails; the others are in the lake then. `ResourceError` if memory or disk did not
     suffice.
 
-    >>> heaplake.analyze("incoming", out="lake", release="2.4.1", labels={"host": "{stem}"})
+    >>> heaplake.analyze("incoming", out="lake", release="2.4.1", labels={"region": "eu"})
     """
     return _batch("analyze", inputs, out, release, labels, snapshot, options)
 

@@ -14,20 +14,16 @@ from heaplake import _binary, _duckdb, _frames, _html, _tables
 from heaplake._optional import needed
 from heaplake._views import Tables
 from heaplake.comparison import Diff, Rollup, Trend
-from heaplake.run import Run, run_table, to_pandas
+from heaplake.run import DamagedRun, Run, run_table, to_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from duckdb import DuckDBPyConnection
 
-__all__ = ["DamagedRun", "Lake", "open"]
+__all__ = ["Lake", "open"]
 
 Side = str | Run
-
-
-class DamagedRun(UserWarning):
-    """A folder of the lake that should be a run and cannot be read. Views leave it out."""
 
 
 class Lake:

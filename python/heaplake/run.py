@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Run", "Severities"]
+__all__ = ["DamagedRun", "Run", "Severities"]
+
+
+class DamagedRun(UserWarning):
+    """A run of the lake, or a table of it, cannot be read. Views leave it out."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,13 @@ class Run:
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """Files of the tables that it has."""
-        return frozenset(table["file"] for table in self.metadata["tables"])
+        """Files of the tables that it has. Warns of those that are gone (`DamagedRun`)."""
+        listed = frozenset(str(table["file"]) for table in self.metadata["tables"])
+        gone = sorted(file for file in listed if not (self.path / file).is_file())
+        if gone:
+            advice = "analyse its input again with --force, or drop the run"
+            warnings.warn(f"{self.path}: {', '.join(gone)} not there: {advice}", DamagedRun, stacklevel=2)
+        return listed.difference(gone)
 
     @property
     def summary(self) -> dict[str, Any]:
