@@ -58,7 +58,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> heaplake.Lake:
         heaplake.analyze(snapshot, out=lake, release=f"{at}", snapshot=step, labels={"step": step}, options=analyze)
     heaplake.analyze(FIXTURES / "jvm/dupfix.hprof.zst", out=lake, snapshot="java", options=analyze)
     heaplake.analyze(FIXTURES / "dotnet/heap8_2.nettrace.zst", out=lake, snapshot="walk", options=analyze)
-    for release in ("1", "2"):
+    for release in ("1", "2", "3"):
         heaplake.replay(FIXTURES / "dotnet/both.log.zst", out=lake, release=release, snapshot="log", options=replay)
         jfr = FIXTURES / "jfr/jdk25-g1.jfr.zst"
         heaplake.replay(jfr, out=lake, release=release, snapshot="jfr", options=replay)
