@@ -33,7 +33,7 @@ def run(run: Run) -> str:
     if run.nodes is not None and summary["classes"]:
         parts.append(_title("Largest classes by retained size"))
         rows = [
-            [_name(found["name"]), f"{found['count']:,}", size(found["shallow_bytes"]), size(found["retained_bytes"])]
+            [_name(found["class"]), f"{found['count']:,}", size(found["shallow_bytes"]), size(found["retained_bytes"])]
             for found in summary["classes"][:_CLASSES]
         ]
         parts.append(_table(["class", "count", "shallow", "retained"], rows))

@@ -162,7 +162,7 @@ def flame_graph(run: Run, *, measure: str = "bytes", least: float = 0.001, upwar
         place = "" if call["file"] is None else f"{call['file']}:{call['line'] or '?'}"
         boxes.add(str(call["node"]), parent, call["function"], call["value"], place)
     figure = boxes.figure(go.Icicle, branchvalues="total")
-    figure.update_traces(tiling={"orientation": "v", "flip": "y" if upward else ""})
+    figure.update_traces(tiling={"orientation": "v", "flip": "y" if upward else None})
     return figure
 
 

@@ -103,7 +103,7 @@ class Run:
         # Older versions say it in this table only.
         import polars as pl
 
-        at: datetime | None = pl.read_parquet(table, columns=["captured_at"]).item()
+        at: datetime | None = pl.read_parquet(table, columns=["captured_at"], glob=False).item()
         return at
 
     @cached_property
@@ -161,7 +161,7 @@ class Run:
 
         Columns: `node` and `id` (to ask on), `class`, `name`, `shallow_bytes`, `retained_bytes`, `distance` (edges from a
         root), `dominators` (classes of the nearest, the immediate one last), `dominators_left_out` (above these).
-        Raises `InputError` if no class fits; the error names the nearest.
+        Raises `UsageError` if no class fits; the error names the nearest.
 
         >>> run.top(5, classes="Session*")
         """
