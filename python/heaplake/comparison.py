@@ -67,6 +67,9 @@ class Answer:
         """What a reader must know, a sentence each: runs that are left out, and why."""
         return list(self.said.get("remarks", []))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: tables {', '.join(self.tables)}>"
+
     def _known(self) -> dict[str, _tables.Table]:
         of_this = (table for table in _tables.tables().values() if table.of == self.of)
         return {table.name.removeprefix(f"{self.of}_"): table for table in of_this}

@@ -43,6 +43,20 @@ _META = {
     "location_fields": ["object_index", "script_id", "line", "column"],
 }
 
+#: Files of the shop, by what they define: classes, functions that allocate.
+_SHOP = "shop.js"
+_FILES = {
+    "Session": "node_modules/session-store/index.js",
+    "openSession": "node_modules/session-store/index.js",
+    "Order": "node_modules/orders/index.js",
+    "placeOrder": "node_modules/orders/index.js",
+    "Message": "node_modules/bus/index.js",
+    "publish": "node_modules/bus/index.js",
+    "Entry": "node_modules/page-cache/lib/cache.js",
+    "lookUp": "node_modules/page-cache/lib/cache.js",
+}
+_SCRIPTS = [_SHOP, *sorted(set(_FILES.values()))]
+
 
 @dataclass
 class _Call:
@@ -67,6 +81,7 @@ class _Heap:
     edges: list[list[tuple[int, str | int, int]]] = field(default_factory=list)
     functions: list[tuple[str, int]] = field(default_factory=lambda: [("(root)", 0)])
     calls: list[_Call] = field(default_factory=lambda: [_Call(1, 0)])
+    locations: list[int] = field(default_factory=list)
 
     def call(self, stack: Sequence[tuple[str, int]]) -> _Call:
         """The node of a stack of functions, each with its line, the outermost first."""
@@ -90,6 +105,11 @@ class _Heap:
         self.edges.append([])
         return len(self.nodes) - 1
 
+    def located(self, node: int, name: str, line: int) -> int:
+        """The node, with the place of the constructor of its class, or of the function that it is."""
+        self.locations += [7 * node, 1 + _SCRIPTS.index(_FILES.get(name, _SHOP)), line, 0]
+        return node
+
     def edge(self, start: int, kind: str, label: str | int, end: int) -> None:
         self.edges[start].append((_EDGES.index(kind), label, end))
 
@@ -108,7 +128,7 @@ class _Heap:
         functions = [
             part
             for number, (name, line) in enumerate(self.functions)
-            for part in (number, text(name), text("shop.js" if number else ""), 1 if number else 0, line, 0)
+            for part in (number, text(name), text(_file(name) if number else ""), _script(name, number), line, 0)
         ]
         snapshot = {
             "snapshot": {
@@ -122,10 +142,19 @@ class _Heap:
             "trace_function_infos": functions if tracked else [],
             "trace_tree": self.calls[0].said() if tracked else [],
             "samples": [],
-            "locations": [],
+            "locations": self.locations,
             "strings": list(texts),
         }
         return json.dumps(snapshot, separators=(",", ":"))
+
+
+def _file(function: str) -> str:
+    return _FILES.get(function, _SHOP)
+
+
+def _script(function: str, number: int) -> int:
+    """The number of its script; the root of all calls has none."""
+    return 1 + _SCRIPTS.index(_file(function)) if number else 0
 
 
 def snapshot(*, leak: str | None = None, seed: int = 0, size: float = 1.0, tracked: bool = False) -> str:
@@ -152,7 +181,8 @@ def snapshot(*, leak: str | None = None, seed: int = 0, size: float = 1.0, track
     world = heap.node("object", "global", 40, main)
     heap.edge(root, "element", 1, roots)
     heap.edge(root, "shortcut", 1, world)
-    shop, bus = (heap.node("object", name, 56, main) for name in ("Shop", "Bus"))
+    _define(heap, roots)
+    shop, bus = (heap.located(heap.node("object", name, 56, main), name, 8) for name in ("Shop", "Bus"))
     heap.edge(world, "property", "shop", shop)
     heap.edge(world, "property", "bus", bus)
     _container(heap, (shop, "config"), "Array", ("object", "Setting"), between(300, 400), "readConfig", 12)
@@ -160,6 +190,18 @@ def snapshot(*, leak: str | None = None, seed: int = 0, size: float = 1.0, track
     _container(heap, (shop, "recent"), "Array", ("object", "Session"), between(20, 60), "openSession", 52)
     _grow(heap, leak, shop, bus, int(between(5000, 7000) * size))
     return heap.said(tracked)
+
+
+def _define(heap: _Heap, roots: int) -> None:
+    """The constructors of the shop, which say in which script their objects are written."""
+    for number, script in enumerate(_SCRIPTS):
+        code = heap.node("code", f"system / Script / {script}", 120)
+        for at, name in enumerate(["Shop", "Bus"] if script == _SHOP else sorted(n for n in _FILES if _FILES[n] == script)):
+            function = heap.located(heap.node("closure", name, 64), name, 8)
+            shared = heap.node("code", name, 56)
+            heap.edge(roots, "element", 10 * number + at, function)
+            heap.edge(function, "internal", "shared", shared)
+            heap.edge(shared, "internal", "script", code)
 
 
 def _grow(heap: _Heap, leak: str | None, shop: int, bus: int, count: int) -> None:
@@ -178,7 +220,7 @@ def _grow(heap: _Heap, leak: str | None, shop: int, bus: int, count: int) -> Non
         table = heap.node("array", "(object properties)", 16 + 24 * count, by)
         heap.edge(cache, "internal", "properties", table)
         for at in range(count):
-            entry = heap.node("object", "Entry", 56, by)
+            entry = heap.located(heap.node("object", "Entry", 56, by), "Entry", 8)
             heap.edge(cache, "property", f"key{at}", entry)
             heap.edge(entry, "property", "value", heap.node("string", f"value {at}", 400, by))
 
@@ -195,7 +237,7 @@ def _container(
     table = heap.node("array", "(object elements)", 16 + 8 * count, by)
     heap.edge(container, "internal", "table", table)
     for at in range(count):
-        one = heap.node(*element, 56, by)
+        one = heap.located(heap.node(*element, 56, by), element[1], 8)
         heap.edge(table, "element", at, one)
         heap.edge(one, "property", "text", heap.node("string", f"{holder[1]} {at}", 400, texts))
 

@@ -24,7 +24,8 @@ def test_growth_shows_medians(shop: heaplake.Lake) -> None:
             found = of_class.filter(pl.col("release") == release)["shallow_bytes"].to_list()
             expected[signature].append(median(found + [0] * (3 - len(found))))
     most = sorted(expected, key=lambda name: (expected[name][0] - expected[name][-1], name))[:3]
-    assert [trace.name for trace in figure.data] == most and "Session" in most
+    assert [trace.name for trace in figure.data] == most
+    assert any(name.startswith("Session") for name in most), most
     for trace in figure.data:
         assert list(trace.x) == list(RELEASES) and list(trace.y) == expected[trace.name]
     assert figure.layout.xaxis.type == "category", "releases are names, not numbers"
@@ -32,9 +33,9 @@ def test_growth_shows_medians(shop: heaplake.Lake) -> None:
 
 def test_growth_of_chosen_classes_and_releases(shop: heaplake.Lake) -> None:
     figure = plots.growth(shop, classes=["Map", "Session"], measure="count", releases=["2.4.2", "2.4.0"])
-    assert sorted(trace.name for trace in figure.data) == ["Map", "Session"]
+    assert sorted(trace.name.split()[0] for trace in figure.data) == ["Map", "Session"]
     assert all(list(trace.x) == ["2.4.2", "2.4.0"] for trace in figure.data)
-    sessions = next(trace for trace in figure.data if trace.name == "Session")
+    sessions = next(trace for trace in figure.data if trace.name.startswith("Session"))
     assert sessions.y[0] > 4000 > 100 > sessions.y[1]
 
 
@@ -90,7 +91,7 @@ def test_the_flame_graph_names_planted_functions(shop: heaplake.Lake) -> None:
     sessions = run.frame("classes").filter(pl.col("class") == "Session").collect()["count"].item()
     # 56 bytes of each session and 400 of its text, two containers of 32 bytes and their tables.
     assert values["openSession"] == sessions * (56 + 400) + 2 * 32 + sessions * 8 + 2 * 16
-    assert trace.customdata[list(trace.labels).index("openSession")] == "shop.js:52"
+    assert trace.customdata[list(trace.labels).index("openSession")] == "node_modules/session-store/index.js:52"
     assert plots.flame_graph(run, upward=True).data[0].tiling.flip == "y"
 
 
