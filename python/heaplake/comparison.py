@@ -49,6 +49,7 @@ class Answer:
     def frame(self, name: str) -> pl.LazyFrame:
         """A table as a lazy polars frame: `classes` or, the same, `diff_classes`. Empty if there is none.
 
+        It is read at once where the folder is a temporary one, and on `collect` where it is not.
         Raises `KeyError` if no such table can be.
         """
         needed("polars", "polars")
@@ -56,7 +57,9 @@ class Answer:
         table = known.get(name.removeprefix(f"{self.of}_"))
         if table is None:
             raise KeyError(_answers.unknown(name, known))
-        return _frames.tables_of(self._folders(), table)
+        rows = _frames.tables_of(self._folders(), table)
+        # What is in a temporary folder is read at once: the frame may outlive this object, and the folder does not.
+        return rows if self._temporary is None else rows.collect().lazy()
 
     def pandas(self, name: str) -> pd.DataFrame:
         """A table in pandas, with the types of Arrow."""

@@ -196,7 +196,9 @@ def _define(heap: _Heap, roots: int) -> None:
     """The constructors of the shop, which say in which script their objects are written."""
     for number, script in enumerate(_SCRIPTS):
         code = heap.node("code", f"system / Script / {script}", 120)
-        for at, name in enumerate(["Shop", "Bus"] if script == _SHOP else sorted(n for n in _FILES if _FILES[n] == script)):
+        for at, name in enumerate(
+            ["Shop", "Bus"] if script == _SHOP else sorted(n for n in _FILES if _FILES[n] == script)
+        ):
             function = heap.located(heap.node("closure", name, 64), name, 8)
             shared = heap.node("code", name, 56)
             heap.edge(roots, "element", 10 * number + at, function)

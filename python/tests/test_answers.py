@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -36,7 +37,9 @@ def test_top_is_the_largest_of_the_table(shop: heaplake.Lake) -> None:
     alike = top.select("node", "id", "class", "shallow_bytes", "retained_bytes", "distance")
     assert_frame_equal(alike, nodes.select(alike.columns).join(top.select("node"), on="node"), check_row_order=False)
     sessions = run.top(1, classes=["Ma*", "Sess*"])
-    assert sessions["class"].to_list() == ["Map"] and run.top(4, classes="Session")["class"].to_list() == ["Session"] * 4
+    assert (
+        sessions["class"].to_list() == ["Map"] and run.top(4, classes="Session")["class"].to_list() == ["Session"] * 4
+    )
     assert sessions["dominators"].to_list() == [["(synthetic)", "global", "Shop"]]
 
 
@@ -45,13 +48,17 @@ def test_why_is_a_path_of_edges(shop: heaplake.Lake) -> None:
     node = culprit(run)["node"]
     why = run.why(node)  # type: ignore[arg-type]
     path = why.filter(relation="path")
-    assert path["class"].to_list() == ["global", "Shop", "Map"] and path["edge"].to_list() == [None, ".shop", ".sessions"]
+    assert path["class"].to_list() == ["global", "Shop", "Map"] and path["edge"].to_list() == [
+        None,
+        ".shop",
+        ".sessions",
+    ]
     edges = run.frame("edges").collect()
-    for start, end in zip(path["node"], path["node"][1:], strict=False):
+    for start, end in pairwise(path["node"]):
         assert edges.filter(pl.col("from") == start, pl.col("to") == end, pl.col("essential")).height == 1
     nodes = run.frame("nodes").collect()
     up = why.filter(relation="dominators").sort("step", descending=True)["node"].to_list()
-    for below, above in zip(up, up[1:], strict=False):
+    for below, above in pairwise(up):
         assert nodes.row(by_predicate=pl.col("node") == below, named=True)["dominator"] == above
     by_id = run.why(f"@{path['id'][-1]}", paths=3)
     assert by_id.filter(relation="path", path=0)["node"].to_list() == path["node"].to_list()
@@ -119,8 +126,10 @@ def test_runs_are_compared_and_the_folder_goes(shop: heaplake.Lake) -> None:
     delta = diff.frame("owners").select(pl.col("delta_retained_bytes").sum()).collect().item()
     assert delta == target.heap_bytes - base.heap_bytes  # type: ignore[operator]
     assert folder.is_dir()
+    frame = diff.frame("classes")
     del diff
     assert not folder.exists()
+    assert frame.filter(pl.col("class") == "Session").collect().height == 1, "the frame stays"
 
 
 def test_a_series_says_since_when(shop: heaplake.Lake) -> None:

@@ -87,6 +87,12 @@ def test_damaged_runs_are_shown(shop: heaplake.Lake, tmp_path: Path) -> None:
 
 
 def test_words() -> None:
-    assert [size(n) for n in (0, 1023, 1536, -(5 << 20), 3 << 40)] == ["0 B", "1,023 B", "1.5 KiB", "-5.0 MiB", "3.0 TiB"]
+    assert [size(n) for n in (0, 1023, 1536, -(5 << 20), 3 << 40)] == [
+        "0 B",
+        "1,023 B",
+        "1.5 KiB",
+        "-5.0 MiB",
+        "3.0 TiB",
+    ]
     assert visible("a\tb\x1b\u200b é") == "a\\tb\\u{1b}\\u{200b} é"
     assert shortened("abcdefghij", 5) == "ab…ij" and shortened("abc", 3) == "abc"

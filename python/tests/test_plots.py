@@ -36,7 +36,7 @@ def test_growth_of_chosen_classes_and_releases(shop: heaplake.Lake) -> None:
     assert sorted(trace.name.split()[0] for trace in figure.data) == ["Map", "Session"]
     assert all(list(trace.x) == ["2.4.2", "2.4.0"] for trace in figure.data)
     sessions = next(trace for trace in figure.data if trace.name.startswith("Session"))
-    assert sessions.y[0] > 4000 > 100 > sessions.y[1]
+    assert sessions.y[0] > 4000 and sessions.y[1] < 100
 
 
 def test_runs_without_the_class_count_as_zero(shop: heaplake.Lake, tmp_path_factory: pytest.TempPathFactory) -> None:
