@@ -49,7 +49,7 @@ def test_examples_run(
     lake = heaplake.open("lake")
     run = lake.run("web1", release="2.4.1")
     node = run.findings()["node"][0]
-    names: dict[str, Any] = dict(heaplake=heaplake, plots=plots, samples=samples, lake=lake, run=run)
+    names: dict[str, Any] = {"heaplake": heaplake, "plots": plots, "samples": samples, "lake": lake, "run": run}
     module = importlib.import_module(_module(test))
     if module.__name__.startswith("heaplake._"):
         names.update(vars(module))
