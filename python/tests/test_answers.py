@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import HOSTS, RELEASES
+from lakes import HOSTS, RELEASES
 from polars.testing import assert_frame_equal
 
 import heaplake

@@ -11,7 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES
+from lakes import FIXTURES
 
 import heaplake
 from heaplake import _binary, samples

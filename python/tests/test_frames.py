@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import FIXTURES, HOSTS, NIGHT, RELEASES
+from lakes import FIXTURES, HOSTS, NIGHT, RELEASES
 from polars.testing import assert_frame_equal
 
 import heaplake

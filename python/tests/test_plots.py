@@ -7,7 +7,7 @@ from statistics import median
 
 import polars as pl
 import pytest
-from conftest import RELEASES
+from lakes import RELEASES
 
 import heaplake
 from heaplake import plots

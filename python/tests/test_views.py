@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import FIXTURES
+from lakes import FIXTURES
 from polars.testing import assert_frame_equal
 
 import heaplake
