@@ -25,6 +25,10 @@ __all__ = ["flame_graph", "growth", "owner_treemap"]
 #: Characters of a name in a legend or a box.
 _NAME = 60
 
+#: Colours of files in a flame graph, in the order in which calls of them come, and of what is no call.
+_COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+_NEUTRAL = "#bab0ac"
+
 
 def growth(
     lake: Lake, *, classes: int | Sequence[str] = 10, measure: str = "retained_bytes", releases: Sequence[str] = ()
@@ -113,18 +117,20 @@ def owner_treemap(of: Run | Lake, *, measure: str = "retained_bytes") -> Figure:
 
     >>> plots.owner_treemap(lake.select(release="2.4.1"))
     """
-    needed("polars", "plots")
+    pl = needed("polars", "plots")
     go = needed("plotly.graph_objects", "plots")
     runs = [run for run in ([of] if isinstance(of, Run) else of.runs) if "owners.parquet" in run.files]
     if not runs:
         raise ValueError("no run has the table owners")
     boxes = _Boxes(measure)
-    top = boxes.add("", "", "heap" if len(runs) == 1 else "all runs", 0)
-    for number, run in enumerate(runs):
-        parent = top if len(runs) == 1 else boxes.add(f"run {number}", top, f"{run.release} / {run.snapshot}", 0)
-        owners = run.frame("owners").select("owner", measure).collect()
+    of_runs = [run.frame("owners").select("owner", pl.col(measure).fill_null(0)).collect() for run in runs]
+    sums = [int(owners[measure].sum()) for owners in of_runs]
+    top = boxes.add("top", "", "heap" if len(runs) == 1 else "all runs", 0, sum(sums))
+    for number, (run, owners) in enumerate(zip(runs, of_runs, strict=True)):
+        name = f"{run.release} / {run.snapshot}"
+        parent = top if len(runs) == 1 else boxes.add(f"run {number}", top, name, 0, sums[number])
         for owner, value in owners.iter_rows():
-            boxes.add(f"{number} {owner}", parent, owner, value or 0)
+            boxes.add(f"{number} {owner}", parent, owner, value, value)
     return boxes.figure(go.Treemap)
 
 
@@ -135,7 +141,7 @@ def flame_graph(run: Run, *, measure: str = "bytes", least: float = 0.001, upwar
     - `least`: calls below this part of all are left out; they count for their callers
     - `upward`: the outermost functions are at the bottom, as in a flame graph, and not at the top, as in an icicle
 
-    A click on a call shows it alone. Raises `ValueError` if the run has no table `allocation_callees`.
+    A click on a call shows it alone; functions of one file have one colour. Raises `ValueError` if the run has no table `allocation_callees`.
 
     >>> plots.flame_graph(run, measure="live_bytes")
     """
@@ -155,12 +161,14 @@ def flame_graph(run: Run, *, measure: str = "bytes", least: float = 0.001, upwar
     outermost = calls.filter(pl.col("parent").is_null())
     total = int(outermost["value"].sum())
     boxes = _Boxes(measure)
-    top = boxes.add("all", "", "all", total) if len(outermost) != 1 else ""
+    top = boxes.add("all", "", "all", total, total) if len(outermost) != 1 else ""
+    files: dict[str | None, int] = {}
     # Preorder: a call comes after its caller, and never has more than it.
     for call in calls.filter(pl.col("value") >= max(total * least, 1)).iter_rows(named=True):
         parent = top if call["parent"] is None else str(call["parent"])
         place = "" if call["file"] is None else f"{call['file']}:{call['line'] or '?'}"
-        boxes.add(str(call["node"]), parent, call["function"], call["value"], place)
+        boxes.add(str(call["node"]), parent, call["function"], call["value"], call["value"], place)
+        boxes.colours[str(call["node"])] = _COLOURS[files.setdefault(call["file"], len(files)) % len(_COLOURS)]
     figure = boxes.figure(go.Icicle, branchvalues="total")
     figure.update_traces(tiling={"orientation": "v", "flip": "y" if upward else None})
     return figure
@@ -175,28 +183,34 @@ class _Boxes:
         self.parents: list[str] = []
         self.labels: list[str] = []
         self.values: list[int] = []
-        self.texts: list[str] = []
+        self.sizes: list[str] = []
+        self.places: list[str] = []
+        self.colours: dict[str, str] = {}
 
-    def add(self, id: str, parent: str, label: str, value: int, place: str = "") -> str:
-        """Adds a box and returns its id. Its `value` is that of itself alone, unless the figure says otherwise."""
-        self.ids.append(id or "top")
+    def add(self, id: str, parent: str, label: str, value: int, total: int, place: str = "") -> str:
+        """Adds a box and returns its id. `value` is what the figure adds up, `total` is what people read."""
+        self.ids.append(id)
         self.parents.append(parent)
         self.labels.append(_shown(label))
         self.values.append(value)
-        self.texts.append(visible(place))
-        return id or "top"
+        self.sizes.append(size(total) if self._bytes else f"{total:,}")
+        self.places.append(visible(place))
+        return id
 
     def figure(self, kind: Any, **more: Any) -> Figure:
         """The boxes as a figure of one trace."""
         go = needed("plotly.graph_objects", "plots")
-        said = "%{value:,} bytes" if self._bytes else "%{value:,}"
+        if self.colours:
+            more["marker"] = {"colors": [self.colours.get(id, _NEUTRAL) for id in self.ids]}
         trace = kind(
             ids=self.ids,
             parents=self.parents,
             labels=self.labels,
             values=self.values,
-            customdata=self.texts,
-            hovertemplate=f"<b>%{{label}}</b><br>%{{customdata}}<br>{said}, %{{percentRoot:.1%}}<extra></extra>",
+            text=self.sizes,
+            customdata=self.places,
+            texttemplate="%{label}<br>%{text}",
+            hovertemplate="<b>%{label}</b><br>%{customdata}<br>%{text}, %{percentRoot:.1%}<extra></extra>",
             **more,
         )
         figure: Figure = go.Figure(trace, layout={"margin": {"t": 10, "l": 10, "r": 10, "b": 10}})

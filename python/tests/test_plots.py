@@ -11,6 +11,7 @@ from lakes import RELEASES
 
 import heaplake
 from heaplake import plots
+from heaplake._words import size
 
 
 def test_growth_shows_medians(shop: heaplake.Lake) -> None:
@@ -60,6 +61,7 @@ def test_the_treemap_sums_to_the_heap(shop: heaplake.Lake) -> None:
     assert list(trace.labels) == ["heap", *owners["owner"]]
     assert list(trace.values) == [0, *owners["retained_bytes"]] and sum(trace.values) == run.heap_bytes
     assert set(trace.parents[1:]) == {trace.ids[0]}
+    assert trace.text[0] == size(run.heap_bytes or 0) and trace.text[1] == size(owners["retained_bytes"][0])
     (trace,) = plots.owner_treemap(shop).data
     assert sum(trace.values) == sum(run.heap_bytes or 0 for run in shop)
     assert len(set(trace.ids)) == len(trace.ids) and set(trace.parents) <= {"", *trace.ids}
@@ -92,6 +94,8 @@ def test_the_flame_graph_names_planted_functions(shop: heaplake.Lake) -> None:
     # 56 bytes of each session and 400 of its text, two containers of 32 bytes and their tables.
     assert values["openSession"] == sessions * (56 + 400) + 2 * 32 + sessions * 8 + 2 * 16
     assert trace.customdata[list(trace.labels).index("openSession")] == "node_modules/session-store/index.js:52"
+    colours = dict(zip(trace.customdata, trace.marker.colors, strict=True))
+    assert len(set(colours.values())) > 1, "files have colours of their own"
     assert plots.flame_graph(run, upward=True).data[0].tiling.flip == "y"
 
 
