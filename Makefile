@@ -8,7 +8,7 @@ CARGO ?= cargo
 CORE = --workspace --exclude heaplake-sql
 SQL = -p heaplake-sql -p heaplake --features heaplake/sql
 
-.PHONY: help demo check test test-sql test-long test-notebooks audit bench bench-peers fuzz clean
+.PHONY: help demo check test test-sql test-long test-notebooks test-fleet audit bench bench-peers fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -37,6 +37,13 @@ test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (need
 	python3 -m venv target/notebooks
 	target/notebooks/bin/pip install --quiet --requirement tests/notebooks/requirements.txt
 	HEAPLAKE_PYTHON=$(CURDIR)/target/notebooks/bin/python HEAPLAKE_NOTEBOOKS=all $(CARGO) test --locked -p heaplake --test answers -- notebooks
+
+test-fleet: ## Lints and tests of the Python package (needs Python 3.10 or newer with pip, and Java 17 for Spark; installs into target/fleet)
+	python3 -m venv target/fleet
+	target/fleet/bin/pip install --quiet --requirement python/requirements.txt
+	$(CARGO) build --quiet --locked -p heaplake
+	cd python && ../target/fleet/bin/ruff check . && ../target/fleet/bin/ruff format --check .
+	PYTHONPATH=$(CURDIR)/python HEAPLAKE_BINARY=$${HEAPLAKE_BINARY:-$(CURDIR)/target/debug/heaplake} target/fleet/bin/python -m pytest -c python/pyproject.toml python/tests
 
 audit: ## Licences, banned and unused crates, sources of the dependencies (installs cargo-deny and cargo-machete if missing)
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny

@@ -1,0 +1,98 @@
+"""Views over runs in DuckDB: those that `heaplake sql` has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from heaplake import _runs, _tables
+from heaplake._optional import needed
+from heaplake._tables import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from heaplake.run import Run
+
+
+def connect(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
+    """A connection in memory with a view per table, and `runs`.
+
+    Making it opens no table. What a file of an older version lacks is null.
+    """
+    connection: duckdb.DuckDBPyConnection = needed("duckdb", "duckdb").connect(":memory:")
+    connection.execute("SET TimeZone = 'UTC'")
+    _create_runs(connection, runs)
+    for table in _tables.tables().values():
+        if table.of_runs:
+            connection.execute(_view(table, runs))
+    return connection
+
+
+def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> None:
+    own = [f"{_name(name)} {_tables.duckdb_type(kind)}" for name, kind in _runs.SUMMARY_TYPES.items()]
+    first = [f"{_name(c.name)} {_tables.duckdb_type(c.type)}" for c in _tables.RUN_COLUMNS]
+    connection.execute("CREATE SCHEMA heaplake")
+    connection.execute(f"CREATE TABLE heaplake.runs (folder VARCHAR, {', '.join(first + own)})")
+    if runs:
+        # One statement with a list per column: a statement per row takes a hundred times as long.
+        listed = ", ".join(f"unnest(?::{_tables.duckdb_type(kind)}[])" for kind in _runs.SUMMARY_TYPES.values())
+        names = "unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])"
+        of_run = f"{names}, make_timestamptz(unnest(?::BIGINT[])), MAP(unnest(?::VARCHAR[][]), unnest(?::VARCHAR[][]))"
+        rows = [_run(run) for run in runs]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(f"INSERT INTO heaplake.runs SELECT {of_run}, {listed}", columns)
+    connection.execute("CREATE VIEW runs AS SELECT * EXCLUDE (folder) FROM heaplake.runs")
+
+
+def _run(run: Run) -> list[Any]:
+    labels = [list(run.labels.keys()), list(run.labels.values())]
+    return [str(run.path), run.release, run.snapshot, _micros(run.captured_at), *labels, *run.summary.values()]
+
+
+def _micros(at: datetime | None) -> int | None:
+    """Microseconds since 1970, exactly."""
+    if at is None:
+        return None
+    since = at - _runs.EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _view(table: Table, runs: Sequence[Run]) -> str:
+    files = [f"{run.path}/{table.file}" for run in runs if table.file in run.files]
+    if not files:
+        columns = [f"NULL::{_tables.duckdb_type(c.type)} AS {_name(c.name)}" for c in _tables.view_columns(table)]
+        return f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(columns)} WHERE false"
+    # The names of the run are in the files too: there, their statistics rule out whole files.
+    of_files = {"release", "snapshot"} if table.names_run else set()
+    of_run = [f"{'t' if c.name in of_files else 'r'}.{_name(c.name)}" for c in _tables.RUN_COLUMNS]
+    own = [f"t.{_name(c.name)}" for c in _tables.own_columns(table)]
+    return (
+        f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(of_run + own)} FROM {_read(table, files)} AS t "
+        f"JOIN heaplake.runs AS r ON t.filename = r.folder || '/{table.file}'"
+    )
+
+
+def _read(table: Table, files: Sequence[str]) -> str:
+    """All files as one table: columns by name, with the types of the contract, null where a file lacks one."""
+    columns = [
+        f"{_text(c.name)}: {{name: {_text(c.name)}, type: {_text(_tables.duckdb_type(c.type))}, default_value: NULL}}"
+        for c in table.columns
+    ]
+    listed = ", ".join(_text(_unglobbed(file)) for file in files)
+    schema = f"MAP {{{', '.join(columns)}}}"
+    return f"read_parquet([{listed}], schema = {schema}, filename = true, hive_partitioning = false)"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _unglobbed(path: str) -> str:
+    """A path in which nothing is a pattern."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)

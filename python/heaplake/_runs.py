@@ -1,0 +1,81 @@
+"""What `run.json` says, as far as views need it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+#: File name inside the folder of a run.
+RUN_FILE = "run.json"
+
+
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """The content of `run.json`."""
+    metadata: dict[str, Any] = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    return metadata
+
+
+def moment(microseconds: int) -> datetime:
+    """A time that is given in microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def parse_moment(text: str | None) -> datetime | None:
+    """A time as the binary writes it: `2026-11-22T07:45:10Z`, with or without a fraction."""
+    if text is None:
+        return None
+    whole, _, fraction = text.removesuffix("Z").partition(".")
+    at = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+    return at + timedelta(microseconds=int(fraction[:6].ljust(6, "0"))) if fraction else at
+
+
+def summary_row(path: Path, metadata: dict[str, Any], severities: tuple[int, int, int]) -> dict[str, Any]:
+    """What the view `runs` says of a run, after the columns of the run itself. Null is None."""
+    summary, replay = metadata["summary"], metadata.get("replay")
+    heap = {name: None if replay else summary[name] for name in ("node_count", "edge_count", "shallow_bytes")}
+    high, medium, low = severities
+    return {
+        "path": str(path.resolve()),
+        "source": metadata["source"],
+        "format": replay["facts"]["format"] if replay else summary["format"],
+        "replay": replay is not None,
+        "input_bytes": metadata["input_bytes"],
+        "input_hash": metadata["input_hash"],
+        "table_bytes": sum(table["bytes"] for table in metadata["tables"]),
+        **heap,
+        "high_findings": high,
+        "medium_findings": medium,
+        "low_findings": low,
+        "partial_reason": summary.get("partial"),
+        "heaplake_version": metadata["heaplake_version"],
+        "schema_version": metadata["schema_version"],
+        "scratch_bytes": summary["scratch_bytes"],
+        "peak_rss_bytes": summary["peak_rss_bytes"],
+    }
+
+
+#: Types of these columns, as the contract names them.
+SUMMARY_TYPES = {
+    "path": "Utf8",
+    "source": "Utf8",
+    "format": "Utf8",
+    "replay": "Boolean",
+    "input_bytes": "Int64",
+    "input_hash": "Utf8",
+    "table_bytes": "Int64",
+    "node_count": "Int64",
+    "edge_count": "Int64",
+    "shallow_bytes": "Int64",
+    "high_findings": "Int64",
+    "medium_findings": "Int64",
+    "low_findings": "Int64",
+    "partial_reason": "Utf8",
+    "heaplake_version": "Utf8",
+    "schema_version": "UInt32",
+    "scratch_bytes": "Int64",
+    "peak_rss_bytes": "Int64",
+}

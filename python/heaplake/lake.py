@@ -1,0 +1,235 @@
+"""A lake: its runs, and questions about all of them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from heaplake import _binary, _duckdb, _frames, _html, _tables
+from heaplake._optional import needed
+from heaplake._views import Tables
+from heaplake.comparison import Diff, Rollup, Trend
+from heaplake.run import DamagedRun, Run, run_table, to_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["Lake", "open"]
+
+Side = str | Run
+
+
+class Lake:
+    """The runs of a lake, or some of them, as they were when it was opened. `heaplake.open` makes it.
+
+    - `path`: its folder
+    - `runs`: its runs, by release and name
+    - `damaged`: folders that should be runs, and what is wrong with each
+    """
+
+    def __init__(self, path: Path, runs: Sequence[Run], damaged: Sequence[tuple[Path, str]] = ()) -> None:
+        self.path = path
+        self.runs = tuple(runs)
+        self.damaged = tuple(damaged)
+
+    def run(self, snapshot: str, *, release: str | None = None) -> Run:
+        """The run of a name. Raises `KeyError` if there is none, or several in different releases and none is named.
+
+        >>> lake.run("web1", release="2.4.1").top(5)
+        """
+        found = [run for run in self.runs if run.snapshot == snapshot and release in (None, run.release)]
+        if not found:
+            where = "" if release is None else f" in release {release}"
+            raise KeyError(f"there is no run {snapshot!r}{where}")
+        if len(found) > 1:
+            raise KeyError(f"{snapshot!r} is in releases {', '.join(run.release for run in found)}: name the release")
+        return found[0]
+
+    def select(
+        self,
+        *,
+        release: str | Sequence[str] = (),
+        labels: Mapping[str, str | Sequence[str]] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Lake:
+        """The lake with those runs only for which all that is given holds; views then open no file of others.
+
+        Releases and values of labels are glob patterns; of several one must fit. `since` and `until` are moments
+        (`2026-11-22`, `2026-11-22T07:45`, UTC) or ages (`12h`, `7d`); runs that do not say when are left out then.
+
+        >>> lake.select(release="2.4.*", labels={"host": ["web1", "web2"]}, since="7d")
+        """
+        options = [f"--release={pattern}" for pattern in _several(release)]
+        for key, patterns in (labels or {}).items():
+            options += [f"--label={key}={pattern}" for pattern in _several(patterns)]
+        options += [f"--since={since}"] if since is not None else []
+        options += [f"--until={until}"] if until is not None else []
+        chosen = {(run.release, run.snapshot) for run in _listed(self.path, options)[0]}
+        return Lake(self.path, [run for run in self.runs if (run.release, run.snapshot) in chosen], self.damaged)
+
+    def refresh(self) -> Lake:
+        """The lake as it is now, with all its runs."""
+        return open(self.path)
+
+    @property
+    def tables(self) -> Tables:
+        """Its tables over all runs as lazy polars frames: `lake.tables.classes`; `lake.tables.runs` has a row per run."""
+        return Tables(self.frame, {file for run in self.runs for file in run.files}, ["runs"])
+
+    def frame(self, name: str) -> pl.LazyFrame:
+        """A table over all runs as a lazy polars frame, or `runs`, which has a row per run.
+
+        It begins with `release`, `snapshot`, `captured_at` and `labels` (a map) of the run, as the views of `heaplake sql`.
+        A column that older runs lack is null in theirs; a table that no run has is empty. Numbers of nodes and classes are
+        those of a run: join on `release`, `snapshot` and the number. Raises `KeyError` if there is no such table.
+
+        >>> from polars import col
+        >>> classes = lake.frame("classes").filter(col("labels").map.get("host") == "web1")
+        >>> classes.group_by("release").agg(col("shallow_bytes").sum()).collect()
+        """
+        needed("polars", "polars")
+        return _frames.runs_view(self.runs) if name == "runs" else _frames.view(run_table(name), self.runs)
+
+    def pandas(self, name: str) -> pd.DataFrame:
+        """A table over all runs in pandas, with the types of Arrow, so that no id loses a digit and null is not NaN.
+
+        >>> lake.pandas("owners").groupby("release")["retained_bytes"].sum()
+        """
+        return to_pandas(self.frame(name))
+
+    def duckdb(self) -> DuckDBPyConnection:
+        """A new DuckDB connection in memory with a view per table and `runs`: those of `heaplake sql`.
+
+        >>> lake.duckdb().sql("SELECT release, max(retained_bytes) FROM classes GROUP BY ALL ORDER BY ALL")
+        """
+        return _duckdb.connect(self.runs)
+
+    def sql(self, statement: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """The rows of a statement over the views, by DuckDB. `?` or `$name` are parameters.
+
+        >>> lake.sql("SELECT * FROM runs WHERE labels['host'] = ?", ["web1"])
+        """
+        needed("polars", "polars")
+        import polars as pl
+
+        rows = self._connection.sql(statement, params=parameters)
+        # A statement without rows has no relation.
+        frame: pl.DataFrame = pl.DataFrame() if rows is None else rows.pl()
+        return frame
+
+    @cached_property
+    def _connection(self) -> DuckDBPyConnection:
+        return self.duckdb()
+
+    def describe(self, name: str) -> pl.DataFrame:
+        """The columns of a table: `column`, `type`, `unit`, `null` (whether it can be) and `meaning`.
+
+        >>> lake.describe("classes")
+        """
+        needed("polars", "polars")
+        import polars as pl
+
+        columns = _tables.view_columns(run_table(name))
+        rows = [(c.name, str(_tables.polars_type(c.type)), c.unit, c.nullable, c.meaning) for c in columns]
+        names = ("column", "type", "unit", "null", "meaning")
+        return pl.DataFrame(rows, schema=names, orient="row")
+
+    def diff(
+        self, base: Side, target: Side, *, objects: bool = False, out: str | os.PathLike[str] | None = None
+    ) -> Diff:
+        """What grew from one side to the other, through which holder, and whether it is real.
+
+        A side is a run, its folder, or a selection of runs such as `release=2.4.*,label.host=web1`. `objects` compares two
+        snapshots of one process object by object, too. `out` keeps the tables there. Sizes of heaps matter little: it
+        works on the tables alone.
+
+        >>> lake.diff("release=2.4.0", "release=2.4.1").frame("classes").sort("delta_retained_bytes").collect()
+        """
+        options = ["--objects"] if objects else []
+        folder, temporary = _folder(out)
+        sides = [_side(base), _side(target)]
+        _binary.run(["diff", *sides, f"--lake={self.path}", f"--out={folder}", "--quiet", *options])
+        return Diff(folder, temporary)
+
+    def trend(self, *selections: Side, by: str = "captured", out: str | os.PathLike[str] | None = None) -> Trend:
+        """What rises over a series of runs, how fast, and since when.
+
+        One selection is split into steps `by` `captured`, `release` or `label.NAME`; several are a step each.
+
+        >>> lake.trend("label.host=web1").frame("classes").filter(shape="rising").collect()
+        """
+        folder, temporary = _folder(out)
+        options = [f"--by={by}"] if len(selections) == 1 else []
+        sides = [_side(selection) for selection in selections]
+        _binary.run(["trend", *sides, f"--lake={self.path}", f"--out={folder}", "--quiet", *options])
+        return Trend(folder, temporary)
+
+    def rollup(self, *, by: Sequence[str] = ("release",), out: str | os.PathLike[str] | None = None) -> Rollup:
+        """All runs of the lake summed up, and clusters of runs with one culprit.
+
+        `by` are `release` and `label.NAME`. `out` keeps the rollup, so that the next one there does only what changed;
+        `LAKE/fleet` is where `heaplake fleet rollup` has it. Takes all runs of the folder, also of a selection.
+
+        >>> lake.rollup(out="lake/fleet").clusters().select("signature", "hosts", "median_bytes")
+        """
+        folder, temporary = _folder(out)
+        _binary.run(["fleet", "rollup", self.path, f"--by={','.join(by)}", f"--out={folder}", "--quiet"])
+        return Rollup(folder, temporary)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        releases = {run.release for run in self.runs}
+        return f"<Lake {self.path}: {len(self.runs)} runs of {len(releases)} releases>"
+
+    def _repr_html_(self) -> str:
+        return _html.lake(self)
+
+
+def open(path: str | os.PathLike[str]) -> Lake:
+    """Opens a lake: the folder that `--out` named.
+
+    Warns of each run that is damaged or newer than the binary (`DamagedRun`). Raises `UsageError` or `InputError` if the
+    folder cannot be read or is no lake.
+
+    >>> lake = heaplake.open("lake")
+    >>> lake.tables.classes.group_by("release").len().collect()
+    """
+    runs, damaged = _listed(Path(path), [])
+    for folder, problem in damaged:
+        warnings.warn(f"{folder}: {problem}", DamagedRun, stacklevel=2)
+    return Lake(Path(path), runs, damaged)
+
+
+def _listed(path: Path, options: Sequence[str]) -> tuple[list[Run], list[tuple[Path, str]]]:
+    said = _binary.run_json(["ls", path, *options])
+    damaged = [(Path(found["path"]), str(found["problem"])) for found in said["damaged"]]
+    return [Run._listed(found) for found in said["runs"]], damaged
+
+
+def _several(said: str | Sequence[str]) -> Sequence[str]:
+    return [said] if isinstance(said, str) else said
+
+
+def _side(side: Side) -> str:
+    return str(side.path) if isinstance(side, Run) else side
+
+
+def _folder(out: str | os.PathLike[str] | None) -> tuple[Path, TemporaryDirectory[str] | None]:
+    """Where an answer goes: a folder that stays, or a temporary one."""
+    if out is not None:
+        return Path(out), None
+    temporary = TemporaryDirectory(prefix="heaplake-")
+    return Path(temporary.name), temporary

@@ -1,0 +1,218 @@
+"""A run: one snapshot or trace of the lake, its tables, and questions about its objects."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from heaplake import _answers, _binary, _frames, _html, _runs, _tables
+from heaplake._optional import needed
+from heaplake._views import Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["DamagedRun", "Run", "Severities"]
+
+
+class DamagedRun(UserWarning):
+    """A run of the lake, or a table of it, cannot be read. Views leave it out."""
+
+
+@dataclass(frozen=True)
+class Severities:
+    """Numbers of findings by severity."""
+
+    high: int
+    medium: int
+    low: int
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run of a lake. `heaplake.open` makes them.
+
+    - `path`: its folder
+    - `release`, `snapshot`: its names in the lake
+    - `format`: that of its input, such as `v8-heapsnapshot`
+    - `labels`: from the command line, such as `host`
+    - `nodes`, `heap_bytes`: objects of the heap and their shallow bytes; None for a trace
+    - `allocations`, `allocated_bytes`: objects that a trace allocated and their bytes; None for a heap
+    - `input_bytes`, `disk_bytes`: bytes of the input as stored, and of the files of the run
+    - `severities`: findings by severity
+    - `partial`: what the run leaves out because its input is damaged, or None
+
+    >>> run = heaplake.open("lake").runs[0]
+    >>> run.release, run.labels["host"]
+    ('2.4.0', 'web1')
+    >>> run.frame("classes").sort("retained_bytes").tail(3).collect()
+    """
+
+    path: Path
+    release: str
+    snapshot: str
+    format: str
+    labels: Mapping[str, str]
+    nodes: int | None
+    heap_bytes: int | None
+    allocations: int | None
+    allocated_bytes: int | None
+    input_bytes: int
+    disk_bytes: int
+    severities: Severities
+    partial: str | None
+    _captured: str | None = field(repr=False, default=None)
+
+    @classmethod
+    def _listed(cls, listed: Mapping[str, Any]) -> Run:
+        """From an entry of `heaplake ls --json`."""
+        same = ("release", "snapshot", "format", "nodes", "heap_bytes", "allocations", "allocated_bytes")
+        return cls(
+            path=Path(listed["path"]),
+            labels=MappingProxyType(dict(listed["labels"])),
+            severities=Severities(**listed["findings"]),
+            _captured=listed["captured_at"],
+            **{name: listed[name] for name in (*same, "input_bytes", "disk_bytes", "partial")},
+        )
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The content of its `run.json`: versions, options, tables with rows and bytes, the summary.
+
+        >>> run.metadata["summary"]["edge_count"]
+        2617772
+        """
+        return _runs.read_metadata(self.path)
+
+    @cached_property
+    def captured_at(self) -> datetime | None:
+        """When the input was captured (UTC): what it says itself, else when its file was last changed, else None."""
+        exact = self.metadata.get("captured_at_us")
+        if exact is not None:
+            return _runs.moment(exact)
+        table = self.path / "snapshot.parquet"
+        if self._captured is None or not table.is_file():
+            return _runs.parse_moment(self._captured)
+        # Older versions say it in this table only.
+        import polars as pl
+
+        at: datetime | None = pl.read_parquet(table, columns=["captured_at"], glob=False).item()
+        return at
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """Files of the tables that it has. Warns of those that are gone (`DamagedRun`)."""
+        listed = frozenset(str(table["file"]) for table in self.metadata["tables"])
+        gone = sorted(file for file in listed if not (self.path / file).is_file())
+        if gone:
+            advice = "analyse its input again with --force, or drop the run"
+            warnings.warn(f"{self.path}: {', '.join(gone)} not there: {advice}", DamagedRun, stacklevel=2)
+        return listed.difference(gone)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the view `runs` says of it: sizes, counts, findings by severity, versions."""
+        severities = (self.severities.high, self.severities.medium, self.severities.low)
+        return _runs.summary_row(self.path, self.metadata, severities)
+
+    @property
+    def schema_version(self) -> int:
+        """Version of its tables."""
+        return int(self.metadata["schema_version"])
+
+    @property
+    def tables(self) -> Tables:
+        """Its tables as lazy polars frames: `run.tables.classes`."""
+        return Tables(self.frame, self.files)
+
+    def frame(self, name: str) -> pl.LazyFrame:
+        """A table of the run as a lazy polars frame, with `release`, `snapshot`, `captured_at` and `labels` first.
+
+        Empty if the run does not have the table. Raises `KeyError` if there is no such table.
+
+        >>> run.frame("owners").select("owner", "retained_bytes").collect()
+        """
+        needed("polars", "polars")
+        return _frames.view(run_table(name), [self])
+
+    def pandas(self, name: str) -> pd.DataFrame:
+        """A table of the run in pandas, with the types of Arrow, so that no id loses a digit and null is not NaN.
+
+        >>> run.pandas("classes").nlargest(5, "retained_bytes")
+        """
+        return to_pandas(self.frame(name))
+
+    def findings(self) -> pl.DataFrame:
+        """The findings, the most severe first: `severity`, `rule`, `subject`, `count`, `bytes`, `message`, ...
+
+        >>> run.findings().select("severity", "bytes", "message")
+        """
+        return self.frame("findings").drop("release", "snapshot", "captured_at", "labels").collect()
+
+    def top(self, count: int = 20, *, classes: str | Sequence[str] = ()) -> pl.DataFrame:
+        """The objects with the largest retained sizes, of all classes or of those that fit a glob pattern.
+
+        Columns: `node` and `id` (to ask on), `class`, `name`, `shallow_bytes`, `retained_bytes`, `distance` (edges from a
+        root), `dominators` (classes of the nearest, the immediate one last), `dominators_left_out` (above these).
+        Raises `UsageError` if no class fits; the error names the nearest.
+
+        >>> run.top(5, classes="Session*")
+        """
+        patterns = [classes] if isinstance(classes, str) else classes
+        options = [part for pattern in patterns for part in ("--class", pattern)]
+        return _answers.top(_binary.run_json(["top", self.path, f"-n{count}", *options]))
+
+    def why(self, node: int | str, *, paths: int | None = None) -> pl.DataFrame:
+        """What keeps an object alive: a shortest path from a root, and its dominators. One row per step.
+
+        `node` is a number of the table `nodes`, or `@` and the id of the format. `paths` asks for that many shortest
+        paths. Columns: `relation` (`path` or `dominators`), `path` (from 0), `step` (from 0; a gap where the middle is
+        left out), `edge` (that leads here; null where it is unknown), `node`, `id`, `class`, `name`, `shallow_bytes`,
+        `retained_bytes`, `distance`. Paths need a run with the table `edges`.
+
+        >>> run.why("@1462621").filter(relation="path").select("edge", "class", "retained_bytes")
+        """
+        more = [] if paths is None else [f"--paths={paths}"]
+        return _answers.why(_binary.run_json(["why", self.path, str(node), *more]))
+
+    def dominators(self, node: int | str | None = None, *, depth: int = 3, children: int = 10) -> pl.DataFrame:
+        """The dominator tree below an object, or below the root: one row per object, in preorder.
+
+        Columns: `depth` (0 is the object itself), `parent` (its node), `node`, `id`, `class`, `name`, `shallow_bytes`,
+        `retained_bytes`, `distance`, `others` (more that it dominates immediately), `others_retained_bytes`.
+
+        >>> run.dominators(depth=2, children=3).select("depth", "class", "retained_bytes")
+        """
+        of = [] if node is None else [str(node)]
+        return _answers.dominators(
+            _binary.run_json(["dominators", self.path, *of, f"--depth={depth}", f"--children={children}"])
+        )
+
+    def _repr_html_(self) -> str:
+        return _html.run(self)
+
+    def __repr__(self) -> str:
+        what = f"{self.nodes:,} nodes" if self.nodes is not None else f"{self.allocations:,} allocations"
+        return f"<Run release={self.release} snapshot={self.snapshot}: {self.format}, {what}>"
+
+
+def run_table(name: str) -> _tables.Table:
+    """A table of runs. Raises `KeyError` with the nearest names."""
+    table = _tables.tables().get(name)
+    if table is None or not table.of_runs:
+        raise KeyError(_answers.unknown(name, [t.name for t in _tables.tables().values() if t.of_runs]))
+    return table
+
+
+def to_pandas(frame: pl.LazyFrame) -> pd.DataFrame:
+    """A frame in pandas with the types of Arrow."""
+    needed("pandas", "pandas")
+    needed("pyarrow", "pandas")
+    return frame.collect().to_pandas(use_pyarrow_extension_array=True)

@@ -1,0 +1,72 @@
+//! `python/heaplake/tables.json` says to the Python package what the schemas say. `HEAPLAKE_UPDATE=1` writes it anew.
+
+use heaplake_schemas::SCHEMA_VERSION;
+use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
+use heaplake_schemas::tables;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_tables_of_the_package_are_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/heaplake/tables.json");
+    let expected = render();
+    if std::env::var_os("HEAPLAKE_UPDATE").is_some() {
+        fs::write(&path, expected).unwrap();
+    } else {
+        assert!(
+            fs::read_to_string(&path).unwrap_or_default() == expected,
+            "python/heaplake/tables.json is stale: run the tests of heaplake-schemas with HEAPLAKE_UPDATE=1"
+        );
+    }
+}
+
+fn render() -> String {
+    let tables: Vec<String> = tables::ALL.iter().map(table).collect();
+    format!("{{\"schema_version\": {SCHEMA_VERSION}, \"tables\": [\n{}\n]}}\n", tables.join(",\n"))
+}
+
+fn table(table: &TableSchema) -> String {
+    let command = match table.runs {
+        Runs::Analyze => "analyze",
+        Runs::Both => "both",
+        Runs::Replay => "replay",
+        Runs::Diff => "diff",
+        Runs::Trend => "trend",
+        Runs::Rollup => "rollup",
+    };
+    let columns: Vec<String> = table.all_columns().map(|column| format!("    {}", self::column(column))).collect();
+    let (name, row) = (quoted(table.name), quoted(table.row));
+    format!("{{\"name\": {name}, \"of\": \"{command}\", \"row\": {row}, \"columns\": [\n{}\n]}}", columns.join(",\n"))
+}
+
+fn column(column: &ColumnSchema) -> String {
+    let (name, meaning) = (quoted(column.name), quoted(column.meaning));
+    let unit = quoted(column.unit().unwrap_or_default());
+    let data_type = data_type(&column.data_type);
+    let null = column.nullable;
+    format!("{{\"name\": {name}, \"type\": {data_type}, \"unit\": {unit}, \"null\": {null}, \"meaning\": {meaning}}}")
+}
+
+/// The name of a type; of a list and of a struct an object that says of what.
+fn data_type(data_type: &Type) -> String {
+    match data_type {
+        Type::List(item) | Type::ListOfOptional(item) => format!("{{\"list\": {}}}", self::data_type(item)),
+        Type::Struct(fields) => {
+            format!("{{\"struct\": [{}]}}", fields.iter().map(column).collect::<Vec<_>>().join(", "))
+        }
+        plain => format!("\"{plain:?}\""),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control.is_control() => write!(quoted, "\\u{:04x}", u32::from(control)).unwrap(),
+            plain => quoted.push(plain),
+        }
+    }
+    quoted + "\""
+}
