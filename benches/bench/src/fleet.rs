@@ -91,11 +91,11 @@ pub fn run(options: &Options) -> Result<()> {
     let bytes = lakes::table_bytes(&lake)?;
     let (read, seconds) = one_more(options, &lake, &out)?;
     section.say(&format!(
-        "One more run: the rollup takes {} s then, and reads {} MB, {} of the {} MB of the lake.",
+        "One more run in a lake of {} MB: the rollup takes {} s then, and reads {} MB: new runs, the rows that it kept of \
+         the others, and twice its scratch.",
+        number(Some(bytes as f64 / 1e6)),
         number(Some(seconds)),
         number(Some(read as f64 / 1e6)),
-        number(Some(read as f64 / bytes as f64)),
-        number(Some(bytes as f64 / 1e6)),
     ));
     goals::report(&mut section, &GOALS, &[Measured { file: &name, bytes, outcomes: &outcomes }]);
     section.end(options.save)
