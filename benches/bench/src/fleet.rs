@@ -92,7 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
     let (read, seconds) = one_more(options, &lake, &out)?;
     section.say(&format!(
         "One more run in a lake of {} MB: the rollup takes {} s then, and reads {} MB: new runs, the rows that it kept of \
-         the others, and twice its scratch.",
+         the others, and its scratch.",
         number(Some(bytes as f64 / 1e6)),
         number(Some(seconds)),
         number(Some(read as f64 / 1e6)),
