@@ -70,6 +70,25 @@ fn other_options_or_content_need_force() {
 }
 
 #[test]
+fn labels_come_from_names_of_files_and_folders() {
+    let lake = Lake::new();
+    let folder = lake.folder().join("incoming").join("web7");
+    fs::create_dir_all(&folder).unwrap();
+    for day in ["monday", "tuesday"] {
+        fs::write(folder.join(format!("{day}.heapsnapshot")), small()).unwrap();
+    }
+    let labels = ["--label", "host={folder}", "--label", "when=on {stem}, {folder}", "--label", "other={else}"];
+    lake.analyze(&folder).args(labels).assert().success();
+    let found = |day: &str| serde_json::json!({"host": "web7", "when": format!("on {day}, web7"), "other": "{else}"});
+    let runs: Vec<_> = lake.runs().iter().map(|run| run_json(run)["options"]["labels"].clone()).collect();
+    assert_eq!(runs, [found("monday"), found("tuesday")]);
+    // They are told of the same inputs again, from wherever they are named.
+    lake.analyze("web7").args(labels).current_dir(folder.parent().unwrap()).assert().success();
+    assert_eq!(lake.runs().len(), 2);
+    assert_eq!(run_json(&lake.runs()[0])["options"]["labels"], found("monday"));
+}
+
+#[test]
 fn names_and_labels_are_everywhere() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &small());

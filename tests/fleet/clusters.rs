@@ -5,6 +5,7 @@ use crate::leaky::{Leak, snapshot};
 use crate::shared::rollup;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 /// Analyses `count` snapshots, half of them healthy, and checks the clusters.
 fn clusters_of(count: usize) {
@@ -18,6 +19,12 @@ fn clusters_of(count: usize) {
     }
     lake.analyze(&inputs).args(["--label", "host={stem}"]).assert().success();
     let answer = rollup(&lake.path(), &lake.folder().join("out"), &[]);
+    let host = |run: &PathBuf| -> String {
+        let told: serde_json::Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        told["options"]["labels"]["host"].to_string()
+    };
+    let hosts: BTreeSet<_> = lake.runs().iter().map(host).collect();
+    assert_eq!(hosts.len(), count, "each has a host of its own");
     let clusters = answer["clusters"].as_array().unwrap();
     let mut seen = BTreeSet::new();
     for cluster in clusters {

@@ -120,7 +120,6 @@ pub fn run(arguments: &Arguments) -> Done {
     let given =
         arguments.symbols.find(&arguments.source_maps, arguments.resources.memory(), arguments.telling.ending.quiet)?;
     let options = AnalysisOptions {
-        labels: arguments.placement.labels(),
         referents: arguments.referents,
         sizes: arguments.sizes,
         salvage: arguments.salvage,
@@ -136,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Done {
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Snapshots);
     let of = |input: &Input| {
         let tables = arguments.tables.of(input);
-        Options::Analysis(AnalysisOptions { tables, ..options.clone() })
+        Options::Analysis(AnalysisOptions { labels: placement.labels(input), tables, ..options.clone() })
     };
     Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
 }

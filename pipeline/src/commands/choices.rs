@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::engine::request::Resume;
+use crate::inputs;
 use crate::memory::{Size, default_budget};
 use crate::name_rules;
 use clap::Args;
@@ -14,7 +15,7 @@ use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// What names are in every run.
@@ -69,6 +70,9 @@ pub struct Placement {
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub snapshot: Option<String>,
     /// A label of the run, such as host=web7; may be given again
+    ///
+    /// In the value, {stem} is the name of the input without its endings, and {folder} that of the folder that it is in:
+    /// host={folder} for files such as web7/monday.heapsnapshot.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
     /// Replace runs that the lake already has
@@ -84,11 +88,20 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The labels by their keys.
+    /// The labels of the run of an input, by their keys.
     #[must_use]
-    pub fn labels(&self) -> BTreeMap<String, String> {
-        self.labels.iter().cloned().collect()
+    pub fn labels(&self, input: &Input) -> BTreeMap<String, String> {
+        let filled = |value: &str| value.replace("{stem}", &inputs::stem(input)).replace("{folder}", &folder(input));
+        self.labels.iter().map(|(key, value)| (key.clone(), filled(value))).collect()
     }
+}
+
+/// The name of the folder that an input is in; nothing for standard input.
+fn folder(input: &Input) -> String {
+    let Input::File(path) = input else { return String::new() };
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let folder = path.parent().and_then(Path::file_name);
+    folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// What is told of runs besides their tables.

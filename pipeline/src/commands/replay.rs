@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_schemas::options::{Options, Recording, ReplayOptions, SampleMode, SampleStart, TraceTable};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -133,13 +133,16 @@ pub fn run(arguments: &Arguments) -> Done {
     let inputs = inputs::resolve(&arguments.inputs, Wanted::Traces);
     let given = arguments.symbols.find(&[], resources.memory(), telling.ending.quiet)?;
     let options = ReplayOptions {
-        labels: placement.labels(),
+        labels: BTreeMap::new(),
         recording,
         names: arguments.naming.rules()?,
         symbols: None,
         source_maps: given.source_maps.clone(),
     };
-    let of = |input: &Input| Options::Replay(ReplayOptions { symbols: given.symbols_of(input), ..options.clone() });
+    let of = |input: &Input| {
+        let (labels, symbols) = (placement.labels(input), given.symbols_of(input));
+        Options::Replay(ReplayOptions { labels, symbols, ..options.clone() })
+    };
     Batch { inputs, placement, resources, trust: *trust, telling }.run(of)
 }
 
