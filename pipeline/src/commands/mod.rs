@@ -12,6 +12,7 @@ pub mod gates;
 pub mod lake;
 pub mod man;
 pub mod object;
+mod pages;
 pub mod plan;
 pub mod replay;
 pub mod report;
@@ -123,6 +124,8 @@ pub fn start() -> ExitCode {
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
     log::start(cli.log_format);
+    #[cfg(feature = "stores")]
+    heaplake_stores::install();
     let done = match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),
