@@ -165,7 +165,9 @@ fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, S
     }
     match found.is_empty() {
         true if is_pattern => Err("no object matches the pattern".to_owned()),
-        true => Err(format!("there is no such object, and below {}", wanted.none_here().replacen("the folder", "it", 1))),
+        true => {
+            Err(format!("there is no such object, and below {}", wanted.none_here().replacen("the folder", "it", 1)))
+        }
         false => Ok(found),
     }
 }

@@ -47,10 +47,13 @@ fn prefixes_and_patterns_name_objects_in_order() {
     assert_eq!(inputs("in"), both);
     assert_eq!(inputs("in/*.zst"), both[..1]);
     assert_eq!(inputs("in/?/*.heapsnapshot*"), both[1..]);
-    for (named, why) in [("nothing/", "no such object"), ("in/*.hprof", "no object matches"), ("in/zzz", "no such object")] {
+    for (named, why) in
+        [("nothing/", "no such object"), ("in/*.hprof", "no object matches"), ("in/zzz", "no such object")]
+    {
         let lake = Lake::new();
         let mut command = world.heaplake();
-        let (cause, _) = complaint(command.args(["analyze", &world.url(named), "--quiet", "--out"]).arg(lake.path()), 1);
+        let (cause, _) =
+            complaint(command.args(["analyze", &world.url(named), "--quiet", "--out"]).arg(lake.path()), 1);
         assert!(cause.contains(why), "{cause}");
     }
 }

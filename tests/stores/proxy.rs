@@ -52,8 +52,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let rule: Rule = Box::new(|_| Act::Pass);
-        let state =
-            Arc::new(State { rule: Mutex::new(rule), asked: Mutex::default(), answered: AtomicU64::new(0) });
+        let state = Arc::new(State { rule: Mutex::new(rule), asked: Mutex::default(), answered: AtomicU64::new(0) });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {

@@ -22,8 +22,7 @@ impl Server {
         let python = std::env::var("HEAPLAKE_STORES_PYTHON")
             .expect("HEAPLAKE_STORES_PYTHON names a Python with moto: run make test-stores");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/stores/server.py");
-        let mut child =
-            Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut answers = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         answers.read_line(&mut line).unwrap();
@@ -44,8 +43,7 @@ impl Server {
 
     /// Puts an object.
     pub fn put(&self, key: &str, content: &[u8]) {
-        let (status, body) = self.request("PUT", &format!("/{key}"), content);
-        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+        overwrite(self.port, key, content);
     }
 
     /// The content of an object.
@@ -67,23 +65,8 @@ impl Server {
         keys
     }
 
-    /// A request without a signature, which this server does not ask for: status and body.
     fn request(&self, method: &str, path: &str, content: &[u8]) -> (u16, Vec<u8>) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        // Moto knows requests of S3 by their credentials.
-        let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request";
-        let head = format!(
-            "{method} /{BUCKET}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {credentials}\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n",
-            content.len()
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(content).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
-        let status = String::from_utf8_lossy(&answer[..end]).split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer.split_off(end))
+        send(self.port, method, path, content)
     }
 }
 
@@ -92,4 +75,29 @@ impl Drop for Server {
         drop(self.commands.take());
         let _ = self.child.wait();
     }
+}
+
+/// Puts an object on the server of a port.
+pub fn overwrite(port: u16, key: &str, content: &[u8]) {
+    let (status, body) = send(port, "PUT", &format!("/{key}"), content);
+    assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+}
+
+/// A request without a signature, which this server does not ask for: status and body.
+fn send(port: u16, method: &str, path: &str, content: &[u8]) -> (u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    // Moto knows requests of S3 by their credentials.
+    let credentials = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request";
+    let head = format!(
+        "{method} /{BUCKET}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {credentials}\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n",
+        content.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(content).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+    let status = String::from_utf8_lossy(&answer[..end]).split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer.split_off(end))
 }

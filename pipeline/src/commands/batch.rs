@@ -60,7 +60,9 @@ impl Batch<'_> {
             let page = outcome.place.join(reports::FILE);
             if telling.report && !(outcome.unchanged && storage::is_file(&page)) {
                 let scratch = request.scratch.as_deref();
-                pages::put(&page, scratch, |page| reports::make(&outcome.run, &outcome.place, page, request.memory, cancel))?;
+                pages::put(&page, scratch, |page| {
+                    reports::make(&outcome.run, &outcome.place, page, request.memory, cancel)
+                })?;
             }
             Ok(outcome)
         };

@@ -2,8 +2,8 @@
 
 use crate::error::CompareError;
 use heaplake_kit::storage;
-use heaplake_lake::{commit, stored};
 use heaplake_lake::selection::{self, Found, Selection};
+use heaplake_lake::{commit, stored};
 use heaplake_schemas::comparison::{ComparedRun, Side as Described};
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;

@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What to do where a build without object stores is given a URL.
-pub const WITHOUT_STORES: &str = "build heaplake with object stores: cargo install --locked --path pipeline --features stores";
+pub const WITHOUT_STORES: &str =
+    "build heaplake with object stores: cargo install --locked --path pipeline --features stores";
 
 /// Why a stage stopped.
 #[derive(Debug, thiserror::Error)]

@@ -74,7 +74,8 @@ impl Standing {
     /// [`StageError::Io`].
     pub fn at(place: &Path) -> Result<Option<Self>, StageError> {
         if storage::is_url(place) {
-            let of = |there: remote::Standing| Self { folder: (u64::MAX, there.attempt), run: None, tag: Some(there.tag) };
+            let of =
+                |there: remote::Standing| Self { folder: (u64::MAX, there.attempt), run: None, tag: Some(there.tag) };
             return Ok(remote::standing(place)?.map(of));
         }
         let examined = |path: &Path| match symlink_metadata(path) {

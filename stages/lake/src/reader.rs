@@ -50,7 +50,8 @@ impl Reader {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = stored::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
+        let file =
+            stored::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
         // Load the page index: selected rows are then found without decoding those before them.
         // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
         // decoder panics where it is damaged.
@@ -376,7 +377,8 @@ where
 /// Where the columns of a mask lie in a file, by where they begin.
 fn parts(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
     let columns = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
-    let mut parts: Vec<_> = columns.filter(|(at, _)| mask.leaf_included(*at)).map(|(_, column)| range(column)).collect();
+    let mut parts: Vec<_> =
+        columns.filter(|(at, _)| mask.leaf_included(*at)).map(|(_, column)| range(column)).collect();
     parts.sort_by_key(|part| part.start);
     parts
 }

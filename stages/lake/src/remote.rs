@@ -169,7 +169,8 @@ pub fn sweep(prefix: &Path) {
             Err(_) => continue,
         };
         let of_place = left.iter().filter(|(folder, _)| folder.parent() == Some(&place));
-        let orphans = of_place.filter(|(folder, _)| folder.file_name().and_then(|name| name.to_str()) != counts.as_deref());
+        let orphans =
+            of_place.filter(|(folder, _)| folder.file_name().and_then(|name| name.to_str()) != counts.as_deref());
         let urls: Vec<String> = orphans.flat_map(|(_, urls)| urls.iter().cloned()).collect();
         let _ = store.remove(urls);
     }

@@ -96,7 +96,8 @@ impl Windows {
     fn fetched(&self, state: &mut State, wanted: Range<u64>) -> io::Result<(u64, Bytes)> {
         let covers = |window: &Range<u64>| window.start <= wanted.start && wanted.end <= window.end;
         let coming = state.coming.iter().position(|(window, _)| covers(window)).and_then(|at| state.coming.remove(at));
-        let window = coming.as_ref().map_or_else(|| state.window(&wanted, self.object.bytes), |(window, _)| window.clone());
+        let window =
+            coming.as_ref().map_or_else(|| state.window(&wanted, self.object.bytes), |(window, _)| window.clone());
         let fetch = match coming {
             Some((_, fetch)) => fetch,
             None => storage::store()?.fetch(&self.object, window.clone()),
@@ -112,9 +113,8 @@ impl Windows {
 impl State {
     /// Bytes that a window has.
     fn kept(&self, start: u64, length: usize) -> Option<Bytes> {
-        let covers = |(first, window): &&(u64, Bytes)| {
-            *first <= start && start + length as u64 <= *first + window.len() as u64
-        };
+        let covers =
+            |(first, window): &&(u64, Bytes)| *first <= start && start + length as u64 <= *first + window.len() as u64;
         let (first, window) = self.windows.iter().rev().find(covers)?;
         let from = (start - first) as usize;
         Some(window.slice(from..from + length))

@@ -53,7 +53,9 @@ fn opened(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// Refuses to make something at a URL, which would be a path of folders to the system.
 fn refuse_url(path: &Path) -> io::Result<()> {
     match is_url(path) {
-        true => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "only runs and their pages go to an object store")),
+        true => {
+            Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "only runs and their pages go to an object store"))
+        }
         false => Ok(()),
     }
 }

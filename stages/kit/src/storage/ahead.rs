@@ -54,7 +54,9 @@ impl Ahead {
         let most = room / size;
         match budget.reserve("reading ahead", size * most) {
             // One part is in use.
-            Ok(held) => Self { size, most: (most as usize).saturating_sub(1).max(1), _held: Some(Arc::new(held)), ..self },
+            Ok(held) => {
+                Self { size, most: (most as usize).saturating_sub(1).max(1), _held: Some(Arc::new(held)), ..self }
+            }
             Err(_) => self,
         }
     }
