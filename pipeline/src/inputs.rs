@@ -157,7 +157,10 @@ fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, S
         let name = object.url.rsplit('/').next().unwrap_or_default();
         let takes = match is_pattern {
             true => pattern.matches_with(&object.url, options),
-            false => !object.url[folder.len().min(object.url.len())..].contains("/.") && is_wanted(name, wanted),
+            false => {
+                !object.url[folder.trim_end_matches('/').len().min(object.url.len())..].contains("/.")
+                    && is_wanted(name, wanted)
+            }
         };
         if takes {
             found.push(Ok(Input::File(object.url.into())));

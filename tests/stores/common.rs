@@ -114,6 +114,15 @@ pub fn without_measurements(mut tables: BTreeMap<String, Vec<u8>>) -> BTreeMap<S
     tables
 }
 
+/// Fails unless a run has these tables, byte for byte, beside that of measurements.
+pub fn assert_same(run: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, what: &str) {
+    let run = without_measurements(run.clone());
+    let names = |tables: &BTreeMap<String, Vec<u8>>| tables.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&run), names(expected), "{what}");
+    let other: Vec<&String> = run.keys().filter(|name| run[*name] != expected[*name]).collect();
+    assert_eq!(other, Vec::<&String>::new(), "{what}: tables that differ");
+}
+
 /// A file of the fixtures.
 pub fn fixture(name: &str) -> PathBuf {
     fixtures::path(name)

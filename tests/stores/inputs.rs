@@ -1,7 +1,9 @@
 //! Inputs in a store: named, listed, matched, streamed, read again.
 
 use crate::common::{OTHER, SMALL, World, content, fixture, local_tables, without_measurements};
+use crate::generated::generated;
 use crate::lake::{Lake, complaint};
+use crate::proxy::Act;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -61,17 +63,11 @@ fn prefixes_and_patterns_name_objects_in_order() {
 #[test]
 fn a_plan_reads_only_the_beginning() {
     let world = World::new();
-    let lake = Lake::new();
-    let mut text = b"{\"snapshot\":".to_vec();
-    text.clear();
-    text.extend(content(SMALL));
-    let padding = vec![b' '; 24 << 20];
-    world.server.put("big.heapsnapshot.zst", &[text, padding].concat());
-    world.proxy.rule(|_| crate::proxy::Act::Pass);
-    let answer = world.json(&["plan", &world.url("big.heapsnapshot.zst")], 0);
+    world.server.put("big.heapsnapshot", &generated(7, 24 << 20));
+    world.proxy.rule(|_| Act::Pass);
+    let answer = world.json(&["plan", &world.url("big.heapsnapshot")], 0);
     assert!(answer["nodes"].as_u64().is_some_and(|nodes| nodes > 1000), "{answer}");
     assert!(world.proxy.answered_bytes() < 12 << 20, "{}", world.proxy.answered_bytes());
-    drop(lake);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A lake in a store: what is written there, on which condition, and what commands make of it.
 
-use crate::common::{OTHER, SMALL, World, fixture, local_tables, without_measurements};
+use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
 use crate::lake::complaint;
 use crate::proxy::Act;
 use std::process::{Command, Stdio};
@@ -10,9 +10,14 @@ use std::time::Duration;
 fn tables_of_a_run_have_the_bytes_of_a_local_one() {
     let world = World::new();
     let options = ["--duplicates", "all", "--edges"];
-    world.analyze(fixture(SMALL)).args(options).args(["--release", "7.2", "--label", "host=a"]).assert().success();
-    let own = without_measurements(world.tables());
-    assert_eq!(own, local_tables(&fixture(SMALL), &options));
+    world
+        .analyze(fixture(SMALL))
+        .args(options)
+        .args(["--release", "7.2", "--snapshot", "one", "--label", "host=a"])
+        .assert()
+        .success();
+    let named = [&options[..], &["--release", "7.2", "--snapshot", "one"]].concat();
+    assert_same(&world.tables(), &local_tables(&fixture(SMALL), &named), "new");
     assert_eq!(world.verified("new").len(), 1);
     let keys = world.server.keys("lake/");
     let top: Vec<&String> = keys.iter().filter(|key| key.matches('/').count() == 3).collect();
@@ -35,7 +40,7 @@ fn a_run_that_is_there_is_told_and_replaced_only_by_force() {
     assert!(cause.contains("a run stands here") && advice.contains("--force"), "{cause} {advice}");
     assert_eq!(world.server.keys("lake/"), before);
     analyze(OTHER).arg("--force").assert().success();
-    assert_eq!(without_measurements(world.tables()), local_tables(&fixture(OTHER), &[]));
+    assert_same(&world.tables(), &local_tables(&fixture(OTHER), &["--snapshot", "one"]), "replaced");
     let after = world.server.keys("lake/");
     assert!(
         after.iter().filter(|key| key.ends_with("/nodes.parquet")).count() == 1,
@@ -62,7 +67,7 @@ fn of_two_that_upload_one_run_at_a_time_one_wins() {
     assert!(codes == [0, 1] || codes == [1, 0], "{codes:?} {told}");
     assert!(told.contains("somebody changed what stands here") || told.contains("a run stands here"), "{told}");
     let winner = if codes[0] == 0 { SMALL } else { OTHER };
-    assert_eq!(without_measurements(world.tables()), local_tables(&fixture(winner), &[]));
+    assert_same(&world.tables(), &local_tables(&fixture(winner), &["--snapshot", "one"]), "the winner's");
     assert_eq!(world.verified("one of two").len(), 1);
     let folders = world.server.keys("lake/").iter().filter(|key| key.ends_with("/nodes.parquet")).count();
     assert_eq!(folders, 1, "the loser leaves nothing");
@@ -95,7 +100,7 @@ fn what_cannot_be_in_a_store_is_refused() {
     let lake = world.url("lake");
     let (cause, advice) = complaint(world.heaplake().args(["fleet", "rollup", &lake]), 2);
     assert!(cause.contains("folder of this machine") && advice.contains("--out"), "{cause} {advice}");
-    let (cause, advice) = complaint(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 1);
+    let (cause, advice) = complaint(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 2);
     assert!(cause.contains("only runs") && advice.contains("folder of this machine"), "{cause} {advice}");
     let (cause, _) = complaint(world.heaplake().args(["show", &world.url("nothing")]), 2);
     assert!(cause.contains("no run"), "{cause}");

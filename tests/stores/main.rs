@@ -7,6 +7,8 @@
 #[expect(dead_code, reason = "files are named to the binary")]
 #[path = "../support/fixtures.rs"]
 mod fixtures;
+#[path = "../support/generated.rs"]
+mod generated;
 #[expect(dead_code, reason = "nothing is left by what goes to a store")]
 #[path = "../support/lake.rs"]
 mod lake;

@@ -5,13 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Its number, from 0.
-    pub number: u64,
     pub method: String,
     pub path: String,
 }
@@ -44,6 +42,7 @@ struct State {
     rule: Mutex<Rule>,
     asked: Mutex<Vec<Asked>>,
     answered: AtomicU64,
+    at_work: AtomicU64,
 }
 
 impl Proxy {
@@ -52,20 +51,34 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let rule: Rule = Box::new(|_| Act::Pass);
-        let state = Arc::new(State { rule: Mutex::new(rule), asked: Mutex::default(), answered: AtomicU64::new(0) });
+        let state = Arc::new(State {
+            rule: Mutex::new(rule),
+            asked: Mutex::default(),
+            answered: AtomicU64::new(0),
+            at_work: AtomicU64::new(0),
+        });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
                 // What the client gave up fails here, and is of no interest.
-                thread::spawn(move || serve(client, server, &state));
+                thread::spawn(move || {
+                    state.at_work.fetch_add(1, Ordering::SeqCst);
+                    serve(client, server, &state);
+                    state.at_work.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
         Self { port, state }
     }
 
-    /// Does this with each request from now on; numbers and counts begin anew.
+    /// Does this with each request from now on; numbers and counts begin anew. Waits for the requests that are at work: a killed
+    /// process may have left some.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Act + Send + 'static) {
+        let begun = Instant::now();
+        while self.state.at_work.load(Ordering::SeqCst) > 0 && begun.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(2));
+        }
         *self.state.rule.lock().unwrap() = Box::new(rule);
         self.state.asked.lock().unwrap().clear();
         self.state.answered.store(0, Ordering::Relaxed);
@@ -89,7 +102,7 @@ fn serve(mut client: TcpStream, server: u16, state: &State) -> Option<()> {
     let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
     let asked = {
         let mut all = state.asked.lock().ok()?;
-        let asked = Asked { number: all.len() as u64, method, path };
+        let asked = Asked { method, path };
         all.push(asked.clone());
         asked
     };

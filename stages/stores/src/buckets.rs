@@ -112,3 +112,37 @@ pub fn runtime() -> io::Result<&'static Runtime> {
     let made = Builder::new_multi_thread().worker_threads(THREADS).thread_name("stores").enable_all().build()?;
     Ok(RUNTIME.get_or_init(|| made))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_kit::storage::Failure;
+
+    #[test]
+    fn urls_lead_to_a_bucket_and_a_key() {
+        for (url, root, key) in [
+            ("s3://bucket/lake/release=1/run.json", "s3://bucket", "lake/release=1/run.json"),
+            ("s3://bucket/lake/", "s3://bucket", "lake"),
+            ("s3://bucket", "s3://bucket", ""),
+        ] {
+            let at = At::new(url).unwrap();
+            assert_eq!((at.root.as_str(), at.key.as_ref()), (root, key), "{url}");
+        }
+        let at = At::new("s3://bucket/a").unwrap();
+        assert_eq!(at.url(&Key::from("b/c")), "s3://bucket/b/c");
+    }
+
+    #[test]
+    fn what_is_no_url_of_an_object_is_refused() {
+        for wrong in ["s3://", "s3:///key", "bucket/key", "s3://bucket/a//b"] {
+            let error = At::new(wrong).err().unwrap();
+            assert!(Failure::is(&error) && error.to_string().contains(wrong), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_has_one_client() {
+        let [one, other] = [At::new("s3://bucket/a"), At::new("s3://bucket/b")].map(|at| at.unwrap().client);
+        assert!(Arc::ptr_eq(&one, &other));
+    }
+}

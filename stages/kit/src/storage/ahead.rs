@@ -8,16 +8,17 @@ use crate::budget::{Budget, Reservation};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 /// Bytes of a part.
 const PART: u64 = 4 << 20;
-/// Bytes of a part where memory is short, and of the first one: a beginning may be all that is wanted.
+/// Bytes of a part, and parts ahead, where no budget is asked.
+const PLAIN: (u64, usize) = (1 << 20, 3);
+/// Bytes of the first part, and the least of all: a beginning may be all that is wanted.
 const SMALL: u64 = 256 << 10;
 /// Most parts on their way.
 const MOST: u64 = 8;
 /// Of what is free, this part is taken at most.
-const SHARE: u64 = 8;
+const SHARE: u64 = 16;
 
 /// An object that is read to its end.
 pub struct Ahead {
@@ -32,15 +33,15 @@ pub struct Ahead {
     next: u64,
     size: u64,
     most: usize,
-    _held: Option<Arc<Reservation>>,
+    _held: Option<Reservation>,
 }
 
 impl Ahead {
-    /// Of an object, two small parts ahead.
+    /// Of an object, a few small parts ahead.
     #[must_use]
     pub fn new(object: Object) -> Self {
         let (waiting, part) = (VecDeque::new(), Bytes::new());
-        Self { object, at: 0, start: 0, part, waiting, next: 0, size: SMALL, most: 2, _held: None }
+        Self { object, at: 0, start: 0, part, waiting, next: 0, size: PLAIN.0, most: PLAIN.1, _held: None }
     }
 
     /// As far ahead as the budget has room for.
@@ -49,15 +50,13 @@ impl Ahead {
         let room = (budget.free() / SHARE).min(MOST * PART);
         let size = PART.min(room / 4);
         if size < SMALL {
-            return self;
+            return Self { size: SMALL, most: 1, ..self };
         }
         let most = room / size;
         match budget.reserve("reading ahead", size * most) {
             // One part is in use.
-            Ok(held) => {
-                Self { size, most: (most as usize).saturating_sub(1).max(1), _held: Some(Arc::new(held)), ..self }
-            }
-            Err(_) => self,
+            Ok(held) => Self { size, most: (most as usize).saturating_sub(1).max(1), _held: Some(held), ..self },
+            Err(_) => Self { size: SMALL, most: 1, ..self },
         }
     }
 
@@ -76,17 +75,18 @@ impl Ahead {
         }
     }
 
-    /// Asks for parts, as many as may be on their way.
+    /// Asks for parts, as many as may be on their way. Who only looks at the beginning needs no more: what is on its way is at
+    /// most twice what was used.
     fn ask(&mut self) -> io::Result<()> {
+        let used = self.start;
+        let size = (used / 2).clamp(SMALL, self.size);
         while self.waiting.len() < self.most && self.next < self.object.bytes {
-            let size = if self.next == 0 { SMALL } else { self.size };
-            let end = self.next.saturating_add(size).min(self.object.bytes);
-            self.waiting.push_back(store()?.fetch(&self.object, self.next..end));
-            self.next = end;
-            // Who only looks at the beginning needs no more.
-            if self.start == 0 {
+            if !self.waiting.is_empty() && self.next + size > 3 * used {
                 break;
             }
+            let end = (self.next + size).min(self.object.bytes);
+            self.waiting.push_back(store()?.fetch(&self.object, self.next..end));
+            self.next = end;
         }
         Ok(())
     }
