@@ -5,10 +5,12 @@ CARGO ?= cargo
 
 .DEFAULT_GOAL := help
 # SQL brings an engine that takes longer to compile than all else together: it has targets of its own.
-CORE = --workspace --exclude heaplake-sql
+CORE = --workspace --exclude heaplake-sql --exclude heaplake-stores
 SQL = -p heaplake-sql -p heaplake --features heaplake/sql
+# So do object stores.
+STORES = -p heaplake-stores -p heaplake --features heaplake/stores
 
-.PHONY: help demo check test test-sql test-long test-notebooks test-fleet audit bench bench-peers fuzz clean
+.PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet audit bench bench-peers fuzz clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +31,12 @@ test: ## All fast tests
 test-sql: ## Lints and tests of `heaplake sql` (compiles DataFusion: some minutes)
 	$(CARGO) clippy --locked --profile sql $(SQL) --lib --bins --test sql -- -D warnings
 	$(CARGO) test --locked --profile sql $(SQL) --lib --test sql
+
+test-stores: ## Lints and tests of object stores on a server on loopback (needs Python with pip; LONG=1: fifty kills)
+	python3 -m venv target/stores
+	target/stores/bin/pip install --quiet --requirement tests/stores/requirements.txt
+	$(CARGO) clippy --locked $(STORES) --lib --bins --test stores -- -D warnings
+	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked $(STORES) --lib --test stores -- $(if $(LONG),--include-ignored)
 
 test-long: ## All tests in release mode, the long ones too, with many more random cases
 	HEAPLAKE_CASES=$${HEAPLAKE_CASES:-20000} $(CARGO) test --release --locked --workspace --features heaplake/sql -- --include-ignored

@@ -4,9 +4,10 @@ use crate::complaint::Complaint;
 use heaplake_ingest::FORMATS;
 use heaplake_input::kind::{self, Kind};
 use heaplake_input::source::Input;
-use heaplake_kit::InputError;
+use heaplake_kit::{InputError, storage};
 use heaplake_replay::format as trace_format;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// What is looked for.
@@ -104,6 +105,9 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     if name == "-" {
         return vec![Ok(Input::Stdin)];
     }
+    if let Some(url) = storage::url(path) {
+        return of_store(url, wanted).unwrap_or_else(|why| unusable(&why));
+    }
     if path.is_dir() {
         let mut found = Vec::new();
         search(path, wanted, &mut found);
@@ -129,6 +133,52 @@ fn one(name: &str, wanted: Wanted) -> Vec<Result<Input, Unusable>> {
     }
     // A file that is missing or unreadable is reported when it is opened.
     vec![Ok(Input::File(path.to_owned()))]
+}
+
+/// The inputs that a URL names: an object, all wanted ones below a prefix, or those that a pattern matches; by URL.
+fn of_store(url: &str, wanted: Wanted) -> Result<Vec<Result<Input, Unusable>>, String> {
+    let failed = |error: io::Error| format!("cannot list what is there: {error}");
+    let store = storage::store().map_err(|error| error.to_string())?;
+    let is_pattern = url.contains(['*', '?', '[']);
+    if !url.ends_with('/') {
+        match store.about(url) {
+            // One that is missing is reported when it is opened.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if !is_pattern => return Err(error.to_string()),
+            Err(_) => {}
+            Ok(_) => return Ok(vec![Ok(Input::File(url.into()))]),
+        }
+    }
+    let folder = if is_pattern { before_pattern(url) } else { url };
+    let pattern = glob::Pattern::new(url).map_err(|error| format!("not a glob pattern: {error}"))?;
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::default() };
+    let mut found = Vec::new();
+    for object in store.list(folder).map_err(failed)? {
+        let name = object.url.rsplit('/').next().unwrap_or_default();
+        let takes = match is_pattern {
+            true => pattern.matches_with(&object.url, options),
+            false => {
+                !object.url[folder.trim_end_matches('/').len().min(object.url.len())..].contains("/.")
+                    && is_wanted(name, wanted)
+            }
+        };
+        if takes {
+            found.push(Ok(Input::File(object.url.into())));
+        }
+    }
+    match found.is_empty() {
+        true if is_pattern => Err("no object matches the pattern".to_owned()),
+        true => {
+            Err(format!("there is no such object, and below {}", wanted.none_here().replacen("the folder", "it", 1)))
+        }
+        false => Ok(found),
+    }
+}
+
+/// The part of a pattern that is no pattern, up to a slash.
+fn before_pattern(url: &str) -> &str {
+    let end = url.find(['*', '?', '[']).unwrap_or(url.len());
+    &url[..url[..end].rfind('/').map_or(end, |slash| slash + 1)]
 }
 
 /// Collects the wanted files below a folder, and the folders that cannot be read.

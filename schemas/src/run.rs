@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// File name inside a run.
 pub const FILE: &str = "run.json";
 
+/// What the name of a folder of tables begins with, in a run that lies in an object store.
+pub const TABLES: &str = "tables-";
+
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -32,6 +35,10 @@ pub struct Run {
     /// Nothing for standard input that does not say; a run of an older version has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured_at_us: Option<i64>,
+    /// Folder of the tables beside `run.json`, in an object store: each attempt to upload a run has one of its own. Elsewhere
+    /// tables lie beside `run.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// What shaped the result.
     pub options: Options,
     /// The tables.

@@ -70,6 +70,7 @@ pub fn write(
         input_bytes: 0,
         input_hash: String::new(),
         captured_at_us: None,
+        folder: None,
         options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
         tables,
         summary,

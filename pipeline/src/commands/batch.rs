@@ -1,6 +1,7 @@
 //! Many inputs: each becomes a run, and what fails does not stop the others.
 
 use super::choices::{Ending, Placement, Resources, Telling, Trust};
+use super::pages;
 use super::side_by_side::{self, Lanes, Requested};
 use super::tally::{Tally, log_outcome};
 use crate::complaint::{Complaint, Done, Kind};
@@ -14,7 +15,7 @@ use crate::print::terminal::Look;
 use crate::print::{self, summary};
 use heaplake_input::source::Input;
 use heaplake_kit::text::visible;
-use heaplake_kit::{Progress, StageError};
+use heaplake_kit::{Progress, StageError, storage};
 use heaplake_report as reports;
 use heaplake_schemas::findings::Finding;
 use heaplake_schemas::options::Options;
@@ -57,8 +58,11 @@ impl Batch<'_> {
             let outcome = making::make(request, mode, cancel)?;
             // An existing run may have its page.
             let page = outcome.place.join(reports::FILE);
-            if telling.report && !(outcome.unchanged && page.exists()) {
-                reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+            if telling.report && !(outcome.unchanged && storage::is_file(&page)) {
+                let scratch = request.scratch.as_deref();
+                pages::put(&page, scratch, |page| {
+                    reports::make(&outcome.run, &outcome.place, page, request.memory, cancel)
+                })?;
             }
             Ok(outcome)
         };
@@ -202,6 +206,11 @@ pub(super) fn stopped_by_signals() -> Arc<AtomicBool> {
 /// # Errors
 /// [`StageError::Io`].
 pub fn prepare(lake: &Path) -> Result<(), StageError> {
+    if let Some(url) = storage::url(lake) {
+        // Whether it can be written to, the first run tells.
+        let listed = storage::store().and_then(|store| store.level(url));
+        return listed.map(drop).map_err(|error| StageError::io(lake, "list", error));
+    }
     fs::create_dir_all(lake).map_err(|error| StageError::io(lake, "create", error))?;
     // It has no name, so nothing is left of it.
     tempfile::tempfile_in(lake).map(drop).map_err(|error| StageError::io(lake, "write into", error))

@@ -9,12 +9,11 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
-use heaplake_kit::{Budget, Context, Progress};
+use heaplake_kit::{Budget, Context, Progress, storage};
 use heaplake_names::{Names, Runtime};
 use heaplake_schemas::names::NameRules;
 use heaplake_schemas::options::{AnalysisOptions, BigClasses, Duplicates, TableName, Tables};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -273,7 +272,7 @@ impl Chosen {
 /// Whether an input is a file that gets the table of edges by default.
 fn is_small(input: &Input) -> bool {
     match input {
-        Input::File(path) => fs::metadata(path).is_ok_and(|file| file.len() <= EDGES_UP_TO),
+        Input::File(path) => storage::about(path).is_ok_and(|file| file.bytes <= EDGES_UP_TO),
         Input::Stdin => false,
     }
 }

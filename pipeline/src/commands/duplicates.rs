@@ -5,6 +5,7 @@
 
 use super::batch::{prepare, stopped_by_signals, work_through};
 use super::choices::{Ending, Naming, Resources, Trust, duplicate_mode, pattern};
+use super::pages;
 use super::side_by_side::{Lanes, Requested};
 use crate::complaint::{Complaint, Done};
 use crate::engine::making;
@@ -14,6 +15,7 @@ use crate::print::progress::Mode;
 use clap::Args;
 use glob::Pattern;
 use heaplake_input::source::{self, Input};
+use heaplake_kit::storage;
 use heaplake_lake::commit;
 use heaplake_report as reports;
 use heaplake_schemas::names::NameRules;
@@ -95,14 +97,16 @@ pub fn run(arguments: &Arguments) -> Done {
         request: request(arguments, names.as_ref(), target, &cancel),
     });
     // A run is replaced as a whole, so those that have a page get a new one.
-    let has_page = |run: &&PathBuf| run.join(reports::FILE).exists();
+    let has_page = |run: &&PathBuf| storage::is_file(&run.join(reports::FILE));
     let with_pages: Vec<PathBuf> =
-        arguments.targets.iter().filter(has_page).filter_map(|run| run.canonicalize().ok()).collect();
+        arguments.targets.iter().filter(has_page).map(|run| storage::canonical(run)).collect();
     let make = |request: &Request, mode: Mode, cancel: &AtomicBool| {
         let outcome = making::make(request, mode, cancel)?;
-        if outcome.place.canonicalize().is_ok_and(|place| with_pages.contains(&place)) {
-            let page = outcome.place.join(reports::FILE);
-            reports::make(&outcome.run, &outcome.place, &page, request.memory, cancel)?;
+        if with_pages.contains(&storage::canonical(&outcome.place)) {
+            let (page, scratch) = (outcome.place.join(reports::FILE), request.scratch.as_deref());
+            pages::put(&page, scratch, |page| {
+                reports::make(&outcome.run, &outcome.place, page, request.memory, cancel)
+            })?;
         }
         Ok(outcome)
     };
@@ -121,7 +125,7 @@ fn request(
     }
     let refused =
         |problem: &str, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
-    if !target.is_file() {
+    if !storage::is_file(target) {
         return refused("no run, and no snapshot", "name a folder LAKE/release=…/snapshot=…, or a file");
     }
     let Some(lake) = &arguments.out else {
@@ -143,12 +147,12 @@ fn of_run(
 ) -> Result<Request, Complaint> {
     let refused =
         |problem: String, advice: &str| Err(Complaint::failed(format!("{}: {problem}", target.display()), advice));
-    let place = target.canonicalize().ok();
-    let Some(lake) = place.as_ref().and_then(|place| Some(place.parent()?.parent()?.to_owned())) else {
+    let place = storage::canonical(target);
+    let Some(lake) = place.parent().and_then(Path::parent).map(Path::to_owned) else {
         return refused("not inside a lake".to_owned(), "name a folder LAKE/release=…/snapshot=…");
     };
     // The place of a run is where it was found: what a file says is no path.
-    if !place.is_some_and(|place| is_place_of(&place, &run)) {
+    if !is_place_of(&place, &run) {
         let problem = format!("its run.json is that of release {:?}, snapshot {:?}", run.release, run.snapshot);
         return refused(problem, "give the folders their names back, or analyse the snapshot again");
     }
@@ -157,7 +161,7 @@ fn of_run(
     };
     let path = arguments.input.clone().unwrap_or_else(|| PathBuf::from(&run.source));
     let shown = path.display();
-    if !path.is_file() {
+    if !storage::is_file(&path) {
         let advice = "name the snapshot that the run was made from with --input";
         return refused(format!("its input is gone: {shown}"), advice);
     }

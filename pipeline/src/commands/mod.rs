@@ -12,6 +12,7 @@ pub mod gates;
 pub mod lake;
 pub mod man;
 pub mod object;
+mod pages;
 pub mod plan;
 pub mod replay;
 pub mod report;
@@ -24,11 +25,19 @@ pub mod track;
 pub mod trend;
 pub mod why;
 
+#[cfg(not(feature = "stores"))]
+use crate::complaint::Complaint;
 use crate::print::log;
 use crate::print::terminal::{self, Colour};
 use clap::{CommandFactory, Parser, Subcommand};
+#[cfg(not(feature = "stores"))]
+use heaplake_kit::error::WITHOUT_STORES;
 use heaplake_kit::keep_little_freed;
+#[cfg(not(feature = "stores"))]
+use heaplake_kit::storage;
 use heaplake_kit::text::visible;
+#[cfg(not(feature = "stores"))]
+use std::path::Path;
 use std::process::ExitCode;
 
 const ABOUT: &str =
@@ -123,6 +132,12 @@ pub fn start() -> ExitCode {
 pub fn run(cli: Cli) -> ExitCode {
     terminal::choose(cli.color);
     log::start(cli.log_format);
+    #[cfg(feature = "stores")]
+    heaplake_stores::install();
+    #[cfg(not(feature = "stores"))]
+    if let Some(complaint) = without_stores(std::env::args()) {
+        return ExitCode::from(complaint.tell());
+    }
     let done = match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments),
         Command::Duplicates(arguments) => duplicates::run(&arguments),
@@ -145,6 +160,20 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Man(arguments) => man::run(&arguments, Cli::command()),
     };
     ExitCode::from(done.unwrap_or_else(|complaint| complaint.tell()))
+}
+
+/// Refuses a command line with the URL of an object, in a build that knows none.
+#[cfg(not(feature = "stores"))]
+fn without_stores(mut words: impl Iterator<Item = String>) -> Option<Complaint> {
+    let value = |word: &str| {
+        word.strip_prefix("--").and_then(|option| option.split_once('=')).map(|(_, value)| value.to_owned())
+    };
+    let url = words.find_map(|word| {
+        let named = value(&word).unwrap_or(word);
+        storage::is_url(Path::new(&named)).then_some(named)
+    })?;
+    let cause = format!("{}: this heaplake was built without object stores", visible(&url));
+    Some(Complaint::usage(cause, WITHOUT_STORES))
 }
 
 #[cfg(test)]

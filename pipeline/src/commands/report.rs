@@ -1,14 +1,14 @@
 //! `heaplake report`: the HTML page of a run, of a comparison, of a trend or of a fleet.
 
 use super::choices::budget;
-use super::show;
+use super::{pages, show};
 use crate::complaint::Done;
 use crate::memory::Size;
 use crate::print;
 use clap::Args;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Silent;
-use heaplake_kit::{Budget, Context};
+use heaplake_kit::{Budget, Context, storage};
 use heaplake_report as reports;
 use heaplake_schemas::{comparison, rollup, series};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`](crate::complaint::Complaint) where there is no run, or the page cannot be made.
 pub fn run(arguments: &Arguments) -> Done {
-    let has = |file: &str| arguments.run.join(file).is_file();
+    let has = |file: &str| storage::is_file(&arguments.run.join(file));
     let (memory, cancel) = (budget(arguments.memory), AtomicBool::new(false));
     let page = |usual: &str| arguments.output.clone().unwrap_or_else(|| arguments.run.join(usual));
     let budget = Budget::new(memory.saturating_sub(FIXED_OVERHEAD));
@@ -59,7 +59,8 @@ pub fn run(arguments: &Arguments) -> Done {
         page
     } else {
         let page = page(reports::FILE);
-        reports::make(&show::read(&arguments.run)?, &arguments.run, &page, memory, &cancel)?;
+        let run = show::read(&arguments.run)?;
+        pages::put(&page, None, |page| reports::make(&run, &arguments.run, page, memory, &cancel))?;
         page
     };
     Ok(if arguments.quiet { 0 } else { print::text(&format!("{}\n", page.display())) })

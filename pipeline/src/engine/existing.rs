@@ -6,11 +6,11 @@ use super::request::{Outcome, Request};
 use crate::complaint::Complaint;
 use crate::inputs;
 use heaplake_input::source::{self, Input};
+use heaplake_kit::storage::{self, About};
 use heaplake_lake::commit;
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::options::{AnalysisOptions, Options, TableName, Tables};
 use heaplake_schemas::run::Run;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -20,8 +20,7 @@ use std::sync::atomic::AtomicBool;
 /// [`Complaint`] where a run has the name, and differs.
 pub fn find(request: &Request, cancel: &AtomicBool) -> Result<Option<Outcome>, Complaint> {
     let Input::File(path) = &request.input else { return Ok(None) };
-    let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else { return Ok(None) };
-    let bytes = file.len();
+    let Ok(About { bytes, .. }) = storage::about(path) else { return Ok(None) };
     let candidates = match &request.snapshot {
         Some(name) => vec![commit::place(&request.lake, &request.release, name)],
         None => named_alike(request),
@@ -78,13 +77,8 @@ fn of_one_kind(one: &Options, other: &Options) -> bool {
 fn named_alike(request: &Request) -> Vec<PathBuf> {
     let prefix = format!("snapshot={}-", inputs::stem(&request.input));
     let folder = request.lake.join(format!("release={}", request.release));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut places: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
-        .map(|entry| entry.path())
-        .collect();
-    places.sort();
-    places
+    let entries = storage::entries(&folder).unwrap_or_default();
+    entries.iter().filter(|entry| entry.name.starts_with(&prefix)).map(|entry| folder.join(&entry.name)).collect()
 }
 
 fn same(request: &Request, place: PathBuf, run: Run) -> Result<Outcome, Complaint> {

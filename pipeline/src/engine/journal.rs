@@ -13,6 +13,7 @@ use super::request::Request;
 use super::seal;
 use heaplake_input::source::Input;
 use heaplake_kit::fs::File;
+use heaplake_kit::storage::{self, About};
 use heaplake_kit::sums::Sum;
 use heaplake_kit::{Scratch, StageError};
 use heaplake_lake::place::Standing;
@@ -24,6 +25,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::UNIX_EPOCH;
+use xxhash_rust::xxh3::xxh3_64;
 
 const FILE: &str = "journal.json";
 
@@ -265,6 +268,13 @@ impl Journal {
 /// Path, length, modification time and inode; nothing for what is no file.
 fn identity(input: &Input) -> Option<(String, u64, i64, u64)> {
     let Input::File(path) = input else { return None };
+    if let Some(url) = storage::url(path) {
+        // The store's name for the content stands for the inode.
+        let About { bytes, changed, tag } = storage::about(path).ok()?;
+        let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default().as_nanos();
+        let tag = xxh3_64(tag.unwrap_or_default().as_bytes());
+        return Some((url.to_owned(), bytes, i64::try_from(changed).unwrap_or(i64::MAX), tag));
+    }
     fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let changed = file.mtime().wrapping_mul(1_000_000_000).wrapping_add(file.mtime_nsec());

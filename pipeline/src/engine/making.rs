@@ -18,7 +18,7 @@ use heaplake_ingest::Format;
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, Residents, Scratch, StageError, Stats};
+use heaplake_kit::{Budget, Context, Residents, Scratch, StageError, Stats, storage};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
 use heaplake_publish::snapshot::{self, Captured, StageTime};
@@ -71,6 +71,9 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     workplace.keep = interrupted && workplace.journal.is_kept() && !workplace.journal.done().is_empty();
     result
 }
+
+/// Folder inside scratch of a run that goes to an object store.
+const MADE: &str = "run";
 
 /// A run in the making.
 struct Making<'a> {
@@ -125,6 +128,7 @@ impl Making<'_> {
             return Err(StageError::changed(&request.input.name()).into());
         }
         let held = held.map_or_else(|| Place::take(&request.lake, &request.release, &name), Ok)?;
+        let held = held.made_in(&scratch.folder().join(MADE));
         // Standard input has no size to look for beforehand, and a name may belong to another input.
         if !request.force
             && let Some(outcome) = existing::at(held.path(), request, contents.input_hash())?
@@ -193,6 +197,7 @@ impl Making<'_> {
             input_bytes,
             input_hash,
             captured_at_us: captured.map(|captured| captured.at_us),
+            folder: None,
             options: request.options.clone(),
             tables: tables(graph, ran, &output.folder)?,
             summary: Summary {
@@ -277,7 +282,7 @@ impl Contents {
 /// When the file of an input was last changed.
 fn changed(input: &Input) -> Option<SystemTime> {
     match input {
-        Input::File(path) => fs::metadata(path).and_then(|file| file.modified()).ok(),
+        Input::File(path) => storage::about(path).ok()?.changed,
         Input::Stdin => None,
     }
 }

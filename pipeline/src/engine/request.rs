@@ -2,10 +2,10 @@
 
 use clap::ValueEnum;
 use heaplake_input::source::Input;
+use heaplake_kit::storage;
 use heaplake_publish::snapshot::StageTime;
 use heaplake_schemas::options::Options;
 use heaplake_schemas::run::Run;
-use std::fs;
 use std::path::PathBuf;
 
 /// What to do with an input.
@@ -67,7 +67,7 @@ impl Request {
             // What was read cannot be read again.
             (Input::Stdin, _) | (_, Resume::Never) => false,
             (_, Resume::Always) => true,
-            (Input::File(path), Resume::Auto) => fs::metadata(path).is_ok_and(|file| file.len() > LARGE),
+            (Input::File(path), Resume::Auto) => storage::about(path).is_ok_and(|file| file.bytes > LARGE),
         }
     }
 
@@ -81,7 +81,7 @@ impl Request {
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         let Input::File(path) = &self.input else { return None };
-        let bytes = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+        let bytes = storage::about(path).ok()?.bytes;
         let compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
         Some(if compressed { bytes.saturating_mul(COMPRESSED) } else { bytes })
     }
@@ -104,6 +104,7 @@ pub struct Outcome {
 mod tests {
     use super::*;
     use heaplake_schemas::options::AnalysisOptions;
+    use std::fs;
 
     fn request(input: Input, threads: usize) -> Request {
         Request {

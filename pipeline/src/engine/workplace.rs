@@ -5,7 +5,7 @@ use super::request::Request;
 use crate::complaint::Complaint;
 use crate::inputs;
 use heaplake_input::source::Input;
-use heaplake_kit::{Scratch, StageError};
+use heaplake_kit::{Scratch, StageError, storage};
 use heaplake_lake::hidden::{self, Hidden};
 use heaplake_lake::lock::Lock;
 use heaplake_lake::place;
@@ -82,7 +82,8 @@ impl Root {
 /// Makes the folder that holds scratch, inside `scratch` or else inside the lake. Only its owner can look into it, so
 /// nobody else can put links or files there, or cut files off; in a lake that several users share, each has one.
 fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
-    let base = scratch.unwrap_or(lake);
+    let beside = beside(lake);
+    let base = scratch.unwrap_or(&beside);
     let made = |error: io::Error| StageError::io(base, "create", error);
     heaplake_kit::fs::create_dir_all(base).map_err(made)?;
     if let Some(scratch) = scratch {
@@ -98,6 +99,11 @@ fn private(scratch: Option<&Path>, lake: &Path) -> Result<PathBuf, StageError> {
         problem: format!("{}: {SCRATCH} here belongs to somebody else", base.display()),
         advice: "name a folder of your own with --scratch".to_owned(),
     })
+}
+
+/// Where scratch goes by default: into the lake, or among the files of the system if the lake is in a store.
+fn beside(lake: &Path) -> PathBuf {
+    if storage::is_url(lake) { std::env::temp_dir() } else { lake.to_owned() }
 }
 
 /// Refuses a folder for scratch in which any user may replace what others made.
@@ -130,7 +136,9 @@ pub fn passing(scratch: Option<&Path>) -> Result<Hidden, StageError> {
 /// Removes what killed processes left of a lake: runs in the making, pages in the making, and scratch that is of no
 /// use to anybody. What belongs to a process at work stays, and so does scratch with which a run can go on.
 pub fn sweep(lake: &Path, scratch: Option<&Path>) {
-    place::sweep(lake);
+    if !storage::is_url(lake) {
+        place::sweep(lake);
+    }
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
@@ -141,7 +149,8 @@ pub fn sweep(lake: &Path, scratch: Option<&Path>) {
             hidden::sweep(&release.join(run), &format!(".{}.", heaplake_report::FILE));
         }
     }
-    let base = scratch.unwrap_or(lake);
+    let beside = beside(lake);
+    let base = scratch.unwrap_or(&beside);
     let roots = entries(base).into_iter().filter(|name| name.starts_with(SCRATCH)).map(|name| base.join(name));
     for root in roots.filter(|root| heaplake_kit::fs::is_private(root)) {
         for name in entries(&root) {

@@ -1,8 +1,9 @@
 //! The sides of a comparison: the runs that each of them is.
 
 use crate::error::CompareError;
-use heaplake_lake::commit;
+use heaplake_kit::storage;
 use heaplake_lake::selection::{self, Found, Selection};
+use heaplake_lake::{commit, stored};
 use heaplake_schemas::comparison::{ComparedRun, Side as Described};
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;
@@ -63,7 +64,7 @@ fn find(named: &str, lake: Option<&Path>, remarks: &mut Vec<String>) -> Result<S
     if let Some(run) = commit::read(path)? {
         return Ok(side(vec![Found { place: path.to_owned(), run }]));
     }
-    if path.is_dir() {
+    if storage::is_folder(path) {
         let runs = selection::runs(path)?;
         tell_of_damaged(&runs.damaged, remarks);
         return match runs.found.is_empty() {
@@ -108,11 +109,15 @@ fn other_names(sides: &[Side]) -> Option<String> {
     Some(format!("{one} and {two} have signatures by different rules: give the rules for both with --names."))
 }
 
-/// Forgets the tables of a run whose files are gone.
+/// Forgets the tables of a run whose files are gone. In a store, nobody removes single files.
 pub fn keep_present(found: &mut Found, remarks: &mut Vec<String>) {
     let Found { place, run } = found;
-    let (present, gone) =
-        std::mem::take(&mut run.tables).into_iter().partition(|table| place.join(&table.file).exists());
+    if storage::is_url(place) {
+        return;
+    }
+    let files = stored::files(place);
+    let is_there = |table: &run::Table| files.iter().any(|(name, _)| *name == table.file);
+    let (present, gone) = std::mem::take(&mut run.tables).into_iter().partition(is_there);
     run.tables = present;
     let gone: Vec<run::Table> = gone;
     let names: Vec<&str> = gone.iter().map(|table| table.file.as_str()).collect();

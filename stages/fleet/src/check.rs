@@ -9,11 +9,10 @@ use heaplake_kit::{Context, StageError};
 use heaplake_lake::place::Standing;
 use heaplake_lake::reader::Reader;
 use heaplake_lake::seal::{self, Seal};
-use heaplake_lake::{checksum, commit};
+use heaplake_lake::{checksum, commit, stored};
 use heaplake_schemas::run::{self, Run, Table};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -167,8 +166,7 @@ const JOB_BYTES: u64 = (checksum::BUFFER_BYTES as u64) + (1 << 20);
 /// Tables in the folder of a run that its description does not have: query engines would read them.
 fn unlisted(run: &Described) -> Vec<Problem> {
     let listed: BTreeSet<&str> = run.tables.iter().map(|table| table.file.as_str()).collect();
-    let names = fs::read_dir(&run.place).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    let mut names: Vec<String> = stored::files(&run.place).into_iter().map(|(name, _)| name).collect();
     names.retain(|name| is_table(name) && !name.starts_with('.') && !listed.contains(name.as_str()));
     names.sort();
     let problem = |name: String| Problem {
@@ -220,7 +218,7 @@ fn difference(
     context: &Context<'_>,
 ) -> Result<Option<(String, String)>, StageError> {
     let differ = |expected: String, found: String| Ok(Some((expected, found)));
-    let there = fs::metadata(path).map_err(|error| StageError::io(path, "examine", error))?.len();
+    let there = stored::bytes(path).map_err(|error| StageError::io(path, "examine", error))?;
     if there != table.bytes {
         return differ(format!("{} bytes", table.bytes), format!("{there} bytes"));
     }

@@ -5,6 +5,7 @@ use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::place;
 use heaplake_lake::selection::Selection;
+use heaplake_lake::stored;
 use heaplake_schemas::run::{self, Run};
 use std::path::Path;
 
@@ -64,7 +65,7 @@ pub fn is_named(name: &Pattern, place: &Path) -> bool {
 /// # Errors
 /// [`StageError::Refused`].
 pub fn refuse_run(lake: &Path) -> Result<(), StageError> {
-    if lake.join(run::FILE).exists() {
+    if stored::exists(&lake.join(run::FILE)) {
         return Err(StageError::Refused {
             problem: format!("{}: this is a run, not a lake", lake.display()),
             advice: "heaplake show prints a run; name the folder that --out named".to_owned(),

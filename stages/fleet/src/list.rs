@@ -7,11 +7,11 @@ use crate::moment;
 use heaplake_kit::StageError;
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::{self, Found};
+use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 /// The answer.
@@ -112,8 +112,7 @@ fn chosen(Found { place, run }: Found, choice: &Choice) -> Result<Option<Listed>
 /// Bytes of the files of a run.
 #[must_use]
 pub fn disk_bytes(place: &Path) -> u64 {
-    let entries = fs::read_dir(place).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).filter(Metadata::is_file).map(|file| file.len()).sum()
+    stored::files(place).into_iter().map(|(_, bytes)| bytes).sum()
 }
 
 fn listed(path: PathBuf, run: Run, captured_at: Option<String>, disk_bytes: u64) -> Listed {

@@ -5,13 +5,14 @@
 //! in and such hidden folders, which the next one removes; merging again brings in what is missing.
 
 use crate::check::{self, Described, Description, Problem};
-use heaplake_kit::{Context, StageError, fs};
+use heaplake_kit::{Context, StageError, fs, storage};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::{self, Parts, Place, Standing};
-use heaplake_lake::selection;
+use heaplake_lake::{selection, stored};
 use heaplake_schemas::run::{self, Run};
 use serde::Serialize;
 use std::fs::{canonicalize, metadata, symlink_metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ pub fn places(source: &Path, lake: &Path, takes_away: bool) -> Result<Vec<PathBu
     if takes_away {
         place::sweep(source);
     }
-    if source.join(run::FILE).exists() {
+    if stored::exists(&source.join(run::FILE)) {
         return Ok(vec![source.to_owned()]);
     }
     let places = selection::places(source)?;
@@ -236,6 +237,10 @@ fn new(
 
 /// The names of the files of a run but its description: its tables, files for other programs, its page.
 fn files(source: &Path) -> Result<Vec<std::ffi::OsString>, StageError> {
+    if storage::is_url(source) {
+        let names = stored::files(source).into_iter().map(|(name, _)| name);
+        return Ok(names.filter(|name| name != run::FILE && !name.starts_with('.')).map(Into::into).collect());
+    }
     let failed = |error| StageError::io(source, "read", error);
     let mut names = Vec::new();
     for entry in fs::read_dir(source).map_err(failed)? {
@@ -253,7 +258,11 @@ fn files(source: &Path) -> Result<Vec<std::ffi::OsString>, StageError> {
 /// does not allow it.
 fn bring_file(from: &Path, to: &Path) -> Result<(), StageError> {
     let is_file = symlink_metadata(from).is_ok_and(|there| there.is_file());
-    if !is_file || fs::hard_link(from, to).is_err() {
+    if storage::is_url(from) {
+        let mut from_store = stored::open(from).map_err(|error| StageError::io(from, "read", error))?;
+        let copied = fs::File::create(to).and_then(|mut to| io::copy(&mut from_store, &mut to));
+        copied.map_err(|error| StageError::io(from, "copy", error))?;
+    } else if !is_file || fs::hard_link(from, to).is_err() {
         fs::copy(from, to).map_err(|error| StageError::io(to, "write", error))?;
     }
     fs::sync(to).map_err(|error| StageError::io(to, "write", error))

@@ -5,8 +5,8 @@
 //! ahead.
 
 use crate::stored::{BLOCK, Identity, fill};
-use heaplake_kit::fs::File;
-use std::io::{self, Seek};
+use heaplake_kit::storage::Stored;
+use std::io;
 use xxhash_rust::xxh3::Xxh3;
 
 /// What the system is asked to read ahead, bytes: enough for a disk that is far away.
@@ -17,7 +17,7 @@ const UNASKED: u64 = 1 << 20;
 
 /// The file, from its beginning.
 pub struct Direct {
-    file: File,
+    file: Stored,
     /// The hash of what was read, where that is asked for.
     hash: Option<Xxh3>,
     /// Bytes that were read.
@@ -27,7 +27,7 @@ pub struct Direct {
 }
 
 impl Direct {
-    pub fn new(file: File) -> Self {
+    pub fn new(file: Stored) -> Self {
         Self { file, hash: None, read: 0, asked: 0 }
     }
 
@@ -40,7 +40,7 @@ impl Direct {
     ///
     /// # Errors
     /// Those of the system.
-    pub fn plain(mut file: File) -> io::Result<Result<Self, File>> {
+    pub fn plain(mut file: Stored) -> io::Result<Result<Self, Stored>> {
         let mut magic = [0; 4];
         let (filled, end) = fill(&mut file, &mut magic);
         end?;

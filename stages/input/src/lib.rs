@@ -19,6 +19,7 @@ pub mod arrays;
 pub mod blocked;
 pub mod bytes;
 pub mod chunks;
+mod content;
 mod direct;
 pub mod expansion;
 pub mod json;

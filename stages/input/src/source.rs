@@ -6,12 +6,14 @@
 //! however large its input. What grows too much when it is decompressed, or is compressed twice, is refused
 //! ([`expansion`](crate::expansion)).
 
-use crate::blocked::{self, Blocked, Inflaters};
-use crate::direct::{Direct, is_gzip, is_zstd};
+use crate::blocked::Inflaters;
+use crate::content::Content;
+use crate::direct::Direct;
 use crate::expansion::{Expansion, Refusal};
 use crate::stored::{Counted, Hashing, Late, fill};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use heaplake_kit::fs::{self, File};
+use heaplake_kit::fs;
+use heaplake_kit::storage::{Failure, Stored};
 use heaplake_kit::{Budget, Context, InputError, StageError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -40,7 +42,7 @@ const HINT: &str = "the compressed file is damaged or incomplete: write or copy 
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file.
+    /// A file, or an object of a store by its URL.
     File(PathBuf),
     /// Standard input.
     Stdin,
@@ -58,7 +60,7 @@ impl Input {
 
     fn open(&self) -> Result<Reader, StageError> {
         match self {
-            Self::File(path) => match File::open(path) {
+            Self::File(path) => match Stored::open(path) {
                 Ok(file) => Ok(Reader::File(file)),
                 // A pipe or a device. To open it may take until somebody writes to it: the reader thread waits for that.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -74,7 +76,7 @@ impl Input {
 
 /// What an input is read from.
 enum Reader {
-    File(File),
+    File(Stored),
     /// Standard input, a pipe, a device.
     Stream(Box<dyn Read + Send>),
 }
@@ -137,9 +139,11 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn open_with(input: &Input, threads: usize, budget: &Budget) -> Result<Self, StageError> {
-        let (budget, threads) = (budget.clone(), threads.min(MOST_THREADS));
+        let (budget, threads, room) = (budget.clone(), threads.min(MOST_THREADS), budget.clone());
         let pool = move |beginning: &[u8]| Inflaters::plan(threads, beginning, &budget);
         let reader: Box<dyn Read + Send> = match input.open()? {
+            // Its parts come from afar: a thread waits for them, so that whoever reads hears signals.
+            Reader::File(Stored::Object(ahead)) => Box::new(ahead.within(&room)),
             Reader::File(file) => match Direct::plain(file).map_err(|error| unread(&input.name(), error))? {
                 Ok(direct) => return Ok(Self::of_direct(input.name(), direct.hashed())),
                 Err(compressed) => Box::new(compressed),
@@ -154,8 +158,10 @@ impl Source {
     /// # Errors
     /// [`StageError::Io`] when it cannot be opened.
     pub fn raw(path: &Path, name: &str) -> Result<Self, StageError> {
-        let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
-        Ok(Self::of_direct(name.to_owned(), Direct::new(file)))
+        match Stored::open(path).map_err(|error| StageError::io(path, "open", error))? {
+            Stored::Object(ahead) => Ok(Self::start_as(Content::raw, Box::new(ahead), name.to_owned(), BLOCK)),
+            file => Ok(Self::of_direct(name.to_owned(), Direct::new(file))),
+        }
     }
 
     fn of_direct(name: String, direct: Direct) -> Self {
@@ -164,7 +170,8 @@ impl Source {
         Self { direct: Some(direct), ..Self::new(name, blocks, used) }
     }
 
-    /// Hashes what is read of a file that was opened with [`Self::raw`]; its end gives the [`Self::identity`].
+    /// Hashes what is read of a file that was opened with [`Self::raw`]; its end gives the [`Self::identity`]. An object is
+    /// hashed anyway.
     #[must_use]
     pub fn hashed(self) -> Self {
         Self { direct: self.direct.map(Direct::hashed), ..self }
@@ -182,6 +189,16 @@ impl Source {
         name: String,
         block: usize,
     ) -> Self {
+        Self::start_as(|reader| Content::new(reader, pool), reader, name, block)
+    }
+
+    /// The same, with what makes the content of what is stored.
+    fn start_as(
+        content: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Content> + Send + 'static,
+        reader: Box<dyn Read + Send>,
+        name: String,
+        block: usize,
+    ) -> Self {
         let (send, blocks) = bounded(AHEAD);
         let (used, reuse) = bounded(AHEAD + 2);
         let source = Self::new(name, blocks, used);
@@ -190,7 +207,7 @@ impl Source {
         let to_tell = send.clone();
         let read = move || {
             // A dropped consumer is not an error of the reader.
-            let content = Content::new(reader, pool);
+            let content = content(reader);
             let last = match content.and_then(|content| pump(content, expansion, block, &send, &reuse)) {
                 Ok(identity) => Message::End(identity),
                 Err(error) => Message::Failed(error),
@@ -321,8 +338,8 @@ impl Source {
     }
 
     fn failed(&mut self, error: io::Error) -> StageError {
-        // Errors without a code of the system come from a decoder.
-        if error.raw_os_error().is_some() {
+        // Errors without a code of the system come from a decoder, if not from a store.
+        if error.raw_os_error().is_some() || Failure::is(&error) {
             return unread(&self.name, error);
         }
         self.broken = true;
@@ -371,7 +388,7 @@ fn pump(
         let (filled, end) = fill(&mut content, &mut block);
         block.truncate(filled);
         if filled > 0 {
-            if !matches!(content, Content::Plain(_)) {
+            if content.is_compressed() {
                 expansion.check(&block)?;
             }
             if send.send(Message::Block(block)).is_err() {
@@ -382,62 +399,6 @@ fn pump(
         end?;
         if filled == 0 {
             return content.finish();
-        }
-    }
-}
-
-type Stored = io::Chain<io::Cursor<Vec<u8>>, Hashing>;
-
-/// The decompressed content. What compression there is, the first bytes tell, not the name.
-enum Content {
-    Plain(Box<Stored>),
-    Gzip(Box<flate2::read::MultiGzDecoder<Stored>>),
-    Blocked(Box<Blocked<Stored>>),
-    Zstd(Box<zstd::Decoder<'static, io::BufReader<Stored>>>),
-}
-
-impl Content {
-    /// Of what is read; `pool` tells from its beginning whether several threads inflate it.
-    fn new(reader: Box<dyn Read + Send>, pool: impl FnOnce(&[u8]) -> Option<Inflaters>) -> io::Result<Self> {
-        let mut reader = Hashing::new(reader);
-        let mut magic = vec![0; blocked::PEEK];
-        let (filled, end) = fill(&mut reader, &mut magic);
-        end?;
-        magic.truncate(filled);
-        let (gzip, zstd) = (is_gzip(&magic), is_zstd(&magic));
-        let pool = pool(&magic);
-        let stored = io::Cursor::new(magic).chain(reader);
-        Ok(if let Some(pool) = pool {
-            Self::Blocked(Box::new(Blocked::new(stored, pool)))
-        } else if gzip {
-            Self::Gzip(Box::new(flate2::read::MultiGzDecoder::new(stored)))
-        } else if zstd {
-            Self::Zstd(Box::new(zstd::Decoder::new(stored)?))
-        } else {
-            Self::Plain(Box::new(stored))
-        })
-    }
-
-    /// The identity of what was stored; what a decoder left unread counts too.
-    fn finish(self) -> io::Result<Identity> {
-        let mut stored = match self {
-            Self::Plain(stored) => *stored,
-            Self::Gzip(decoder) => decoder.into_inner(),
-            Self::Blocked(blocked) => blocked.into_inner().ok_or_else(|| io::Error::other("the input is gone"))?,
-            Self::Zstd(decoder) => decoder.finish().into_inner(),
-        };
-        io::copy(&mut stored, &mut io::sink())?;
-        Ok(stored.into_inner().1.identity())
-    }
-}
-
-impl Read for Content {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stored) => stored.read(buffer),
-            Self::Gzip(decoder) => decoder.read(buffer),
-            Self::Blocked(blocked) => blocked.read(buffer),
-            Self::Zstd(decoder) => decoder.read(buffer),
         }
     }
 }

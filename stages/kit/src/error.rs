@@ -1,9 +1,14 @@
 //! The errors of stages. Messages name the place and give advice.
 
 use crate::overhead::FIXED_OVERHEAD;
+use crate::scheme::is_url;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// What to do where a build without object stores is given a URL.
+pub const WITHOUT_STORES: &str =
+    "build heaplake with object stores: cargo install --locked --path pipeline --features stores";
 
 /// Why a stage stopped.
 #[derive(Debug, thiserror::Error)]
@@ -168,6 +173,7 @@ impl StageError {
             Self::Io { .. } if self.is_resource() => {
                 "free some space, or point --out and --scratch to a larger disk".to_owned()
             }
+            Self::Io { path, source, .. } if is_url(path) => of_store(source.kind()).to_owned(),
             Self::Io { .. } => "check that the path exists and that you may use it".to_owned(),
             Self::Scratch { .. } => "remove the scratch folder and run again".to_owned(),
             Self::Table { .. } => "analyse the snapshot again, with --force".to_owned(),
@@ -176,6 +182,15 @@ impl StageError {
             Self::Thread { .. } => "raise the limit of processes (ulimit -u, or pids of the cgroup)".to_owned(),
             Self::Cancelled => "run the same command again".to_owned(),
         }
+    }
+}
+
+/// Advice about an object store that gave an error of a kind.
+fn of_store(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::Unsupported => WITHOUT_STORES,
+        io::ErrorKind::ReadOnlyFilesystem => "name a folder of this machine",
+        _ => "check the name, the credentials in the environment (docs/stores.md) and the connection, and run it again",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checksums of files: XXH3-64 of their content, written as sixteen hexadecimal digits.
 
-use heaplake_kit::fs::File;
+use crate::stored;
 use heaplake_kit::{Context, StageError};
 use std::io::Read;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn of_file(
     mut read: impl FnMut(u64) -> Result<(), StageError>,
 ) -> Result<Content, StageError> {
     let failed = |error| StageError::io(path, "read", error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = stored::open(path).map_err(failed)?;
     buffer.resize(BUFFER_BYTES, 0);
     let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
     loop {

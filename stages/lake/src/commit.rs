@@ -12,8 +12,8 @@
 
 use crate::checksum;
 use crate::place::{self, Place, Standing, in_new_folder, remove};
-use crate::seal;
-use heaplake_kit::{StageError, fs};
+use crate::{remote, seal, stored};
+use heaplake_kit::{StageError, fs, storage};
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::run::{self, Run};
 use serde::Deserialize;
@@ -43,7 +43,11 @@ pub fn read(place: &Path) -> Result<Option<Run>, StageError> {
 /// [`StageError::Io`].
 pub fn text(place: &Path) -> Result<Option<Vec<u8>>, StageError> {
     let path = place.join(run::FILE);
-    match fs::read(&path) {
+    let read = match storage::is_url(place) {
+        true => stored::description(place).map(|(_, text)| text),
+        false => fs::read(&path),
+    };
+    match read {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(StageError::io(&path, "read", error)),
@@ -72,6 +76,10 @@ pub fn parse(place: &Path, text: &[u8]) -> Result<Run, StageError> {
 /// [`read`]. A lake may have many runs of inputs of the same name, whose descriptions are long.
 #[must_use]
 pub fn input_bytes(place: &Path) -> Option<u64> {
+    if storage::is_url(place) {
+        let text = text(place).ok()??;
+        return serde_json::from_slice::<Sized>(&text).ok().map(|run| run.input_bytes);
+    }
     let file = fs::File::open(place.join(run::FILE)).ok()?;
     let mut found = None;
     // What follows is not read: the visitor ends with an error.
@@ -101,6 +109,12 @@ impl<'de> Visitor<'de> for InputBytes<'_> {
     }
 }
 
+/// How large the input of a run was.
+#[derive(Deserialize)]
+struct Sized {
+    input_bytes: u64,
+}
+
 /// By which version a run was made.
 #[derive(Deserialize)]
 struct Made {
@@ -113,6 +127,8 @@ struct Made {
 pub struct NewRun {
     place: Place,
     own: (u64, u64),
+    /// The folder of the tables in a store.
+    attempt: Option<String>,
     committed: bool,
 }
 
@@ -126,7 +142,14 @@ impl NewRun {
         let created = in_new_folder(hidden, || fs::create_dir(hidden));
         created.map_err(|error| StageError::io(hidden, "create", error))?;
         let own = Standing::at(hidden)?.ok_or_else(|| gone(hidden))?.folder();
-        Ok(Self { place, own, committed: false })
+        if !place.is_remote() {
+            return Ok(Self { place, own, attempt: None, committed: false });
+        }
+        // What attempts left here that were killed long ago.
+        remote::sweep(place.path());
+        let attempt = remote::attempt(hidden);
+        let own = (u64::MAX, remote::number(&attempt));
+        Ok(Self { place, own, attempt: Some(attempt), committed: false })
     }
 
     /// The folder for the tables.
@@ -147,7 +170,7 @@ impl NewRun {
     /// [`StageError::Io`], or [`StageError::Refused`] when something else stands in its place now: what stood there is
     /// unchanged. [`StageError::Refused`] also when the run is in its place, but may not outlast a loss of power.
     pub fn commit(self, run: Run) -> Result<Run, StageError> {
-        let mut run = Run { seal: None, ..run };
+        let mut run = Run { seal: None, folder: self.attempt.clone(), ..run };
         let mut buffer = Vec::new();
         for table in &mut run.tables {
             let content = checksum::of_file(&self.folder().join(&table.file), &mut buffer, |_| Ok(()))?;
@@ -166,6 +189,9 @@ impl NewRun {
     /// # Errors
     /// As [`Self::commit`].
     pub fn commit_described(mut self, text: &[u8]) -> Result<(), StageError> {
+        if let Some(attempt) = self.attempt.clone() {
+            return self.upload(&attempt, text);
+        }
         let hidden = self.place.hidden().to_owned();
         let path = hidden.join(run::FILE);
         let io_at = |path: &Path, action: &'static str| {
@@ -188,6 +214,24 @@ impl NewRun {
         }
         self.committed = true;
         self.settle()
+    }
+
+    /// Uploads the run to its place in a store.
+    fn upload(&mut self, attempt: &str, text: &[u8]) -> Result<(), StageError> {
+        let place = self.place.path();
+        let before = self.place.standing();
+        if Standing::at(place)?.as_ref() != before {
+            return Err(replaced(place));
+        }
+        remote::upload(self.place.hidden(), place, attempt)?;
+        if !remote::describe(place, text, before.and_then(Standing::tag))? {
+            return Err(replaced(place));
+        }
+        self.committed = true;
+        if let Some(before) = before {
+            remote::clear(place, before.folder().1, attempt);
+        }
+        Ok(())
     }
 
     /// Puts the run where another one stands.
@@ -239,6 +283,9 @@ impl Drop for NewRun {
             // The folder goes with the place. A release that was created for this run goes too, unless it has other
             // content.
             let _ = remove(self.place.hidden());
+            if let Some(attempt) = &self.attempt {
+                return remote::forget(self.place.path(), attempt);
+            }
             let _ = self.place.path().parent().map(fs::remove_dir);
         }
     }

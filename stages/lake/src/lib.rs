@@ -24,6 +24,7 @@
 //! | write several files that appear together | [`files`] |
 //! | be the only one that makes a run | [`place`] |
 //! | have a folder that goes when the command ends | [`hidden`] |
+//! | open the files of a run, in a folder or in an object store | [`stored`] |
 //! | let one process at a time work in a folder | [`lock::Lock`] |
 //!
 //! [`table`] writes row groups, the columns of each on several threads. Columns that are not nested bypass the encoders of
@@ -47,15 +48,18 @@ mod pages;
 mod parquet_file;
 pub mod place;
 pub mod reader;
+mod remote;
 mod row_group;
 mod runs;
 pub mod seal;
 pub mod selection;
 pub mod source;
+pub mod stored;
 pub mod table;
 mod team;
 pub mod text;
 mod values;
+mod windows;
 mod words;
 
 #[cfg(test)]

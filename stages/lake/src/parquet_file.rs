@@ -3,18 +3,31 @@
 //! The library takes the end of a file for an empty read, and skips what a damaged header says there is: two thousand
 //! million elements, with a call to the system for each. Here the end of a file is an error, and so is a length beyond it,
 //! before memory is taken for it.
+//!
+//! An object of a store is read by [windows](crate::windows).
 
+use crate::windows::Windows;
 use bytes::Bytes;
 use heaplake_kit::fs::File;
+use heaplake_kit::storage::Stored;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An open table file. Its readers do not share a position.
+#[derive(Clone)]
 pub struct ParquetFile {
-    file: Arc<File>,
+    bytes: Lying,
     length: u64,
+}
+
+/// Where its bytes are.
+#[derive(Clone)]
+enum Lying {
+    File(Arc<File>),
+    Object(Arc<Windows>),
 }
 
 impl ParquetFile {
@@ -22,8 +35,36 @@ impl ParquetFile {
     ///
     /// # Errors
     /// Those of the system.
-    pub fn new(file: File) -> io::Result<Self> {
-        Ok(Self { length: file.metadata()?.len(), file: Arc::new(file) })
+    pub fn new(file: Stored) -> io::Result<Self> {
+        let length = file.length()?;
+        let bytes = match file {
+            Stored::File(file) => Lying::File(Arc::new(file)),
+            Stored::Object(ahead) => Lying::Object(Arc::new(Windows::new(ahead.object().clone()))),
+        };
+        Ok(Self { bytes, length })
+    }
+
+    /// Says which parts will be read from their beginning to their end, by where they begin. A part of an object is then
+    /// fetched in few pieces.
+    pub fn will_read(&self, parts: Vec<Range<u64>>) {
+        if let Lying::Object(windows) = &self.bytes {
+            windows.will_read(parts);
+        }
+    }
+
+    /// What a store said when it failed last, which is then why reading failed.
+    pub fn failure(&self) -> Option<io::Error> {
+        match &self.bytes {
+            Lying::File(_) => None,
+            Lying::Object(windows) => windows.failure(),
+        }
+    }
+
+    fn read_exact_at(&self, to: &mut [u8], at: u64) -> io::Result<()> {
+        match &self.bytes {
+            Lying::File(file) => file.read_exact_at(to, at),
+            Lying::Object(windows) => windows.read_exact_at(to, at),
+        }
     }
 }
 
@@ -37,7 +78,7 @@ impl ChunkReader for ParquetFile {
     type T = BufReader<From>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        Ok(BufReader::new(From { file: Arc::clone(&self.file), at: start, end: self.length }))
+        Ok(BufReader::new(From { file: self.clone(), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -45,22 +86,26 @@ impl ChunkReader for ParquetFile {
             let there = self.length;
             return Err(ParquetError::EOF(format!("expected {length} bytes at {start}, found a file of {there}")));
         }
-        let mut bytes = vec![0; length];
-        self.file.read_exact_at(&mut bytes, start)?;
-        Ok(bytes.into())
+        match &self.bytes {
+            Lying::File(file) => {
+                let mut bytes = vec![0; length];
+                file.read_exact_at(&mut bytes, start)?;
+                Ok(bytes.into())
+            }
+            Lying::Object(windows) => Ok(windows.bytes(start, length)?),
+        }
     }
 }
 
 /// A file from some position on.
 pub struct From {
-    file: Arc<File>,
+    file: ParquetFile,
     at: u64,
-    end: u64,
 }
 
 impl Read for From {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.file.length.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let count = left.min(to.len());
         if count == 0 && !to.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -80,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, [1, 2, 3, 4]).unwrap();
-        let source = ParquetFile::new(File::open(&path).unwrap()).unwrap();
+        let source = ParquetFile::new(Stored::open(&path).unwrap()).unwrap();
         assert_eq!((source.len(), source.get_bytes(1, 3).unwrap().to_vec()), (4, vec![2, 3, 4]));
         for (start, length) in [(2, 3), (4, 1), (9, 1), (u64::MAX, 2), (0, usize::MAX)] {
             assert!(source.get_bytes(start, length).is_err(), "{start} {length}");

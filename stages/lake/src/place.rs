@@ -13,7 +13,8 @@
 //! back, all else goes. [`sweep`] does so for all places of a lake that nobody holds.
 
 use crate::lock::Lock;
-use heaplake_kit::{StageError, fs};
+use crate::remote;
+use heaplake_kit::{StageError, fs, storage};
 use heaplake_schemas::run;
 use std::collections::BTreeSet;
 use std::fs::{Metadata, canonicalize, symlink_metadata};
@@ -57,11 +58,13 @@ pub fn parts(place: &Path) -> Option<Parts> {
     Some(Parts { release: named(release, "release=")?, snapshot: named(place, "snapshot=")?, lake: lake.to_owned() })
 }
 
-/// What stands in a place: device and inode of the folder, and of its `run.json` the inode, length and time of change.
+/// What stands in a place: device and inode of the folder, and of its `run.json` the inode, length and time of change. In a
+/// store: a number for the attempt that made the run, and the tag of its `run.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     folder: (u64, u64),
     run: Option<(u64, u64, i64, i64)>,
+    tag: Option<String>,
 }
 
 impl Standing {
@@ -70,6 +73,11 @@ impl Standing {
     /// # Errors
     /// [`StageError::Io`].
     pub fn at(place: &Path) -> Result<Option<Self>, StageError> {
+        if storage::is_url(place) {
+            let of =
+                |there: remote::Standing| Self { folder: (u64::MAX, there.attempt), run: None, tag: Some(there.tag) };
+            return Ok(remote::standing(place)?.map(of));
+        }
         let examined = |path: &Path| match symlink_metadata(path) {
             Ok(there) => Ok(Some(there)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -78,7 +86,13 @@ impl Standing {
         let Some(folder) = examined(place)? else { return Ok(None) };
         let run = examined(&place.join(run::FILE))?;
         let of_run = |run: Metadata| (run.ino(), run.len(), run.mtime(), run.mtime_nsec());
-        Ok(Some(Self { folder: (folder.dev(), folder.ino()), run: run.map(of_run) }))
+        Ok(Some(Self { folder: (folder.dev(), folder.ino()), run: run.map(of_run), tag: None }))
+    }
+
+    /// The tag of `run.json`, in a store.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
     }
 
     /// Device and inode of the folder.
@@ -129,6 +143,12 @@ impl Place {
     /// # Errors
     /// [`StageError::Io`].
     pub fn try_take(lake: &Path, release: &str, snapshot: &str) -> Result<Option<Self>, StageError> {
+        let place = path(lake, release, snapshot);
+        if storage::is_url(&place) {
+            // Nobody holds a place of a store: what stands there decides at the commit.
+            let standing = Standing::at(&place)?;
+            return Ok(Some(Self { path: place, hidden: PathBuf::new(), standing, lock: None }));
+        }
         let hidden = hidden(lake, release, snapshot);
         let lock = match locked(&hidden) {
             Ok(Some(lock)) => lock,
@@ -141,6 +161,21 @@ impl Place {
         place.put_right()?;
         place.standing = Standing::at(&place.path)?;
         Ok(Some(place))
+    }
+
+    /// The same, whose run is made in a folder that the caller has for itself, if it goes to a store.
+    #[must_use]
+    pub fn made_in(mut self, folder: &Path) -> Self {
+        if self.is_remote() {
+            folder.clone_into(&mut self.hidden);
+        }
+        self
+    }
+
+    /// Whether it is in a store.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        storage::is_url(&self.path)
     }
 
     /// Path of the run.
@@ -173,6 +208,9 @@ impl Place {
     /// # Errors
     /// [`StageError::Io`].
     pub fn discard(self) -> Result<(), StageError> {
+        if self.is_remote() {
+            return remote::discard(&self.path);
+        }
         let (path, hidden) = (&self.path, &self.hidden);
         in_new_folder(hidden, || fs::rename(path, hidden)).map_err(|error| StageError::io(path, "rename", error))?;
         // Else the loss of power might bring back a run of which some files are gone.
@@ -204,7 +242,9 @@ impl Drop for Place {
         // A folder that cannot be removed is hidden and is not a run; the next one that takes the place removes it.
         let _ = remove(&self.hidden);
         self.lock = None;
-        tidy(&self.hidden);
+        if !self.is_remote() {
+            tidy(&self.hidden);
+        }
     }
 }
 
@@ -232,6 +272,9 @@ fn tidy(hidden: &Path) {
 /// Puts right what killed processes left in the places of a lake. What cannot be put right, or belongs to a process at
 /// work, stays.
 pub fn sweep(lake: &Path) {
+    if storage::is_url(lake) {
+        return remote::sweep(lake);
+    }
     let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     for release in folders(&lake.join(NEW)) {
         let name = release.file_name().to_string_lossy().into_owned();

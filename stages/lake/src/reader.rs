@@ -9,6 +9,7 @@
 
 use crate::guarded::guarded;
 use crate::parquet_file::ParquetFile;
+use crate::stored;
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
@@ -17,15 +18,15 @@ use arrow::datatypes::{
     DataType, Float64Type, Int32Type, Int64Type, Schema, TimestampMicrosecondType, UInt8Type, UInt32Type, UInt64Type,
 };
 use heaplake_kit::StageError;
-use heaplake_kit::fs::File;
 use heaplake_schemas::metadata;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
-use parquet::file::metadata::PageIndexPolicy;
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
 use std::fmt::Display;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,9 @@ const FEW: usize = 16;
 /// An open table.
 pub struct Reader {
     path: Arc<Path>,
+    file: ParquetFile,
+    /// Whether rows are read from end to end.
+    whole: bool,
     builder: ParquetRecordBatchReaderBuilder<ParquetFile>,
 }
 
@@ -46,16 +50,18 @@ impl Reader {
     /// # Errors
     /// [`StageError::Io`], [`StageError::Table`].
     pub fn open(path: &Path) -> Result<Self, StageError> {
-        let file = File::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
+        let file =
+            stored::open(path).and_then(ParquetFile::new).map_err(|error| StageError::io(path, "read", error))?;
         // Load the page index: selected rows are then found without decoding those before them.
         // The types are those of Parquet. Arrow's own schema, which writers add, says nothing more of our tables, and its
         // decoder panics where it is damaged.
         let options = ArrowReaderOptions::new()
             .with_offset_index_policy(PageIndexPolicy::Optional)
             .with_skip_arrow_metadata(true);
-        let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))?;
-        let builder = builder.map_err(|error| damaged(path, error))?.with_batch_size(BATCH);
-        Ok(Self { path: path.into(), builder })
+        let own = file.clone();
+        let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new_with_options(own, options))?;
+        let builder = builder.map_err(|error| failed(path, &file, error))?.with_batch_size(BATCH);
+        Ok(Self { path: path.into(), file, whole: true, builder })
     }
 
     /// Opens an optional table; returns `None` if the file does not exist.
@@ -92,7 +98,7 @@ impl Reader {
     #[must_use]
     pub fn first(self, most: u64) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Self { builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
+        Self { whole: false, builder: self.builder.with_limit(most).with_batch_size(FEW), ..self }
     }
 
     /// Restricts the reader to these rows, given in ascending order, each once.
@@ -113,7 +119,7 @@ impl Reader {
             next = row + 1;
         }
         let builder = self.builder.with_row_selection(RowSelection::from(selectors)).with_batch_size(FEW);
-        Ok(Self { builder, ..self })
+        Ok(Self { whole: false, builder, ..self })
     }
 
     /// Restricts the reader to the rows from `first` on, `most` of them. Row groups before are not read.
@@ -121,7 +127,7 @@ impl Reader {
     pub fn from_row(self, first: u64, most: u64) -> Self {
         let [first, most] = [first, most].map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
         let builder = self.builder.with_offset(first).with_limit(most);
-        Self { builder, ..self }
+        Self { whole: false, builder, ..self }
     }
 
     /// Starts to read these columns.
@@ -132,17 +138,21 @@ impl Reader {
         if let Some(missing) = columns.iter().find(|name| !self.has(name)) {
             return Err(no_column(&self.path, missing));
         }
-        let Self { path, builder } = self;
+        let Self { path, file, whole, builder } = self;
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        if whole {
+            file.will_read(parts(builder.metadata(), &mask));
+        }
         let reader = guarded(&path, || builder.with_projection(mask).build())?;
-        let reader = reader.map_err(|error| damaged(&path, error))?;
-        Ok(Batches { path, reader, read: 0 })
+        let reader = reader.map_err(|error| failed(&path, &file, error))?;
+        Ok(Batches { path, file, reader, read: 0 })
     }
 }
 
 /// Reads some columns of a table sequentially.
 pub struct Batches {
     path: Arc<Path>,
+    file: ParquetFile,
     reader: ParquetRecordBatchReader,
     /// Rows read so far.
     read: u64,
@@ -156,7 +166,7 @@ impl Batches {
     pub fn batch(&mut self) -> Result<Option<Batch>, StageError> {
         let Some(rows) = guarded(&self.path, || self.reader.next())? else { return Ok(None) };
         let first_row = self.read;
-        let rows = rows.map_err(|error| damaged(&self.path, format!("after {first_row} rows: {error}")))?;
+        let rows = rows.map_err(|error| failed(&self.path, &self.file, format!("after {first_row} rows: {error}")))?;
         self.read += rows.num_rows() as u64;
         Ok(Some(Batch { path: Arc::clone(&self.path), within: None, rows, first_row }))
     }
@@ -362,6 +372,27 @@ where
     &'a A: ArrayAccessor,
 {
     column.is_valid(row).then(|| column.value(row))
+}
+
+/// Where the columns of a mask lie in a file, by where they begin.
+fn parts(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+    let mut parts: Vec<_> =
+        columns.filter(|(at, _)| mask.leaf_included(*at)).map(|(_, column)| range(column)).collect();
+    parts.sort_by_key(|part| part.start);
+    parts
+}
+
+/// Where a column lies; a damaged description may say anything.
+fn range(column: &ColumnChunkMetaData) -> Range<u64> {
+    let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+    let [start, length] = [start, column.compressed_size()].map(|number| u64::try_from(number).unwrap_or(0));
+    start..start.saturating_add(length)
+}
+
+/// The error for a table that cannot be read: the store failed, or it is damaged.
+fn failed(path: &Path, file: &ParquetFile, problem: impl Display) -> StageError {
+    file.failure().map_or_else(|| damaged(path, problem), |error| StageError::io(path, "read", error))
 }
 
 /// The error for a damaged table. The problem is reduced to one line.

@@ -1,10 +1,9 @@
 //! Which runs of a lake are meant: a run, a folder of runs, or a selection such as `release=7.2,label.host=web*`.
 
-use crate::commit;
+use crate::{commit, stored};
 use glob::Pattern;
-use heaplake_kit::StageError;
+use heaplake_kit::{StageError, storage};
 use heaplake_schemas::run::{self, Run};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Conditions on runs. Of several conditions on one field one must hold; conditions on different fields must all hold.
@@ -147,6 +146,7 @@ pub fn places(folder: &Path) -> Result<Places, StageError> {
         }
     }
     found.places.sort();
+    stored::expect(&found.places);
     Ok(found)
 }
 
@@ -166,9 +166,9 @@ pub fn find(place: &Path) -> Result<Option<Found>, String> {
 
 /// The folders of a folder whose names begin so.
 fn folders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, StageError> {
-    let entries = fs::read_dir(folder).map_err(|error| StageError::io(folder, "read", error))?;
-    let paths = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
-    Ok(paths.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
+    let entries = storage::entries(folder).map_err(|error| StageError::io(folder, "read", error))?;
+    let folders = entries.into_iter().filter(|entry| entry.is_folder && entry.name.starts_with(prefix));
+    Ok(folders.map(|entry| folder.join(entry.name)).collect())
 }
 
 #[cfg(test)]
@@ -189,6 +189,7 @@ mod tests {
             input_bytes: 0,
             input_hash: String::new(),
             captured_at_us: None,
+            folder: None,
             options: Options::Analysis(AnalysisOptions { labels, ..AnalysisOptions::default() }),
             tables: Vec::new(),
             summary: Summary::default(),

@@ -39,7 +39,7 @@ use heaplake_input::json::Scanner;
 use heaplake_input::source::{Identity, Input, Opened, Source};
 use heaplake_kit::Setting;
 use heaplake_kit::access::{column, document, texts};
-use heaplake_kit::fs::File;
+use heaplake_kit::storage::Stored;
 use heaplake_kit::{Budget, Context, InputError, Job, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::replay::{self as columns, Coverage, Facts};
 use heaplake_symbols::Library;
@@ -137,9 +137,9 @@ fn opened(job: &Job<'_>) -> Result<Opened, StageError> {
 fn size(input: &Input, beginning: &[u8]) -> u64 {
     let Input::File(path) = input else { return 0 };
     let mut stored = vec![0; beginning.len().min(64)];
-    let plain = File::open(path).and_then(|mut file| {
+    let plain = Stored::open(path).and_then(|mut file| {
         file.read_exact(&mut stored)?;
-        Ok(file.metadata()?.len())
+        file.length()
     });
     plain.ok().filter(|_| beginning.starts_with(&stored)).unwrap_or(0)
 }

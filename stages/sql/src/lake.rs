@@ -7,9 +7,10 @@ use arrow::array::{
 };
 use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
-use heaplake_kit::StageError;
+use heaplake_kit::{StageError, storage};
 use heaplake_lake::captured::captured_at;
 use heaplake_lake::selection::{self, Found};
+use heaplake_lake::stored;
 use heaplake_schemas::findings::Severity;
 use heaplake_schemas::run::{self, Run};
 use heaplake_schemas::table::Type;
@@ -40,11 +41,14 @@ impl Lake {
     /// # Errors
     /// [`SqlError`] where the folder cannot be read, or is a run. A run that cannot be read is listed instead.
     pub fn open(folder: &Path) -> Result<Self, SqlError> {
-        if folder.join(run::FILE).exists() {
+        if stored::exists(&folder.join(run::FILE)) {
             let cause = format!("{}: this is a run, not a lake", folder.display());
             return Err(SqlError::query(cause, "name the folder that --out named"));
         }
-        let folder = folder.canonicalize().map_err(|error| StageError::io(folder, "read", error))?;
+        let folder = match storage::is_url(folder) {
+            true => folder.to_owned(),
+            false => folder.canonicalize().map_err(|error| StageError::io(folder, "read", error))?,
+        };
         let selection::Runs { found, mut damaged } = selection::runs(&folder)?;
         let mut runs = Vec::with_capacity(found.len());
         let mut captured = Vec::with_capacity(found.len());

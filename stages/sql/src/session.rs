@@ -11,12 +11,14 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::context::{SQLOptions, SessionContext};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::parser::{DFParser, Statement};
 use futures::StreamExt;
 use heaplake_schemas::tables;
+use object_store::ObjectStore;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -29,6 +31,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Consumers of memory that an error names.
 const NAMED: NonZeroUsize = NonZeroUsize::MIN;
 
+/// The URL of a bucket, and its client.
+pub type Bucket = (String, Arc<dyn ObjectStore>);
+
 /// What statements may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
@@ -38,6 +43,8 @@ pub struct Limits<'a> {
     pub threads: usize,
     /// Folder of what they spill.
     pub scratch: &'a Path,
+    /// The bucket of a lake in an object store.
+    pub bucket: Option<&'a Bucket>,
 }
 
 /// A lake that is open for statements.
@@ -65,6 +72,9 @@ impl Session {
         let mut config = SessionConfig::new().with_target_partitions(limits.threads).with_information_schema(true);
         config.options_mut().sql_parser.enable_ident_normalization = true;
         let context = SessionContext::new_with_config_rt(config, environment);
+        if let Some((root, client)) = limits.bucket {
+            context.register_object_store(ObjectStoreUrl::parse(root)?.as_ref(), Arc::clone(client));
+        }
         for table in tables::ALL.iter().filter(|table| table.runs.have_it()) {
             context.register_table(table.name, Arc::new(View::new(Arc::clone(&lake), table)))?;
         }
@@ -72,7 +82,7 @@ impl Session {
         context.register_table(lake::RUNS, Arc::new(MemTable::try_new(summary.schema(), vec![vec![summary]])?))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(limits.threads)
-            .enable_time()
+            .enable_all()
             .build()
             .map_err(|error| SqlError::file(format!("no threads: {error}"), "try fewer with --threads"))?;
         Ok(Self { lake, context, runtime, memory })

@@ -19,9 +19,13 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
+use heaplake_kit::storage;
+use heaplake_lake::stored;
+use heaplake_schemas::run::Table;
 use heaplake_schemas::table::TableSchema;
 use object_store::ObjectMeta;
 use object_store::path::Path as ObjectPath;
+use std::path::Path;
 use std::sync::Arc;
 
 /// One table of all runs.
@@ -81,31 +85,53 @@ impl View {
             let found = &self.lake.runs[run];
             let Some(table) = found.run.tables.iter().find(|table| table.file == self.file) else { continue };
             let path = found.place.join(self.file);
-            let file = std::fs::metadata(&path).map_err(|error| DataFusionError::IoError(named(&path, &error)))?;
-            if file.len() != table.bytes {
-                let sizes = format!("expected {} bytes as in run.json, found {}", table.bytes, file.len());
-                return Err(DataFusionError::External(format!("{}: {sizes}", path.display()).into()));
-            }
-            let location = ObjectPath::from_absolute_path(&path)
-                .map_err(|error| DataFusionError::External(format!("{}: {error}", path.display()).into()))?;
-            let meta = ObjectMeta {
-                location,
-                last_modified: file.modified().map(Into::into).unwrap_or_default(),
-                size: file.len(),
-                e_tag: None,
-                version: None,
-            };
+            let meta = described(&path, table)?;
+            let size = meta.size;
             let count = usize::try_from(table.rows).unwrap_or(usize::MAX);
             let mut part = PartitionedFile::new_from_meta(meta).with_partition_values(self.lake.values(run)?);
             // Not `with_statistics`, which takes a column of the run that is null for one that is not.
             part.statistics = Some(Arc::new(unknown.clone().with_num_rows(Precision::Exact(count))));
             files.push(part);
             rows += count;
-            bytes += usize::try_from(file.len()).unwrap_or(usize::MAX);
+            bytes += usize::try_from(size).unwrap_or(usize::MAX);
         }
         let all = unknown.with_num_rows(Precision::Exact(rows)).with_total_byte_size(Precision::Inexact(bytes));
         Ok((files, all))
     }
+}
+
+impl View {
+    /// Where the engine finds the files: all runs of a lake are in one store.
+    fn store(&self) -> Result<ObjectStoreUrl> {
+        let url = self.lake.runs.first().and_then(|found| storage::url(&found.place));
+        url.map_or_else(|| Ok(ObjectStoreUrl::local_filesystem()), |url| ObjectStoreUrl::parse(bucket(url).0))
+    }
+}
+
+/// The URL of a bucket, and the key of an object in it.
+fn bucket(url: &str) -> (&str, &str) {
+    let after = url.find("://").map_or(0, |at| at + 3);
+    let slash = url[after..].find('/').map_or(url.len(), |at| after + at);
+    (&url[..slash], url[slash..].trim_start_matches('/'))
+}
+
+/// A file as the engine's reader wants it. An object is believed to have the length that `run.json` says: nobody writes to it,
+/// and to ask the store would take a request for each.
+fn described(path: &Path, table: &Table) -> Result<ObjectMeta> {
+    let of = |location, last_modified, size| ObjectMeta { location, last_modified, size, e_tag: None, version: None };
+    let wrong =
+        |error: &dyn std::fmt::Display| DataFusionError::External(format!("{}: {error}", path.display()).into());
+    if storage::is_url(path) {
+        let place = stored::place_of(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
+        let key = bucket(storage::url(&place).unwrap_or_default()).1;
+        return Ok(of(ObjectPath::parse(key).map_err(|error| wrong(&error))?, Default::default(), table.bytes));
+    }
+    let file = std::fs::metadata(path).map_err(|error| DataFusionError::IoError(named(path, &error)))?;
+    if file.len() != table.bytes {
+        return Err(wrong(&format!("expected {} bytes as in run.json, found {}", table.bytes, file.len())));
+    }
+    let location = ObjectPath::from_absolute_path(path).map_err(|error| wrong(&error))?;
+    Ok(of(location, file.modified().map(Into::into).unwrap_or_default(), file.len()))
 }
 
 #[async_trait::async_trait]
@@ -149,7 +175,7 @@ impl TableProvider for View {
         let positions = projection.iter().map(|&column| self.positions[column]).collect();
         let groups = FileGroup::new(files).split_files(state.config().target_partitions());
         let source = Arc::new(ParquetSource::new(self.stored.clone()));
-        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), source)
+        let config = FileScanConfigBuilder::new(self.store()?, source)
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_limit(limit)
@@ -171,6 +197,6 @@ fn not_a_condition(filter: &Expr) -> DataFusionError {
     DataFusionError::Plan(format!("{filter} is no condition: it is neither true nor false"))
 }
 
-fn named(path: &std::path::Path, error: &std::io::Error) -> std::io::Error {
+fn named(path: &Path, error: &std::io::Error) -> std::io::Error {
     std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

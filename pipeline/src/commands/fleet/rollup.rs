@@ -9,6 +9,7 @@ use crate::print::progress::{Display, Mode};
 use crate::print::{self, rollup as text};
 use clap::Args;
 use heaplake_compare::rollup::{self, Key};
+use heaplake_kit::storage;
 use std::path::PathBuf;
 
 const MORE: &str = "\
@@ -38,6 +39,8 @@ pub struct Arguments {
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "release")]
     pub by: Vec<Key>,
     /// Folder of the rollup [default: fleet in the lake]
+    ///
+    /// That of a lake in an object store must be named, and be on this machine.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
     /// Write what was found to a file of OpenMetrics
@@ -62,6 +65,10 @@ pub struct Arguments {
 /// # Errors
 /// A [`Complaint`] where there are no runs, or another process does the same.
 pub fn run(arguments: &Arguments) -> Done {
+    if arguments.out.is_none() && storage::is_url(&arguments.lake) {
+        let cause = format!("{}: a rollup is made in a folder of this machine", arguments.lake.display());
+        return Err(Complaint::usage(cause, "name one with --out"));
+    }
     let cancel = stopped_by_signals();
     let display = Display::new(Mode::choose(arguments.quiet || arguments.json), "rollup");
     let context = arguments.resources.context(&display, &cancel);

@@ -8,7 +8,7 @@ use crate::print::progress::{Display, Mode};
 use crate::print::{self, lake as text};
 use clap::Args;
 use heaplake_fleet::merge::{self, Merged};
-use heaplake_kit::Context;
+use heaplake_kit::{Context, storage};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -54,6 +54,10 @@ pub struct Arguments {
 /// A [`Complaint`] where a source or the lake cannot be used; what fails of single runs is told.
 pub fn run(arguments: &Arguments) -> Done {
     let Arguments { sources, out: lake, takes_away, .. } = arguments;
+    if storage::is_url(lake) {
+        let cause = format!("{}: runs cannot be merged into a lake in an object store", lake.display());
+        return Err(Complaint::usage(cause, "merge into a local lake, or analyse with --out there"));
+    }
     let found = sources.iter().map(|source| merge::places(source, lake, *takes_away)).collect::<Result<Vec<_>, _>>();
     let places: Vec<PathBuf> = found.map_err(Complaint::of_usage)?.into_iter().flatten().collect();
     prepare(lake).map_err(Complaint::of_usage)?;

@@ -8,9 +8,12 @@ use crate::complaint::{Complaint, Done, Exit};
 use crate::engine::workplace;
 use crate::print;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
+#[cfg(feature = "stores")]
+use heaplake_kit::{StageError, storage};
 use heaplake_sql::named;
-use heaplake_sql::session::{Limits, Session};
+use heaplake_sql::session::{Bucket, Limits, Session};
 use std::io::{self, IsTerminal, Read};
+use std::path::Path;
 
 /// Answers.
 ///
@@ -27,10 +30,12 @@ pub fn run(arguments: &Arguments) -> Done {
     }
     let cancel = stopped_by_signals();
     let scratch = workplace::passing(arguments.resources.scratch.as_deref()).map_err(Complaint::of_usage)?;
+    let bucket = bucket(&arguments.lake)?;
     let limits = Limits {
         memory: arguments.resources.memory().saturating_sub(FIXED_OVERHEAD),
         threads: arguments.resources.threads(),
         scratch: scratch.path(),
+        bucket: bucket.as_ref(),
     };
     let session = Session::open(&arguments.lake, limits)?;
     let damaged = tell_damaged(&session);
@@ -59,6 +64,19 @@ pub fn run(arguments: &Arguments) -> Done {
         }
     }
     Ok(damaged)
+}
+
+/// The bucket of a lake that is in an object store.
+#[cfg(feature = "stores")]
+fn bucket(lake: &Path) -> Result<Option<Bucket>, Complaint> {
+    let bucket = storage::url(lake).map(heaplake_stores::bucket).transpose();
+    Ok(bucket.map_err(|error| StageError::io(lake, "open", error))?)
+}
+
+/// None: this build has no object stores, and a URL was refused before.
+#[cfg(not(feature = "stores"))]
+fn bucket(_: &Path) -> Result<Option<Bucket>, Complaint> {
+    Ok(None)
 }
 
 /// Tells of the runs that no view has; the exit code that this gives.

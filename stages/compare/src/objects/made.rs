@@ -145,6 +145,7 @@ fn run_of(format: &str) -> Run {
         input_bytes: 0,
         input_hash: "made".to_owned(),
         captured_at_us: None,
+        folder: None,
         options: Options::Analysis(AnalysisOptions::default()),
         tables: Vec::new(),
         summary: Summary { format: format.to_owned(), ..Summary::default() },

@@ -2,7 +2,7 @@
 
 use crate::error::CompareError;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{StageError, fs};
+use heaplake_kit::{StageError, fs, storage};
 use heaplake_lake::hidden::Hidden;
 use heaplake_lake::lock::Lock;
 use heaplake_schemas::rollup::{self, Rollup};
@@ -62,6 +62,9 @@ impl Place {
     /// # Errors
     /// [`StageError::Io`].
     pub fn path_of(&self, lake: &Path) -> Result<String, StageError> {
+        if storage::is_url(lake) {
+            return Ok(lake.display().to_string());
+        }
         let whole = |path: &Path| path.canonicalize().map_err(|error| StageError::io(path, "read", error));
         let (lake, folder) = (whole(lake)?, whole(&self.folder)?);
         Ok(match folder.strip_prefix(&lake) {

@@ -8,9 +8,8 @@ use super::records::{Records, Visitor};
 use super::value;
 use crate::format::Estimate;
 use heaplake_input::source::{Input, Opened};
-use heaplake_kit::{Context, StageError};
+use heaplake_kit::{Context, StageError, storage};
 use rustc_hash::FxHashMap;
-use std::fs;
 
 /// Bytes of content that are looked at.
 const SAMPLE: u64 = 64 << 20;
@@ -33,7 +32,7 @@ pub fn estimate(opened: Opened, context: &Context<'_>) -> Result<Estimate, Stage
     };
     // A compressed file is as much longer than what was read of it as its content is than the sample.
     let stored = match input {
-        Input::File(path) => fs::metadata(&path).map_or(0, |file| file.len()),
+        Input::File(path) => storage::about(&path).map_or(0, |file| file.bytes),
         Input::Stdin => 0,
     };
     let so_far = progress.load(std::sync::atomic::Ordering::Relaxed).max(1);

@@ -32,10 +32,11 @@ use crate::names::Names;
 use bytemuck::Zeroable;
 use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{column, document, texts};
+use heaplake_kit::storage::{self, Stored};
 use heaplake_kit::{ColumnWriter, InputError, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{MAX_NODES, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Facts, STRINGS, documents};
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What the engine knows of this stage.
@@ -135,7 +136,7 @@ impl Content {
         if let Input::File(path) = input
             && let Some(bytes) = plain(path, source.peek(context)?)
         {
-            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            let path = storage::canonical(path);
             return Ok(Self { source, path, bytes, identity: None, damage: None, spooled: 0 });
         }
         let Spooled { path, bytes, identity, damage } = spool(source, scratch, context)?;
@@ -152,10 +153,11 @@ impl Content {
 
 /// Length of a file, when that is what the content consists of.
 fn plain(path: &Path, beginning: &[u8]) -> Option<u64> {
-    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let file = Stored::open(path).ok()?;
+    let bytes = file.length().ok()?;
     let mut head = vec![0; beginning.len().min(16)];
-    let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
-    (read.is_ok() && beginning.starts_with(&head)).then_some(file.len())
+    let read = { file }.read_exact(&mut head);
+    (read.is_ok() && beginning.starts_with(&head)).then_some(bytes)
 }
 
 /// The scan at work.

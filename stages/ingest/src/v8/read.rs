@@ -29,7 +29,7 @@ use heaplake_input::numbers::Sign;
 use heaplake_input::source::{self, Identity, Input, Opened, Source};
 use heaplake_kit::access::{Access, column, document, texts};
 use heaplake_kit::fs::{self, File};
-use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats};
+use heaplake_kit::{Context, Job, Scratch, Stage, StageError, Stats, storage};
 use heaplake_schemas::ids::MAX_NODES;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
 use std::io::{BufWriter, Write};
@@ -91,7 +91,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let Opened { input, source } = format::opened(job.input)?;
     let size = match &input {
-        Input::File(path) => std::fs::metadata(path).map_or(0, |file| file.len()),
+        Input::File(path) => storage::about(path).map_or(0, |file| file.bytes),
         Input::Stdin => 0,
     };
     context.progress.begin(STAGE.name, size);

@@ -11,6 +11,7 @@
 mod faults;
 mod private;
 
+use crate::scheme::is_url;
 use faults::{At, before};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
@@ -49,6 +50,16 @@ fn opened(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
+/// Refuses to make something at a URL, which would be a path of folders to the system.
+fn refuse_url(path: &Path) -> io::Result<()> {
+    match is_url(path) {
+        true => {
+            Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "only runs and their pages go to an object store"))
+        }
+        false => Ok(()),
+    }
+}
+
 fn irregular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")
 }
@@ -72,6 +83,7 @@ impl File {
     /// # Errors
     /// As [`Self::open`]; `ELOOP` for a symbolic link.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        refuse_url(path.as_ref())?;
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         let made = opened(path.as_ref(), flags(&mut options, OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::TRUNC))?;
@@ -364,6 +376,7 @@ pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
 /// # Errors
 /// Those of the system.
 pub fn create_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    refuse_url(path.as_ref())?;
     before(Operation::Folder, At::Path(path.as_ref()))?;
     fs::create_dir_all(path)
 }

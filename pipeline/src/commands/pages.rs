@@ -1,0 +1,22 @@
+//! Pages that go to a folder, or beside the runs of an object store.
+
+use crate::complaint::Complaint;
+use crate::engine::workplace;
+use heaplake_kit::{StageError, storage};
+use std::path::Path;
+
+/// Makes a page at a path: `make` writes it there, or, for a URL, to a file that is then uploaded.
+///
+/// # Errors
+/// Those of `make`, and [`StageError::Io`] where the page cannot be uploaded.
+pub fn put<E>(page: &Path, scratch: Option<&Path>, make: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), Complaint>
+where
+    Complaint: From<E>,
+{
+    let Some(url) = storage::url(page) else { return Ok(make(page)?) };
+    let folder = workplace::passing(scratch)?;
+    let file = folder.path().join("page.html");
+    make(&file)?;
+    let uploaded = storage::store().and_then(|store| store.upload(&file, url));
+    Ok(uploaded.map_err(|error| StageError::io(page, "write", error))?)
+}

@@ -1,0 +1,34 @@
+//! Which paths are URLs of objects.
+
+use std::path::Path;
+
+/// What paths of objects begin with.
+pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
+
+/// The URL that a path is, if it is one.
+#[must_use]
+pub fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)))
+}
+
+/// Whether a path is a URL.
+#[must_use]
+pub fn is_url(path: &Path) -> bool {
+    url(path).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for yes in ["s3://bucket/a", "gs://bucket", "az://container/x/y"] {
+            assert_eq!(url(Path::new(yes)), Some(yes));
+        }
+        for no in ["s3:/bucket", "/s3://bucket", "http://host", "s3", "./gs://x"] {
+            assert!(!is_url(Path::new(no)), "{no}");
+        }
+        assert_eq!(Path::new("s3://bucket/lake").join("release=a"), Path::new("s3://bucket/lake/release=a"));
+    }
+}

@@ -1,0 +1,128 @@
+//! Reads an object from its beginning to its end: several parts are on their way while one is used.
+//!
+//! A single connection to a store is slow, so parts are asked for beside each other; how many and how large they are is what
+//! memory allows. A part that fails is fetched again by the store; here its error ends the reading.
+
+use super::store::{Failure, Fetch, Object, store};
+use crate::budget::{Budget, Reservation};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+/// Bytes of a part.
+const PART: u64 = 4 << 20;
+/// Bytes of a part, and parts ahead, where no budget is asked.
+const PLAIN: (u64, usize) = (1 << 20, 3);
+/// Bytes of the first part, and the least of all: a beginning may be all that is wanted.
+const SMALL: u64 = 256 << 10;
+/// Most parts on their way.
+const MOST: u64 = 8;
+/// Of what is free, this part is taken at most.
+const SHARE: u64 = 16;
+
+/// An object that is read to its end.
+pub struct Ahead {
+    object: Object,
+    /// Where the next byte is.
+    at: u64,
+    /// Where the part at hand begins.
+    start: u64,
+    part: Bytes,
+    waiting: VecDeque<Fetch>,
+    /// Where the next part begins that is not asked for.
+    next: u64,
+    size: u64,
+    most: usize,
+    _held: Option<Reservation>,
+}
+
+impl Ahead {
+    /// Of an object, a few small parts ahead.
+    #[must_use]
+    pub fn new(object: Object) -> Self {
+        let (waiting, part) = (VecDeque::new(), Bytes::new());
+        Self { object, at: 0, start: 0, part, waiting, next: 0, size: PLAIN.0, most: PLAIN.1, _held: None }
+    }
+
+    /// As far ahead as the budget has room for.
+    #[must_use]
+    pub fn within(self, budget: &Budget) -> Self {
+        let room = (budget.free() / SHARE).min(MOST * PART);
+        let size = PART.min(room / 4);
+        if size < SMALL {
+            return Self { size: SMALL, most: 1, ..self };
+        }
+        let most = room / size;
+        match budget.reserve("reading ahead", size * most) {
+            // One part is in use.
+            Ok(held) => Self { size, most: (most as usize).saturating_sub(1).max(1), _held: Some(held), ..self },
+            Err(_) => Self { size: SMALL, most: 1, ..self },
+        }
+    }
+
+    /// What is read.
+    #[must_use]
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Goes back to the beginning.
+    pub fn rewind(&mut self) {
+        self.at = 0;
+        if self.start > 0 {
+            self.waiting.clear();
+            (self.part, self.start, self.next) = (Bytes::new(), 0, 0);
+        }
+    }
+
+    /// Asks for parts, as many as may be on their way. Who only looks at the beginning needs no more: what is on its way is at
+    /// most twice what was used.
+    fn ask(&mut self) -> io::Result<()> {
+        let used = self.start;
+        let size = (used / 2).clamp(SMALL, self.size);
+        while self.waiting.len() < self.most && self.next < self.object.bytes {
+            if !self.waiting.is_empty() && self.next + size > 3 * used {
+                break;
+            }
+            let end = (self.next + size).min(self.object.bytes);
+            self.waiting.push_back(store()?.fetch(&self.object, self.next..end));
+            self.next = end;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for bytes on their way.
+///
+/// # Errors
+/// Those of the store.
+pub fn wait(fetch: &Fetch) -> io::Result<Bytes> {
+    fetch.recv().unwrap_or_else(|_| Err(Failure::of(io::ErrorKind::Other, "the connection ended")))
+}
+
+impl Read for Ahead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.object.bytes || buffer.is_empty() {
+            return Ok(0);
+        }
+        if self.at >= self.start + self.part.len() as u64 {
+            self.start += self.part.len() as u64;
+            self.ask()?;
+            self.part = match self.waiting.pop_front() {
+                Some(fetch) => wait(&fetch)?,
+                None => return Ok(0),
+            };
+            if self.part.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the object ends too early"));
+            }
+            if self.start > 0 {
+                self.ask()?;
+            }
+        }
+        let from = usize::try_from(self.at - self.start).unwrap_or(0);
+        let count = buffer.len().min(self.part.len() - from);
+        buffer[..count].copy_from_slice(&self.part[from..from + count]);
+        self.at += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,145 @@
+//! Where inputs and lakes lie: in folders, or in an object store, by the path that the user gave.
+//!
+//! A path that begins with a [scheme](SCHEMES), such as `s3://bucket/lake`, names objects. The functions here take a path of
+//! either kind, so whoever reads does not ask which it is. What talks to the stores is in a crate of its own, which the
+//! binary hands in at its start ([`install`]), as a system mounts a file system: paths then reach it from everywhere. A build
+//! without it knows the schemes and says what is missing.
+//!
+//! Errors of a store are [`Failure`]s inside an [`io::Error`] of the kind that a file system would give.
+
+mod ahead;
+mod store;
+mod stored;
+
+use crate::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub use crate::scheme::{SCHEMES, is_url, url};
+pub use ahead::{Ahead, wait};
+pub use store::{Failure, Fetch, Level, Object, Only, Store, install, store};
+pub use stored::Stored;
+
+/// A file or an object in brief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last changed, where that is known.
+    pub changed: Option<SystemTime>,
+    /// The store's name for its content.
+    pub tag: Option<String>,
+}
+
+/// A regular file, or an object.
+///
+/// # Errors
+/// Those of the system or of the store; [`io::ErrorKind::InvalidInput`] for a folder, a pipe or a device.
+pub fn about(path: &Path) -> io::Result<About> {
+    if let Some(url) = url(path) {
+        let Object { bytes, tag, changed, .. } = store()?.about(url)?;
+        return Ok(About { bytes, changed: Some(changed), tag });
+    }
+    let file = std::fs::metadata(path)?;
+    match file.is_file() {
+        true => Ok(About { bytes: file.len(), changed: file.modified().ok(), tag: None }),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file")),
+    }
+}
+
+/// Whether there is a regular file or an object.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    about(path).is_ok()
+}
+
+/// Whether there is a folder: for a store, whether anything is below.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    match url(path) {
+        Some(url) => store().and_then(|store| store.level(url)).is_ok_and(|level| level != Level::default()),
+        None => path.is_dir(),
+    }
+}
+
+/// The content of a regular file or of an object.
+///
+/// # Errors
+/// Those of the system or of the store.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match url(path) {
+        Some(url) => Ok(store()?.read(url)?.1.into()),
+        None => fs::read(path),
+    }
+}
+
+/// Something in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Bytes of a file.
+    pub bytes: u64,
+}
+
+/// What is in a folder, by name. Names that are no UTF-8 are left out, and so is what goes meanwhile.
+///
+/// # Errors
+/// Those of the system or of the store.
+pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = match url(folder) {
+        Some(url) => of_level(store()?.level(url)?),
+        None => of_folder(folder)?,
+    };
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+fn of_level(level: Level) -> Vec<Entry> {
+    let folders = level.folders.into_iter().map(|name| Entry { name, is_folder: true, bytes: 0 });
+    let objects = level.objects.into_iter().map(|object| {
+        let name = object.url.rsplit('/').next().unwrap_or_default().to_owned();
+        Entry { name, is_folder: false, bytes: object.bytes }
+    });
+    folders.chain(objects).collect()
+}
+
+fn of_folder(folder: &Path) -> io::Result<Vec<Entry>> {
+    let entry = |entry: std::fs::DirEntry| {
+        let there = std::fs::metadata(entry.path()).ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        Some(Entry { name, is_folder: there.is_dir(), bytes: if there.is_file() { there.len() } else { 0 } })
+    };
+    Ok(fs::read_dir(folder)?.flatten().filter_map(entry).collect())
+}
+
+/// A path of which each file system and store has one: without links and dots, where that can be said.
+#[must_use]
+pub fn canonical(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_stores_an_error_says_so() {
+        let error = about(Path::new("s3://bucket/a")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(Failure::is(&error) && !Failure::is(&io::Error::other("else")));
+    }
+
+    #[test]
+    fn entries_of_a_folder_come_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("b"), "12").unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        let of = |name: &str, is_folder, bytes| Entry { name: name.to_owned(), is_folder, bytes };
+        assert_eq!(entries(folder.path()).unwrap(), [of("a", true, 0), of("b", false, 2)]);
+        assert!(is_folder(folder.path()) && !is_file(folder.path()) && is_file(&folder.path().join("b")));
+    }
+}

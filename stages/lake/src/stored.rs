@@ -1,0 +1,203 @@
+//! The files of runs, wherever the lake is.
+//!
+//! A run in an object store has its tables one folder deeper, one folder for each attempt to upload it, and `run.json` names
+//! the one that counts ([`Run::folder`](heaplake_schemas::run::Run)):
+//!
+//! ```text
+//! s3://BUCKET/LAKE/release=<release>/snapshot=<name>/run.json
+//!                                                    report.html
+//!                                                    tables-<attempt>/nodes.parquet
+//! ```
+//!
+//! Who opens a table asks for `…/snapshot=<name>/nodes.parquet` in both cases; here the folder is put in. Which it is, is
+//! kept from the last reading of each `run.json`. Where a table is not there any more, the run was replaced, and its
+//! description is read again.
+
+use heaplake_kit::storage::{self, Object, Stored};
+use heaplake_schemas::run;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What a description says of where its tables are.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Layout {
+    /// The folder of its tables.
+    #[serde(default)]
+    pub folder: Option<String>,
+    #[serde(default)]
+    tables: Vec<Named>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Named {
+    file: String,
+}
+
+/// What is known of runs in stores.
+#[derive(Default)]
+struct Known {
+    /// Where the tables of runs are.
+    layouts: BTreeMap<PathBuf, Layout>,
+    /// Descriptions that were read before they are asked for; each is handed out once.
+    texts: BTreeMap<PathBuf, (Object, Vec<u8>)>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+fn known<T>(with: impl FnOnce(&mut Known) -> T) -> T {
+    with(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// Opens a file of a run.
+///
+/// # Errors
+/// Those of the system or of the store.
+pub fn open(path: &Path) -> io::Result<Stored> {
+    with_place(path, Stored::open)
+}
+
+/// Length of a file of a run.
+///
+/// # Errors
+/// Those of the system or of the store.
+pub fn bytes(path: &Path) -> io::Result<u64> {
+    with_place(path, |path| storage::about(path).map(|about| about.bytes))
+}
+
+/// Whether a file of a run is there.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    bytes(path).is_ok()
+}
+
+/// Where a file of a run is: for a folder, where it says; for a store, within the folder of the attempt.
+///
+/// # Errors
+/// Those of the store.
+pub fn place_of(path: &Path) -> io::Result<PathBuf> {
+    let (Some(place), Some(file)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Ok(path.to_owned());
+    };
+    if !storage::is_url(place) || file == run::FILE {
+        return Ok(path.to_owned());
+    }
+    let layout = match known(|known| known.layouts.get(place).cloned()) {
+        Some(layout) => layout,
+        None => match description(place) {
+            Ok((_, text)) => layout_of(&text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Layout::default(),
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(match layout.folder.filter(|_| layout.tables.iter().any(|table| table.file == file)) {
+        Some(folder) => place.join(folder).join(file),
+        None => path.to_owned(),
+    })
+}
+
+fn with_place<T>(path: &Path, act: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let place = place_of(path)?;
+    match act(&place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && place != path => {
+            // Another run stands there by now, or none.
+            known(|known| path.parent().map(|run| known.layouts.remove(run)));
+            let now = place_of(path)?;
+            if now == place { Err(error) } else { act(&now) }
+        }
+        other => other,
+    }
+}
+
+/// Reads the description of a run in a store, with what the store says of it.
+///
+/// # Errors
+/// Those of the store; [`io::ErrorKind::NotFound`] where there is no run.
+pub(crate) fn description(place: &Path) -> io::Result<(Object, Vec<u8>)> {
+    let read = match known(|known| known.texts.remove(place)) {
+        Some(read) => Ok(read),
+        None => {
+            let path = place.join(run::FILE);
+            let url = storage::url(&path).ok_or(io::ErrorKind::InvalidInput)?;
+            storage::store()?.read(url).map(|(object, text)| (object, text.into()))
+        }
+    };
+    match &read {
+        Ok((_, text)) => known(|known| known.layouts.insert(place.to_owned(), layout_of(text))),
+        Err(_) => known(|known| known.layouts.remove(place)),
+    };
+    read
+}
+
+/// The same, leaving what was read ahead for who asks next.
+pub(crate) fn look(place: &Path) -> io::Result<(Object, Vec<u8>)> {
+    match known(|known| known.texts.get(place).cloned()) {
+        Some(read) => Ok(read),
+        None => description(place),
+    }
+}
+
+/// Reads the descriptions of runs in a store, many at a time, so that the next to ask for each finds it here. No effect on
+/// runs in folders.
+pub fn expect(places: &[PathBuf]) {
+    let wanted: Vec<&PathBuf> = places.iter().filter(|place| storage::is_url(place)).collect();
+    let urls: Vec<String> = wanted.iter().map(|place| place.join(run::FILE).to_string_lossy().into_owned()).collect();
+    let Ok(store) = storage::store() else { return };
+    let read = if urls.is_empty() { Vec::new() } else { store.read_all(&urls) };
+    for (place, read) in wanted.into_iter().zip(read) {
+        if let Ok((object, text)) = read {
+            known(|known| known.texts.insert(place.clone(), (object, text.into())));
+        }
+    }
+}
+
+/// What a text says of where tables are; one that is damaged says nothing.
+pub(crate) fn layout_of(text: &[u8]) -> Layout {
+    let layout: Layout = serde_json::from_slice(text).unwrap_or_default();
+    // A description that is damaged or hostile may name any folder.
+    let is_name = |folder: &String| folder.starts_with(run::TABLES) && !folder.contains(['/', '\\']);
+    Layout { folder: layout.folder.filter(is_name), ..layout }
+}
+
+/// The files of a run with their lengths, by name: those of its folder, in a store also those of its attempt. Empty where that
+/// cannot be read.
+#[must_use]
+pub fn files(place: &Path) -> Vec<(String, u64)> {
+    let Some(url) = storage::url(place) else {
+        let entries = storage::entries(place).unwrap_or_default().into_iter();
+        return entries.filter(|entry| !entry.is_folder).map(|entry| (entry.name, entry.bytes)).collect();
+    };
+    let folder = known(|known| known.layouts.get(place).and_then(|layout| layout.folder.clone()));
+    let folder = folder.map(|folder| format!("{folder}/"));
+    let objects = storage::store().and_then(|store| store.list(url)).unwrap_or_default();
+    let of_run = |within: &str| {
+        let within = folder.as_ref().and_then(|folder| within.strip_prefix(folder)).unwrap_or(within);
+        (!within.contains('/')).then(|| within.to_owned())
+    };
+    let named = |object: &Object| Some((of_run(object.url.get(url.len()..)?.trim_start_matches('/'))?, object.bytes));
+    objects.iter().filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_names_one_folder_of_tables() {
+        let of = |folder: &str| layout_of(format!(r#"{{"folder": {folder:?}, "tables": []}}"#).as_bytes()).folder;
+        assert_eq!(of("tables-1f"), Some("tables-1f".to_owned()));
+        for hostile in ["", "..", "tables-/../x", "other", "/tables-1"] {
+            assert_eq!(of(hostile), None, "{hostile}");
+        }
+        assert_eq!(layout_of(b"{").folder, None);
+    }
+
+    #[test]
+    fn files_of_folders_are_where_their_path_says() {
+        let path = Path::new("lake/release=a/snapshot=b/nodes.parquet");
+        assert_eq!(place_of(path).unwrap(), path);
+        assert!(!exists(path));
+    }
+}

@@ -1,0 +1,148 @@
+//! A client for each bucket that is named, made once.
+
+use crate::error::{io_error, plain};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// How long a request is repeated that fails for reasons that may pass.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// How long one attempt may take: a part of an object at most.
+const ATTEMPT: Duration = Duration::from_secs(60);
+/// How long a connection may take.
+const CONNECTION: Duration = Duration::from_secs(5);
+/// Attempts after the first.
+const REPEATS: usize = 12;
+/// Threads of the runtime: they wait for the network, and decrypt.
+const THREADS: usize = 2;
+
+/// The client of a bucket.
+pub type Client = Arc<dyn ObjectStore>;
+
+/// An object, or a prefix, of a bucket.
+pub struct At {
+    /// The client.
+    pub client: Client,
+    /// `s3://bucket`.
+    pub root: String,
+    /// The rest of the URL.
+    pub key: Key,
+}
+
+impl At {
+    /// Where a URL leads.
+    ///
+    /// # Errors
+    /// Where it is no URL of an object, or its store cannot be used.
+    pub fn new(url: &str) -> io::Result<Self> {
+        let wrong = |why: &str| plain(io::ErrorKind::InvalidInput, &format!("{url}: {why}"));
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("this is no URL"))?;
+        let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
+        if name.is_empty() {
+            return Err(wrong("expected a bucket after //, as in s3://bucket/lake"));
+        }
+        let key = Key::parse(key.trim_matches('/')).map_err(|error| wrong(&error.to_string()))?;
+        let root = format!("{scheme}://{name}");
+        Ok(Self { client: client(scheme, name, &root)?, root, key })
+    }
+
+    /// The URL of another object of the bucket.
+    pub fn url(&self, key: &Key) -> String {
+        format!("{}/{key}", self.root)
+    }
+}
+
+/// The client of the bucket of a URL, and the URL of the bucket.
+///
+/// # Errors
+/// Where it is no URL, or its store cannot be used.
+pub fn bucket(url: &str) -> io::Result<(String, Client)> {
+    let At { client, root, .. } = At::new(url)?;
+    Ok((root, client))
+}
+
+fn client(scheme: &str, name: &str, root: &str) -> io::Result<Client> {
+    static CLIENTS: OnceLock<Mutex<HashMap<String, Client>>> = OnceLock::new();
+    let mut clients = CLIENTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = clients.get(root) {
+        return Ok(Arc::clone(known));
+    }
+    let client = made(scheme, name).map_err(io_error)?;
+    clients.insert(root.to_owned(), Arc::clone(&client));
+    Ok(client)
+}
+
+fn made(scheme: &str, name: &str) -> object_store::Result<Client> {
+    let retry = RetryConfig { max_retries: REPEATS, retry_timeout: PATIENCE, ..RetryConfig::default() };
+    // Without encryption only where the user says so, as with the store's own tools.
+    let http = std::env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value.eq_ignore_ascii_case("true") || value == "1");
+    let options = ClientOptions::new().with_timeout(ATTEMPT).with_connect_timeout(CONNECTION);
+    Ok(match scheme {
+        "gs" => {
+            let builder = GoogleCloudStorageBuilder::from_env().with_client_options(options);
+            Arc::new(builder.with_retry(retry).with_bucket_name(name).build()?)
+        }
+        "az" => {
+            let builder = MicrosoftAzureBuilder::from_env().with_client_options(options);
+            Arc::new(builder.with_retry(retry).with_container_name(name).build()?)
+        }
+        _ => {
+            let builder = AmazonS3Builder::from_env().with_client_options(options.with_allow_http(http));
+            Arc::new(builder.with_retry(retry).with_bucket_name(name).build()?)
+        }
+    })
+}
+
+/// The runtime of all calls.
+///
+/// # Errors
+/// Where the system gives no threads.
+pub fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = Builder::new_multi_thread().worker_threads(THREADS).thread_name("stores").enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplake_kit::storage::Failure;
+
+    #[test]
+    fn urls_lead_to_a_bucket_and_a_key() {
+        for (url, root, key) in [
+            ("s3://bucket/lake/release=1/run.json", "s3://bucket", "lake/release=1/run.json"),
+            ("s3://bucket/lake/", "s3://bucket", "lake"),
+            ("s3://bucket", "s3://bucket", ""),
+        ] {
+            let at = At::new(url).unwrap();
+            assert_eq!((at.root.as_str(), at.key.as_ref()), (root, key), "{url}");
+        }
+        let at = At::new("s3://bucket/a").unwrap();
+        assert_eq!(at.url(&Key::from("b/c")), "s3://bucket/b/c");
+    }
+
+    #[test]
+    fn what_is_no_url_of_an_object_is_refused() {
+        for wrong in ["s3://", "s3:///key", "bucket/key", "s3://bucket/a//b"] {
+            let error = At::new(wrong).err().unwrap();
+            assert!(Failure::is(&error) && error.to_string().contains(wrong), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_has_one_client() {
+        let [one, other] = [At::new("s3://bucket/a"), At::new("s3://bucket/b")].map(|at| at.unwrap().client);
+        assert!(Arc::ptr_eq(&one, &other));
+    }
+}

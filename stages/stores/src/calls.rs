@@ -1,0 +1,181 @@
+//! The calls of [`Store`], on the runtime.
+
+use crate::buckets::{At, runtime};
+use crate::error::{io_error, plain};
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use heaplake_kit::fs::File;
+use heaplake_kit::storage::{Fetch, Level, Object, Only, Store};
+use object_store::{
+    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
+    WriteMultipart,
+};
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+
+/// Bytes of a part of an upload; a file of at most so many is uploaded at once.
+const PART: usize = 8 << 20;
+/// Parts on their way at a time.
+const PARTS: usize = 4;
+/// Small objects on their way at a time.
+const MANY: usize = 24;
+
+/// All object stores.
+pub struct Stores;
+
+impl Store for Stores {
+    fn about(&self, url: &str) -> io::Result<Object> {
+        let at = At::new(url)?;
+        runtime()?.block_on(async { Ok(object(&at, at.client.head(&at.key).await.map_err(io_error)?)) })
+    }
+
+    fn list(&self, url: &str) -> io::Result<Vec<Object>> {
+        let at = At::new(url)?;
+        let all = at.client.list(Some(&at.key)).try_collect::<Vec<_>>();
+        let metas = runtime()?.block_on(all).map_err(io_error)?;
+        Ok(sorted(&at, metas))
+    }
+
+    fn level(&self, url: &str) -> io::Result<Level> {
+        let at = At::new(url)?;
+        let found = runtime()?.block_on(at.client.list_with_delimiter(Some(&at.key))).map_err(io_error)?;
+        let name = |key: &object_store::path::Path| key.filename().map(str::to_owned);
+        let mut folders: Vec<String> = found.common_prefixes.iter().filter_map(name).collect();
+        folders.sort();
+        Ok(Level { folders, objects: sorted(&at, found.objects) })
+    }
+
+    fn fetch(&self, object: &Object, range: Range<u64>) -> Fetch {
+        let (send, fetch) = sync_channel(1);
+        match (At::new(&object.url), runtime()) {
+            (Ok(at), Ok(runtime)) => {
+                let if_match = object.tag.clone();
+                runtime.spawn(async move {
+                    // Who no longer waits does not mind.
+                    let _ = send.send(part(&at, range, if_match).await);
+                });
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let _ = send.send(Err(error));
+            }
+        }
+        fetch
+    }
+
+    fn read(&self, url: &str) -> io::Result<(Object, Bytes)> {
+        let at = At::new(url)?;
+        runtime()?.block_on(whole(&at))
+    }
+
+    fn read_all(&self, urls: &[String]) -> Vec<io::Result<(Object, Bytes)>> {
+        let one = |url: String| async move { whole(&At::new(&url)?).await };
+        let reads = stream::iter(urls.to_vec()).map(one).buffered(MANY);
+        match runtime() {
+            Ok(runtime) => runtime.block_on(reads.collect()),
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    fn put(&self, url: &str, content: Bytes, only: Only) -> io::Result<()> {
+        let at = At::new(url)?;
+        let mode = match only {
+            Only::Always => PutMode::Overwrite,
+            Only::IfNone => PutMode::Create,
+            Only::IfStill(tag) => PutMode::Update(UpdateVersion { e_tag: Some(tag), version: None }),
+        };
+        runtime()?.block_on(async {
+            let payload = PutPayload::from_bytes(content.clone());
+            let options = PutOptions { mode, ..PutOptions::default() };
+            match at.client.put_opts(&at.key, payload, options).await.map_err(io_error) {
+                // An answer may get lost: then the repeated request finds what the first one wrote.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match whole(&at).await {
+                    Ok((_, there)) if there == content => Ok(()),
+                    _ => Err(error),
+                },
+                // A store that does not know whether it wrote says so as an error of its own.
+                Err(error) => match whole(&at).await {
+                    Ok((_, there)) if there == content => Ok(()),
+                    _ => Err(error),
+                },
+                Ok(_) => Ok(()),
+            }
+        })
+    }
+
+    fn upload(&self, from: &Path, url: &str) -> io::Result<()> {
+        let at = At::new(url)?;
+        let mut file = File::open(from)?;
+        let mut first = Vec::new();
+        (&mut file).take(PART as u64).read_to_end(&mut first)?;
+        runtime()?.block_on(async {
+            if first.len() < PART {
+                at.client.put(&at.key, first.into()).await.map_err(io_error)?;
+                return Ok(());
+            }
+            let upload = at.client.put_multipart(&at.key).await.map_err(io_error)?;
+            in_parts(WriteMultipart::new_with_chunk_size(upload, PART), first, file).await
+        })
+    }
+
+    fn remove(&self, urls: Vec<String>) -> io::Result<()> {
+        let one = |url: String| async move {
+            let at = At::new(&url)?;
+            match at.client.delete(&at.key).await.map_err(io_error) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        };
+        runtime()?.block_on(stream::iter(urls).map(one).buffer_unordered(MANY).try_collect())
+    }
+}
+
+/// The rest of an upload, whose first part was read.
+async fn in_parts(mut writer: WriteMultipart, first: Vec<u8>, mut file: File) -> io::Result<()> {
+    let mut part = first;
+    while !part.is_empty() {
+        if let Err(error) = writer.wait_for_capacity(PARTS).await {
+            // What was uploaded is no object, and goes by the store's own rules if this fails too.
+            let _ = writer.abort().await;
+            return Err(io_error(error));
+        }
+        writer.put(part.into());
+        part = Vec::new();
+        (&mut file).take(PART as u64).read_to_end(&mut part)?;
+    }
+    writer.finish().await.map(drop).map_err(io_error)
+}
+
+async fn part(at: &At, range: Range<u64>, if_match: Option<String>) -> io::Result<Bytes> {
+    let wanted = range.end - range.start;
+    let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, ..GetOptions::default() };
+    let bytes = match at.client.get_opts(&at.key, options).await {
+        Ok(answer) => answer.bytes().await.map_err(io_error)?,
+        Err(object_store::Error::Precondition { .. }) => {
+            return Err(plain(io::ErrorKind::Other, "the object changed while it was read"));
+        }
+        Err(error) => return Err(io_error(error)),
+    };
+    match bytes.len() as u64 == wanted {
+        true => Ok(bytes),
+        false => Err(plain(io::ErrorKind::UnexpectedEof, &format!("expected {wanted} bytes, got {}", bytes.len()))),
+    }
+}
+
+async fn whole(at: &At) -> io::Result<(Object, Bytes)> {
+    let answer = at.client.get(&at.key).await.map_err(io_error)?;
+    let meta = answer.meta.clone();
+    Ok((object(at, meta), answer.bytes().await.map_err(io_error)?))
+}
+
+fn object(at: &At, meta: ObjectMeta) -> Object {
+    let ObjectMeta { location, last_modified, size, e_tag, .. } = meta;
+    Object { url: at.url(&location), bytes: size, tag: e_tag, changed: last_modified.into() }
+}
+
+fn sorted(at: &At, metas: Vec<ObjectMeta>) -> Vec<Object> {
+    let mut objects: Vec<Object> = metas.into_iter().map(|meta| object(at, meta)).collect();
+    objects.sort_by(|a, b| a.url.cmp(&b.url));
+    objects
+}

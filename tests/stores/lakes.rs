@@ -1,0 +1,108 @@
+//! A lake in a store: what is written there, on which condition, and what commands make of it.
+
+use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables};
+use crate::lake::complaint;
+use crate::proxy::Act;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn tables_of_a_run_have_the_bytes_of_a_local_one() {
+    let world = World::new();
+    let options = ["--duplicates", "all", "--edges"];
+    world
+        .analyze(fixture(SMALL))
+        .args(options)
+        .args(["--release", "7.2", "--snapshot", "one", "--label", "host=a"])
+        .assert()
+        .success();
+    let named = [&options[..], &["--release", "7.2", "--snapshot", "one"]].concat();
+    assert_same(&world.tables(), &local_tables(&fixture(SMALL), &named), "new");
+    assert_eq!(world.verified("new").len(), 1);
+    let keys = world.server.keys("lake/");
+    let top: Vec<&String> = keys.iter().filter(|key| key.matches('/').count() == 3).collect();
+    assert!(top.len() == 1 && top[0].starts_with("lake/release=7.2/snapshot=") && top[0].ends_with("/run.json"));
+}
+
+#[test]
+fn a_run_that_is_there_is_told_and_replaced_only_by_force() {
+    let world = World::new();
+    let analyze = |input: &str| {
+        let mut command = world.analyze(fixture(input));
+        command.args(["--snapshot", "one", "--report"]);
+        command
+    };
+    analyze(SMALL).assert().success();
+    let before = world.server.keys("lake/");
+    analyze(SMALL).assert().success();
+    assert_eq!(world.server.keys("lake/"), before, "the same run is left alone");
+    let (cause, advice) = complaint(&mut analyze(OTHER), 1);
+    assert!(cause.contains("a run stands here") && advice.contains("--force"), "{cause} {advice}");
+    assert_eq!(world.server.keys("lake/"), before);
+    analyze(OTHER).arg("--force").assert().success();
+    assert_same(&world.tables(), &local_tables(&fixture(OTHER), &["--snapshot", "one"]), "replaced");
+    let after = world.server.keys("lake/");
+    assert!(
+        after.iter().filter(|key| key.ends_with("/nodes.parquet")).count() == 1,
+        "the old tables are gone: {after:?}"
+    );
+    assert!(after.iter().any(|key| key.ends_with("/report.html")));
+    assert_eq!(world.verified("replaced"), ["snapshot=one"]);
+}
+
+#[test]
+fn of_two_that_upload_one_run_at_a_time_one_wins() {
+    let world = World::new();
+    // Uploads take long, so that both have begun before one ends.
+    world.proxy.rule(|asked| if asked.method == "PUT" { Act::Wait(Duration::from_millis(100)) } else { Act::Pass });
+    let start = |input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+        command.envs(world.environment()).arg("analyze").arg(fixture(input));
+        command.args(["--out", &world.url("lake"), "--quiet", "--snapshot", "one", "--scratch"]).arg(world.scratch());
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let outcomes = [start(SMALL), start(OTHER)].map(|child| child.wait_with_output().unwrap());
+    let codes: Vec<_> = outcomes.iter().map(|outcome| outcome.status.code().unwrap()).collect();
+    let told: String = outcomes.iter().map(|outcome| String::from_utf8_lossy(&outcome.stderr).into_owned()).collect();
+    assert!(codes == [0, 1] || codes == [1, 0], "{codes:?} {told}");
+    assert!(told.contains("somebody changed what stands here") || told.contains("a run stands here"), "{told}");
+    let winner = if codes[0] == 0 { SMALL } else { OTHER };
+    assert_same(&world.tables(), &local_tables(&fixture(winner), &["--snapshot", "one"]), "the winner's");
+    assert_eq!(world.verified("one of two").len(), 1);
+    let folders = world.server.keys("lake/").iter().filter(|key| key.ends_with("/nodes.parquet")).count();
+    assert_eq!(folders, 1, "the loser leaves nothing");
+}
+
+#[test]
+fn runs_are_dropped_and_merged_from_a_store() {
+    let world = World::new();
+    world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--release", "1"]).assert().success();
+    world.analyze(fixture(OTHER)).args(["--snapshot", "two", "--release", "2"]).assert().success();
+    let lake = crate::lake::Lake::new();
+    let mut merge = world.heaplake();
+    merge.args(["lake", "merge", &world.url("lake"), "--quiet", "--out"]).arg(lake.path()).assert().success();
+    assert_eq!(lake.runs().len(), 2);
+    world.heaplake().args(["lake", "verify", "--quiet"]).arg(lake.path()).assert().success();
+    let dry = world.json(&["lake", "drop", &world.url("lake"), "--release", "1"], 0);
+    assert_eq!((dry["dry_run"].as_bool(), dry["runs"].as_array().map(Vec::len)), (Some(true), Some(1)));
+    world.json(&["lake", "drop", &world.url("lake"), "--release", "1", "--yes"], 0);
+    assert_eq!(world.verified("dropped"), ["snapshot=two"]);
+    assert_eq!(world.server.keys("lake/release=1/"), Vec::<String>::new());
+    let mut into = world.heaplake();
+    let (cause, _) = complaint(into.args(["lake", "merge", "--out", &world.url("lake")]).arg(lake.path()), 2);
+    assert!(cause.contains("cannot be merged into"), "{cause}");
+}
+
+#[test]
+fn what_cannot_be_in_a_store_is_refused() {
+    let world = World::new();
+    world.analyze(fixture(SMALL)).assert().success();
+    let lake = world.url("lake");
+    let (cause, advice) = complaint(world.heaplake().args(["fleet", "rollup", &lake]), 2);
+    assert!(cause.contains("folder of this machine") && advice.contains("--out"), "{cause} {advice}");
+    let (cause, advice) = complaint(world.heaplake().args(["diff", &lake, &lake, "--out", &world.url("diff")]), 2);
+    assert!(cause.contains("only runs") && advice.contains("folder of this machine"), "{cause} {advice}");
+    let (cause, _) = complaint(world.heaplake().args(["show", &world.url("nothing")]), 2);
+    assert!(cause.contains("no run"), "{cause}");
+    assert!(!std::path::Path::new("s3:").exists());
+}
