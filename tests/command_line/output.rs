@@ -125,6 +125,31 @@ fn help_completions_and_manual() {
 }
 
 #[test]
+fn plans_of_several_inputs_are_a_line_each() {
+    let lake = Lake::new();
+    let night = lake.folder().join("night");
+    fs::create_dir(&night).unwrap();
+    for (name, bytes) in [("a.heapsnapshot", small()), ("b.heapsnapshot", Vec::new()), ("c.txt", small())] {
+        fs::write(night.join(name), bytes).unwrap();
+    }
+    let missing = lake.folder().join("missing");
+    let text = stdout(heaplake().arg("plan").arg("--each").arg(&night).arg(&missing));
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    let alone: Value =
+        serde_json::from_str(&stdout(heaplake().arg("plan").arg(night.join("a.heapsnapshot")).arg("--json"))).unwrap();
+    for key in ["nodes", "edges", "estimated", "least_memory", "resident_memory", "scratch"] {
+        assert_eq!(lines[0][key], alone[key], "{key}");
+    }
+    assert_eq!(lines[0]["bytes"], small().len());
+    assert!(lines[1]["error"].as_str().unwrap().ends_with("not a heap snapshot: the file is empty"), "{text}");
+    assert_eq!((&lines[1]["kind"], &lines[1]["exit_code"]), (&"damaged".into(), &1.into()));
+    assert_eq!((&lines[2]["input"], &lines[2]["kind"]), (&missing.display().to_string().into(), &"file".into()));
+    let (cause, advice) = complaint(heaplake().args(["plan", "a", "b"]), 2);
+    assert!(cause.contains("2 are given") && advice.contains("--each"), "{cause}");
+}
+
+#[test]
 fn a_plan_tells_without_running() {
     let lake = Lake::new();
     let input = lake.input("Heap.heapsnapshot", &small());

@@ -14,6 +14,7 @@ mod table;
 mod written;
 
 mod clusters;
+mod handed_on;
 mod incremental;
 mod killed;
 mod page;

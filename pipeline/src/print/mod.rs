@@ -43,6 +43,16 @@ pub fn json(value: &impl Serialize) -> Result<u8, Complaint> {
     Ok(bytes(inert(&text).as_bytes()))
 }
 
+/// Prints a value as one line of JSON; the exit code.
+///
+/// # Errors
+/// As [`json`].
+pub fn json_line(value: &impl Serialize) -> Result<u8, Complaint> {
+    let text =
+        serde_json::to_string(value).map_err(|error| Complaint::failed(error.to_string(), "report this as a bug"))?;
+    Ok(bytes(inert(&text).as_bytes()))
+}
+
 /// JSON of the same meaning in which every character is seen, with a line end. Other characters than those of ASCII
 /// stand in strings only, where an escape means the same.
 fn inert(json: &str) -> String {

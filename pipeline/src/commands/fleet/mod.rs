@@ -1,5 +1,6 @@
 //! `heaplake fleet`: what concerns all runs of a lake together.
 
+pub mod analyze;
 pub mod rollup;
 
 use crate::complaint::Done;
@@ -19,6 +20,8 @@ pub struct Arguments {
 /// What can be done with a fleet.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Verb {
+    /// Analyse snapshots on a Ray cluster, one task for each
+    Analyze(Box<analyze::Arguments>),
     /// Sum up all runs of a lake, and find those with the same leak
     Rollup(Box<rollup::Arguments>),
 }
@@ -29,6 +32,7 @@ pub enum Verb {
 /// Those of the verb.
 pub fn run(arguments: &Arguments) -> Done {
     match &arguments.verb {
+        Verb::Analyze(arguments) => analyze::run(arguments),
         Verb::Rollup(arguments) => rollup::run(arguments),
     }
 }

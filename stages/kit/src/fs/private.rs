@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
+/// How often a folder is made that other processes remove.
+const TRIES: u32 = 100;
+
 /// A folder that only its owner can look into, made if needed; false where there is something else, or the folder of
 /// another user.
 ///
@@ -13,11 +16,7 @@ use std::path::Path;
 /// Those of the system.
 pub fn private_folder(path: &Path) -> io::Result<bool> {
     before(Operation::Folder, At::Path(path))?;
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let there = fs::symlink_metadata(path)?;
+    let there = made_private(path)?;
     if !there.is_dir() || there.uid() != user() {
         return Ok(false);
     }
@@ -26,6 +25,22 @@ pub fn private_folder(path: &Path) -> io::Result<bool> {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     }
     Ok(true)
+}
+
+/// What is at a path, a new folder if nothing was there.
+fn made_private(path: &Path) -> io::Result<Metadata> {
+    let mut tries = 0;
+    loop {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        match fs::symlink_metadata(path) {
+            // The last process that used the folder removed it between the two steps.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
+            there => return there,
+        }
+    }
 }
 
 /// The user for whom the process works.
@@ -54,6 +69,22 @@ pub fn is_open_to_all(folder: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_folder_that_others_remove_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shared");
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        assert!(private_folder(&path).unwrap());
+                        let _ = fs::remove_dir(&path);
+                    }
+                });
+            }
+        });
+    }
 
     #[test]
     fn private_folders_are_ones_own() {

@@ -1,0 +1,139 @@
+//! `heaplake fleet analyze`: snapshots into the lake, one task of a Ray cluster for each.
+//!
+//! The Python package does the work: this finds a Python that has it and becomes it.
+
+use crate::commands::analyze;
+use crate::complaint::{Complaint, Done};
+use crate::memory::Size;
+use crate::print::log;
+use clap::Args;
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const MORE: &str = "\
+Examples:
+  heaplake fleet analyze nightly/ --out lake --release 2.4.1 --label 'host={stem}' --address head:6379
+  heaplake fleet analyze nightly/ --out lake --manifest night.parquet
+  heaplake fleet analyze 'snapshots/*.hprof.gz' --out lake --scratch /scratch --scratch-per-node 200GiB
+
+Each snapshot is a task with the cores, the memory and the scratch that heaplake plan says. The task commits its run, so \
+ inputs and lake must be reachable under the same names on all nodes. A task whose memory or scratch did not suffice is \
+ tried again with more, one whose node died on another. The same command goes on after a kill.
+
+It needs the Python package with Ray: pip install 'heaplake[ray]'. HEAPLAKE_PYTHON names the Python that has it; else it \
+ is the one beside heaplake, or python3.";
+
+/// The heading of what concerns the cluster.
+const CLUSTER: &str = "Cluster";
+
+/// What asks a Python whether it has the packages: the exit code says which one is missing.
+const PROBE: &str = "import sys, importlib.util as u\n\
+                     sys.exit(1 if u.find_spec('heaplake') is None else 2 if u.find_spec('ray') is None else 0)";
+
+/// Arguments of `fleet analyze`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: heaplake fleet analyze nightly/ --out lake --address head:6379\n\nMore: heaplake fleet analyze --help",
+    after_long_help = MORE
+)]
+pub struct Arguments {
+    /// What analyze takes
+    #[command(flatten)]
+    pub analyze: analyze::Arguments,
+    /// Address of the cluster [default: RAY_ADDRESS, or this machine]
+    ///
+    /// HOST:PORT of its head, or ray://HOST:PORT for a client outside. Without one, Ray is started on this machine for
+    /// as long as the command runs.
+    #[arg(long, value_name = "ADDRESS", help_heading = CLUSTER)]
+    pub address: Option<String>,
+    /// Tries after the loss of a node, or for want of memory
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = CLUSTER)]
+    pub retries: u16,
+    /// Tasks that wait or run at a time [default: four per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = CLUSTER)]
+    pub in_flight: Option<u32>,
+    /// Memory that a task may ask for [default: that of the largest node]
+    #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
+    pub most_memory: Option<Size>,
+    /// Scratch of a node, where nodes do not declare it
+    ///
+    /// Nodes declare it in MiB as the resource heaplake_scratch: ray start --resources '{"heaplake_scratch": 200000}'.
+    /// Where they do not, tasks in flight take so much times the number of nodes together at most.
+    #[arg(long, value_name = "SIZE", help_heading = CLUSTER)]
+    pub scratch_per_node: Option<Size>,
+    /// Write a row for each input: JSON lines, or .parquet
+    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
+    pub manifest: Option<PathBuf>,
+}
+
+/// Becomes the Python that does it. The arguments were read to refuse wrong ones before anything starts.
+///
+/// # Errors
+/// A [`Complaint`] where there is no Python with the packages.
+pub fn run(_: &Arguments) -> Done {
+    let python = python(env::var_os("HEAPLAKE_PYTHON"), env::current_exe().ok().as_deref());
+    probe(&python)?;
+    let mut command = Command::new(&python);
+    command.args(["-m", "heaplake.fleet", "analyze"]).args(handed_on(env::args_os()));
+    if log::is_json() {
+        command.args(["--log-format", "json"]);
+    }
+    if let Ok(binary) = env::current_exe() {
+        command.env("HEAPLAKE_BINARY", binary);
+    }
+    Err(missing(&python, &command.exec().to_string()))
+}
+
+/// The Python that is told, else the one beside the binary, as in a virtual environment, else the one of the system.
+fn python(told: Option<OsString>, binary: Option<&Path>) -> PathBuf {
+    let beside = || binary.and_then(Path::parent).map(|folder| folder.join("python3")).filter(|path| path.exists());
+    told.filter(|told| !told.is_empty()).map(PathBuf::from).or_else(beside).unwrap_or_else(|| "python3".into())
+}
+
+/// Refuses a Python without the packages.
+fn probe(python: &Path) -> Result<(), Complaint> {
+    let probe = Command::new(python).args(["-c", PROBE]).stdin(Stdio::null()).stderr(Stdio::null()).status();
+    match probe.map(|status| status.code()) {
+        Ok(Some(0)) => Ok(()),
+        Ok(Some(1)) => Err(missing(python, "it has no package heaplake")),
+        Ok(Some(2)) => Err(missing(python, "it has no package ray")),
+        Ok(_) => Err(missing(python, "it does not run")),
+        Err(error) => Err(missing(python, &error.to_string())),
+    }
+}
+
+fn missing(python: &Path, why: &str) -> Complaint {
+    let cause = format!("fleet analyze needs a Python with heaplake and Ray; {}: {why}", python.display());
+    Complaint::usage(cause, "pip install 'heaplake[ray]', or set HEAPLAKE_PYTHON to a Python that has them")
+}
+
+/// The words behind `fleet analyze`.
+fn handed_on(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    words.skip(1).skip_while(|word| word != "fleet").skip_while(|word| word != "analyze").skip(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_behind_the_command_are_handed_on() {
+        let words = ["heaplake", "--color", "never", "fleet", "analyze", "a", "fleet", "analyze", "--out", "lake"];
+        let rest: Vec<OsString> = handed_on(words.map(OsString::from).into_iter()).collect();
+        assert_eq!(rest, ["a", "fleet", "analyze", "--out", "lake"]);
+    }
+
+    #[test]
+    fn the_python_that_is_told_wins_then_the_one_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("heaplake");
+        assert_eq!(python(None, Some(&binary)), Path::new("python3"));
+        std::fs::write(folder.path().join("python3"), "").unwrap();
+        assert_eq!(python(None, Some(&binary)), folder.path().join("python3"));
+        assert_eq!(python(Some("".into()), Some(&binary)), folder.path().join("python3"));
+        assert_eq!(python(Some("p".into()), Some(&binary)), Path::new("p"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Plans of several inputs, a line of JSON each, for a scheduler.
+
+use super::arguments::Arguments;
+use super::outlook::forecast;
+use crate::complaint::{Complaint, Done, Kind};
+use crate::inputs::{self, Wanted};
+use crate::print;
+use heaplake_input::source::Input;
+use serde::Serialize;
+use std::fs;
+
+/// What one input takes, or why that is not known. Sizes are bytes.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Line {
+    Planned {
+        input: String,
+        /// As stored, compressed or not; nothing for standard input.
+        bytes: Option<u64>,
+        nodes: u64,
+        edges: u64,
+        estimated: bool,
+        least_memory: u64,
+        resident_memory: u64,
+        scratch: u64,
+    },
+    Failed {
+        input: String,
+        kind: Kind,
+        error: String,
+        advice: String,
+        exit_code: u8,
+    },
+}
+
+/// Prints a line for each input, in the order in which `analyze` would take them.
+///
+/// # Errors
+/// None that concerns an input: its line says so.
+pub fn run(arguments: &Arguments) -> Done {
+    for input in inputs::resolve(&arguments.inputs, Wanted::Snapshots) {
+        let line = match input {
+            Ok(input) => planned(&input, arguments).unwrap_or_else(|complaint| Line::failed(input.name(), complaint)),
+            Err((name, why)) => {
+                let complaint = Complaint::failed(format!("{name}: {why}"), "name a file, or a folder that holds some");
+                Line::failed(name, complaint)
+            }
+        };
+        print::json_line(&line)?;
+    }
+    Ok(0)
+}
+
+fn planned(input: &Input, arguments: &Arguments) -> Result<Line, Complaint> {
+    let forecast = forecast(input, arguments)?;
+    let bytes = match input {
+        Input::File(path) => fs::metadata(path).ok().map(|file| file.len()),
+        Input::Stdin => None,
+    };
+    Ok(Line::Planned {
+        input: input.name(),
+        bytes,
+        nodes: forecast.nodes,
+        edges: forecast.edges,
+        estimated: forecast.estimated,
+        least_memory: forecast.least_memory,
+        resident_memory: forecast.resident_memory,
+        scratch: forecast.scratch,
+    })
+}
+
+impl Line {
+    fn failed(input: String, complaint: Complaint) -> Self {
+        let complaint = complaint.about(&input);
+        let (kind, exit_code) = (complaint.kind(), complaint.exit as u8);
+        Self::Failed { input, kind, error: complaint.cause, advice: complaint.advice, exit_code }
+    }
+}
