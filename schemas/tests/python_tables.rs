@@ -3,7 +3,6 @@
 use heaplake_schemas::SCHEMA_VERSION;
 use heaplake_schemas::table::{ColumnSchema, Runs, TableSchema, Type};
 use heaplake_schemas::tables;
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -64,7 +63,7 @@ fn quoted(text: &str) -> String {
     for character in text.chars() {
         match character {
             '"' | '\\' => quoted.extend(['\\', character]),
-            control if control.is_control() => write!(quoted, "\\u{:04x}", u32::from(control)).unwrap(),
+            control if control.is_control() => quoted += &format!("\\u{:04x}", u32::from(control)),
             plain => quoted.push(plain),
         }
     }
