@@ -118,7 +118,7 @@ impl Failure {
     /// Whether an error is one of a store, not of what was read from it.
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()).is_some()
     }
 }
 
