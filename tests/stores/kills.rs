@@ -14,7 +14,7 @@ fn killed_uploads(times: u64) {
     let (mut whole, mut killed) = (0, 0);
     for time in 0..times {
         let (send, reached) = channel();
-        let at = time * 7 % 41;
+        let at = time * 7 % 19;
         let mut seen = 0;
         world.proxy.rule(move |asked| {
             let uploads = asked.method == "PUT" || asked.method == "DELETE";
@@ -43,7 +43,7 @@ fn killed_uploads(times: u64) {
             whole += 1;
         }
     }
-    assert!(killed > times / 2 && whole > 0, "{killed} killed, {whole} whole");
+    assert!(killed >= times / 2 && whole > 0, "{killed} killed, {whole} whole");
     assert!(start(&world, SMALL).wait().unwrap().success());
     assert_same(&world.tables(), &expected[0], "not killed");
     let folders =

@@ -18,11 +18,11 @@ pub fn io_error(error: Error) -> io::Error {
         Error::NotImplemented { .. } | Error::NotSupported { .. } => ErrorKind::InvalidInput,
         _ => ErrorKind::Other,
     };
-    plain(kind, &text(&error))
+    plain(kind, &text(error))
 }
 
 /// The most telling part: a store says what happened in its source.
-fn text(error: &Error) -> String {
+fn text(error: Error) -> String {
     match error {
         Error::NotFound { .. } => "there is no such object".to_owned(),
         Error::PermissionDenied { source, .. } => format!("the store denies access: {source}"),
