@@ -46,7 +46,7 @@ test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (need
 	target/notebooks/bin/pip install --quiet --requirement tests/notebooks/requirements.txt
 	HEAPLAKE_PYTHON=$(CURDIR)/target/notebooks/bin/python HEAPLAKE_NOTEBOOKS=all $(CARGO) test --locked -p heaplake --test answers -- notebooks
 
-test-fleet: ## Lints and tests of the Python package (needs Python 3.10 or newer with pip, and Java 17 for Spark; installs into target/fleet)
+test-fleet: test-stores ## Lints and tests of the Python package, of Ray, Spark and object stores (needs Python 3.10 or newer with pip, and Java 17; installs into target)
 	python3 -m venv target/fleet
 	target/fleet/bin/pip install --quiet --requirement python/requirements.txt
 	$(CARGO) build --quiet --locked -p heaplake
