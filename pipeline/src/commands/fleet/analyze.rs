@@ -39,6 +39,7 @@ const PROBE: &str = "import sys, importlib.util as u\n\
     after_help = "Example: heaplake fleet analyze nightly/ --out lake --address head:6379\n\nMore: heaplake fleet analyze --help",
     after_long_help = MORE
 )]
+#[group(skip)]
 pub struct Arguments {
     /// What analyze takes
     #[command(flatten)]

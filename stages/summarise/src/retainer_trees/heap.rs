@@ -13,7 +13,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
-use heaplake_schemas::scratch::{self as columns, EdgeKind, Facts, NO_DISTANCE, edge_flags, edge_label};
+use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, NO_DISTANCE, edge_flags, edge_label};
 
 /// See the module documentation.
 pub(super) struct Heap<'a> {
@@ -92,10 +92,6 @@ impl<'a> Heap<'a> {
     /// [`StageError::Io`], [`StageError::Scratch`], [`StageError::Budget`].
     pub fn open(facts: &Facts, is_tight: bool, plan: &mut ArrayPlan<'_>, job: &Job<'a>) -> Result<Self, StageError> {
         let scratch = job.scratch;
-        let (degrees, targets) = match facts.follows_essential {
-            true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
-            false => (columns::NODE_EDGE_COUNT, columns::EDGE_TO),
-        };
         let labels = facts.follows_essential && scratch.has(columns::ESSENTIAL_LABEL);
         let before = match labels {
             true => named_before(job)?,
@@ -104,8 +100,7 @@ impl<'a> Heap<'a> {
         let all = !facts.follows_essential;
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
         let kept = job.context.budget.reserve("retainer trees: numbers", KEPT)?;
-        let bytes = if all { columns::EDGE_FLAGS } else { columns::ESSENTIAL_LABEL };
-        let words = if all { columns::EDGE_NAME } else { columns::ESSENTIAL_NAME };
+        let (degrees, targets, bytes, words) = edge_columns(all);
         // What is looked at for each retainer first, then what is looked at for each node or edge that is followed.
         let arrays = plan.make((
             narrow_of(columns::NODE_DISTANCE, is_tight, scratch),
@@ -180,6 +175,14 @@ impl<'a> Heap<'a> {
     fn position(&mut self, node: u32) -> Result<usize, StageError> {
         let position = self.position.get(node as usize)?;
         Ok(if position.is_none() { 0 } else { position.index() })
+    }
+}
+
+/// Degrees, targets, bytes and words of all edges, or of the essential ones.
+fn edge_columns(all: bool) -> (Column<u32>, Column<NodeId>, Column<u8>, Column<u32>) {
+    match all {
+        true => (columns::NODE_EDGE_COUNT, columns::EDGE_TO, columns::EDGE_FLAGS, columns::EDGE_NAME),
+        false => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO, columns::ESSENTIAL_LABEL, columns::ESSENTIAL_NAME),
     }
 }
 
