@@ -46,7 +46,8 @@ const READING: &str = "Reading of some formats";
 pub struct Arguments {
     /// Snapshots: files, folders, glob patterns, or - for standard input
     ///
-    /// Folders are searched for snapshots. Files that end in .gz or .zst are read as they are.
+    /// Folders are searched for snapshots. Files that end in .gz or .zst are read as they are. URLs such as
+    /// s3://bucket/incoming/ name objects of a store, if heaplake was built with the feature stores; --out may be one too.
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<String>,
     /// Where runs go
