@@ -13,7 +13,7 @@ use heaplake_input::source::Input;
 /// Prints the plan, or the graph of the stages.
 ///
 /// # Errors
-/// A [`Complaint`](crate::complaint::Complaint) where the input cannot be read.
+/// A [`Complaint`] where the input cannot be read.
 pub fn run(arguments: &Arguments) -> Done {
     if arguments.each {
         return each::run(arguments);

@@ -29,7 +29,7 @@ pub fn forecast(input: &Input, arguments: &Arguments) -> Result<Forecast, Compla
 /// The graph of its stages, drawn.
 ///
 /// # Errors
-/// As [`forecast`].
+/// As [`forecast()`].
 pub fn graph(input: &Input, arguments: &Arguments, language: Language) -> Result<String, Complaint> {
     let cancel = AtomicBool::new(false);
     let context =
