@@ -2,8 +2,8 @@
 //!
 //! A file that is not compressed is read [directly](crate::direct). Of everything else, a reader thread reads, hashes
 //! and, where the content says so, decompresses; it stays at most [`AHEAD`] blocks ahead. What was compressed in
-//! [`blocked`] pieces, it leaves to several threads. Blocks travel back when used up, so a run touches a few fixed pages
-//! however large its input. What grows too much when it is decompressed, or is compressed twice, is refused
+//! [blocked](crate::blocked) pieces, it leaves to several threads. Blocks travel back when used up, so a run touches a few
+//! fixed pages however large its input. What grows too much when it is decompressed, or is compressed twice, is refused
 //! ([`expansion`](crate::expansion)).
 
 use crate::blocked::Inflaters;
