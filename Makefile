@@ -9,6 +9,8 @@ CORE = --workspace --exclude heaplake-sql --exclude heaplake-stores
 SQL = -p heaplake-sql -p heaplake --features heaplake/sql
 # So do object stores.
 STORES = -p heaplake-stores -p heaplake --features heaplake/stores
+# Both, as the Python package tests them.
+ALL = -p heaplake --features heaplake/sql,heaplake/stores
 
 .PHONY: help demo check test test-sql test-stores test-long test-notebooks test-fleet audit bench bench-peers fuzz clean
 
@@ -46,12 +48,17 @@ test-notebooks: ## The tables in polars, pandas, pyarrow, DuckDB and Spark (need
 	target/notebooks/bin/pip install --quiet --requirement tests/notebooks/requirements.txt
 	HEAPLAKE_PYTHON=$(CURDIR)/target/notebooks/bin/python HEAPLAKE_NOTEBOOKS=all $(CARGO) test --locked -p heaplake --test answers -- notebooks
 
-test-fleet: test-stores ## Lints and tests of the Python package, of Ray, Spark and object stores (needs Python 3.10 or newer with pip, and Java 17; installs into target)
+# One build of the binary with all features, in the profile that compiles the engine of SQL fastest.
+test-fleet: ## Lints and tests of the Python package, of Ray, Spark, SQL over object stores (needs Python 3.10 or newer with pip, and Java 17; installs into target)
+	python3 -m venv target/stores
+	target/stores/bin/pip install --quiet --requirement tests/stores/requirements.txt
 	python3 -m venv target/fleet
 	target/fleet/bin/pip install --quiet --requirement python/requirements.txt
-	$(CARGO) build --quiet --locked -p heaplake
 	cd python && ../target/fleet/bin/ruff check . && ../target/fleet/bin/ruff format --check .
-	PYTHONPATH=$(CURDIR)/python HEAPLAKE_BINARY=$${HEAPLAKE_BINARY:-$(CURDIR)/target/debug/heaplake} target/fleet/bin/python -m pytest -c python/pyproject.toml python/tests
+	$(CARGO) clippy --locked --profile sql $(ALL) --lib --bins --test stores --test fleet -- -D warnings
+	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python $(CARGO) test --locked --profile sql $(ALL) --lib --test stores --test fleet -- $(if $(LONG),--include-ignored)
+	$(CARGO) build --quiet --locked --profile sql $(ALL)
+	HEAPLAKE_STORES_PYTHON=$(CURDIR)/target/stores/bin/python PYTHONPATH=$(CURDIR)/python HEAPLAKE_BINARY=$${HEAPLAKE_BINARY:-$(CURDIR)/target/sql/heaplake} target/fleet/bin/python -m pytest -c python/pyproject.toml python/tests
 
 audit: ## Licences, banned and unused crates, sources of the dependencies (installs cargo-deny and cargo-machete if missing)
 	command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from heaplake import _runs, _tables
+from heaplake import _runs, _stores, _tables
 from heaplake._optional import needed
+from heaplake._places import Url
 from heaplake._tables import Table
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def connect(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
     """
     connection: duckdb.DuckDBPyConnection = needed("duckdb", "duckdb").connect(":memory:")
     connection.execute("SET TimeZone = 'UTC'")
+    if runs and isinstance(runs[0].path, Url):
+        connection.register_filesystem(_stores.filesystem(runs[0].path))
     _create_runs(connection, runs)
     for table in _tables.tables().values():
         if table.of_runs:
@@ -48,7 +51,7 @@ def _create_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> 
 
 def _run(run: Run) -> list[Any]:
     labels = [list(run.labels.keys()), list(run.labels.values())]
-    return [str(run.path), run.release, run.snapshot, _micros(run.captured_at), *labels, *run.summary.values()]
+    return [str(run._tables_at), run.release, run.snapshot, _micros(run.captured_at), *labels, *run.summary.values()]
 
 
 def _micros(at: datetime | None) -> int | None:
@@ -60,7 +63,7 @@ def _micros(at: datetime | None) -> int | None:
 
 
 def _view(table: Table, runs: Sequence[Run]) -> str:
-    files = [f"{run.path}/{table.file}" for run in runs if table.file in run.files]
+    files = [f"{run._tables_at}/{table.file}" for run in runs if table.file in run.files]
     if not files:
         columns = [f"NULL::{_tables.duckdb_type(c.type)} AS {_name(c.name)}" for c in _tables.view_columns(table)]
         return f"CREATE VIEW {_name(table.name)} AS SELECT {', '.join(columns)} WHERE false"

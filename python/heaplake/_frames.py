@@ -29,7 +29,7 @@ def view(table: Table, runs: Sequence[Run]) -> pl.LazyFrame:
     having = [run for run in runs if table.file in run.files]
     if not having:
         return pl.LazyFrame(schema={c.name: _tables.polars_type(c.type) for c in _tables.view_columns(table)})
-    paths = {str(run.path / table.file): run for run in having}
+    paths = {str(run._tables_at / table.file): run for run in having}
     of_run = of_runs(paths.values()).with_columns(pl.Series(_PATH, list(paths)))
     today = [path for path, run in paths.items() if run.schema_version == _tables.schema_version()]
     others = [path for path, run in paths.items() if run.schema_version != _tables.schema_version()]

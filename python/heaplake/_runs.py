@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+
+from heaplake._places import Place
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -17,6 +20,16 @@ def read_metadata(folder: Path) -> dict[str, Any]:
     """The content of `run.json`."""
     metadata: dict[str, Any] = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
     return metadata
+
+
+def tables_in(place: str, folder: str | None) -> str:
+    """Where the tables of a run are: in an object store each attempt to write it has a folder, which `run.json` names.
+
+    >>> tables_in("s3://heap-lake/prod/release=1/snapshot=a", "tables-1f")
+    's3://heap-lake/prod/release=1/snapshot=a/tables-1f'
+    """
+    # A description that is damaged or hostile may name any folder.
+    return f"{place}/{folder}" if folder and re.fullmatch(r"tables-[0-9a-f]+", folder) else place
 
 
 def moment(microseconds: int) -> datetime:
@@ -33,7 +46,7 @@ def parse_moment(text: str | None) -> datetime | None:
     return at + timedelta(microseconds=int(fraction[:6].ljust(6, "0"))) if fraction else at
 
 
-def summary_row(path: Path, metadata: dict[str, Any], severities: tuple[int, int, int]) -> dict[str, Any]:
+def summary_row(path: Place, metadata: dict[str, Any], severities: tuple[int, int, int]) -> dict[str, Any]:
     """What the view `runs` says of a run, after the columns of the run itself. Null is None."""
     summary, replay = metadata["summary"], metadata.get("replay")
     heap = {name: None if replay else summary[name] for name in ("node_count", "edge_count", "shallow_bytes")}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heaplake import _binary, _duckdb, _frames, _html, _tables
 from heaplake._optional import needed
+from heaplake._places import Place, Url, place
 from heaplake._views import Tables
 from heaplake.comparison import Diff, Rollup, Trend
 from heaplake.run import DamagedRun, Run, run_table, to_pandas
@@ -29,12 +30,12 @@ Side = str | Run
 class Lake:
     """The runs of a lake, or some of them, as they were when it was opened. `heaplake.open` makes it.
 
-    - `path`: its folder
+    - `path`: its folder, or its URL in an object store
     - `runs`: its runs, by release and name
     - `damaged`: folders that should be runs, and what is wrong with each
     """
 
-    def __init__(self, path: Path, runs: Sequence[Run], damaged: Sequence[tuple[Path, str]] = ()) -> None:
+    def __init__(self, path: Place, runs: Sequence[Run], damaged: Sequence[tuple[Place, str]] = ()) -> None:
         self.path = path
         self.runs = tuple(runs)
         self.damaged = tuple(damaged)
@@ -199,7 +200,7 @@ class Lake:
 
 
 def open(path: str | os.PathLike[str]) -> Lake:
-    """Opens a lake: the folder that `--out` named.
+    """Opens a lake: the folder or the URL that `--out` named.
 
     Warns of each run that is damaged or newer than the binary (`DamagedRun`). Raises `UsageError` or `InputError` if the
     folder cannot be read or is no lake.
@@ -207,15 +208,18 @@ def open(path: str | os.PathLike[str]) -> Lake:
     >>> lake = heaplake.open("lake")
     >>> lake.tables.classes.group_by("release").len().collect()
     """
-    runs, damaged = _listed(Path(path), [])
+    lake = place(path)
+    runs, damaged = _listed(lake, [])
     for folder, problem in damaged:
         warnings.warn(f"{folder}: {problem}", DamagedRun, stacklevel=2)
-    return Lake(Path(path), runs, damaged)
+    return Lake(lake, runs, damaged)
 
 
-def _listed(path: Path, options: Sequence[str]) -> tuple[list[Run], list[tuple[Path, str]]]:
-    said = _binary.run_json(["ls", path, *options])
-    damaged = [(Path(found["path"]), str(found["problem"])) for found in said["damaged"]]
+def _listed(path: Place, options: Sequence[str]) -> tuple[list[Run], list[tuple[Place, str]]]:
+    # Of a folder each description is read when it is asked for.
+    described = ["--descriptions"] if isinstance(path, Url) else []
+    said = _binary.run_json(["ls", path, *options, *described])
+    damaged = [(place(found["path"]), str(found["problem"])) for found in said["damaged"]]
     return [Run._listed(found) for found in said["runs"]], damaged
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from heaplake import _answers, _binary, _frames, _html, _runs, _tables
 from heaplake._optional import needed
+from heaplake._places import Place, Url, place
 from heaplake._views import Tables
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Severities:
 class Run:
     """A run of a lake. `heaplake.open` makes them.
 
-    - `path`: its folder
+    - `path`: its folder, or its URL in an object store
     - `release`, `snapshot`: its names in the lake
     - `format`: that of its input, such as `v8-heapsnapshot`
     - `labels`: from the command line, such as `host`
@@ -55,7 +55,7 @@ class Run:
     >>> run.frame("classes").sort("retained_bytes").tail(3).collect()
     """
 
-    path: Path
+    path: Place
     release: str
     snapshot: str
     format: str
@@ -69,16 +69,18 @@ class Run:
     severities: Severities
     partial: str | None
     _captured: str | None = field(repr=False, default=None)
+    _description: dict[str, Any] | None = field(repr=False, default=None)
 
     @classmethod
     def _listed(cls, listed: Mapping[str, Any]) -> Run:
         """From an entry of `heaplake ls --json`."""
         same = ("release", "snapshot", "format", "nodes", "heap_bytes", "allocations", "allocated_bytes")
         return cls(
-            path=Path(listed["path"]),
+            path=place(listed["path"]),
             labels=MappingProxyType(dict(listed["labels"])),
             severities=Severities(**listed["findings"]),
             _captured=listed["captured_at"],
+            _description=listed.get("description"),
             **{name: listed[name] for name in (*same, "input_bytes", "disk_bytes", "partial")},
         )
 
@@ -89,7 +91,9 @@ class Run:
         >>> run.metadata["summary"]["edge_count"]
         2617772
         """
-        return _runs.read_metadata(self.path)
+        if self._description is not None:
+            return self._description
+        return _binary.run_json(["show", self.path]) if isinstance(self.path, Url) else _runs.read_metadata(self.path)
 
     @cached_property
     def captured_at(self) -> datetime | None:
@@ -98,7 +102,7 @@ class Run:
         if exact is not None:
             return _runs.moment(exact)
         table = self.path / "snapshot.parquet"
-        if self._captured is None or not table.is_file():
+        if self._captured is None or isinstance(table, Url) or not table.is_file():
             return _runs.parse_moment(self._captured)
         # Older versions say it in this table only.
         import polars as pl
@@ -108,13 +112,21 @@ class Run:
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """Files of the tables that it has. Warns of those that are gone (`DamagedRun`)."""
+        """Files of the tables that it has. Warns of those that are gone (`DamagedRun`); a store is not asked."""
         listed = frozenset(str(table["file"]) for table in self.metadata["tables"])
-        gone = sorted(file for file in listed if not (self.path / file).is_file())
+        if isinstance(self.path, Url):
+            return listed
+        folder = self.path
+        gone = sorted(file for file in listed if not (folder / file).is_file())
         if gone:
             advice = "analyse its input again with --force, or drop the run"
             warnings.warn(f"{self.path}: {', '.join(gone)} not there: {advice}", DamagedRun, stacklevel=2)
         return listed.difference(gone)
+
+    @cached_property
+    def _tables_at(self) -> Place:
+        """Where its tables are."""
+        return place(_runs.tables_in(str(self.path), self.metadata.get("folder")))
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -58,6 +58,25 @@ fn tables_of_runs_that_are_known_are_not_read() {
 }
 
 #[test]
+fn a_step_in_little_memory_is_the_same() {
+    let lake = releases();
+    let (out, little) = (lake.path().join("fleet"), lake.path().join("little"));
+    for out in [&out, &little] {
+        rollup(&lake.path(), out, &[]);
+    }
+    // The numbers of the runs that were there change, too.
+    fs::remove_dir_all(lake.path().join("release=1.1/snapshot=run0")).unwrap();
+    for (name, seed) in [("a", 106), ("run1b", 107), ("z", 108)] {
+        run(&lake, "1.1", name, seed);
+    }
+    assert_eq!(rollup(&lake.path(), &out, &[])["updated_groups"], 1);
+    rollup(&lake.path(), &little, &["--memory", "40MiB", "--threads", "3"]);
+    assert_same(&out, &little);
+    rollup(&lake.path(), &lake.path().join("anew"), &[]);
+    assert_same(&out, &lake.path().join("anew"));
+}
+
+#[test]
 fn a_group_that_was_damaged_is_made_anew() {
     let lake = releases();
     let out = lake.path().join("fleet");

@@ -3,6 +3,7 @@
 use crate::common::{DAY, add, add_of_day, command, describe, json, names};
 use crate::lake::{Lake, complaint, heaplake};
 use std::fs;
+use std::path::Path;
 
 /// Runs `a` to `d` of days 10, 20, 30, and of none.
 fn lake() -> Lake {
@@ -55,6 +56,21 @@ fn a_run_is_listed_with_labels_time_and_size_on_disk() {
     // Without any labels there is no column of them.
     let text = String::from_utf8(output(command("ls").arg(lake.path()).args(["--release", "none"]))).unwrap();
     assert!(!text.contains("labels"), "{text}");
+}
+
+#[test]
+fn descriptions_are_what_each_run_says_of_itself() {
+    let lake = lake();
+    let listing = json(command("ls").arg(lake.path()).arg("--descriptions"), 0);
+    for run in listing["runs"].as_array().unwrap() {
+        let text = fs::read(Path::new(run["path"].as_str().unwrap()).join("run.json")).unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert!(said["tables"].as_array().is_some_and(|tables| tables.len() == 2), "{said}");
+        assert_eq!(run["description"], said);
+    }
+    let listing = json(command("ls").arg(lake.path()), 0);
+    assert_eq!(listing["runs"][0].get("description"), None);
+    command("ls").arg(lake.path()).arg("--descriptions").assert().code(2);
 }
 
 #[test]

@@ -1,10 +1,40 @@
-//! SIGKILL in the middle of an upload: the run of before, the new one, or none, whole.
+//! SIGKILL in the middle of an upload: the run of before, the new one, or none, whole. In the middle of a drop: the run or none.
 
 use crate::common::{OTHER, SMALL, World, assert_same, fixture, local_tables, without_measurements};
-use crate::proxy::Act;
+use crate::proxy::{Act, Asked};
+use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+/// Starts a command and kills it while its request of this number has no answer yet, of those that count; whether it was killed.
+/// Where there are fewer of them, it ends by itself.
+fn killed_at(world: &World, at: u64, counts: fn(&Asked) -> bool, start: impl FnOnce() -> Child) -> bool {
+    let (send, reached) = channel();
+    let mut seen = 0;
+    world.proxy.rule(move |asked| {
+        if !counts(asked) {
+            return Act::Pass;
+        }
+        if seen == at {
+            let _ = send.send(());
+        }
+        seen += 1;
+        Act::Wait(Duration::from_millis(15))
+    });
+    let mut child = start();
+    let mut killed = false;
+    while child.try_wait().unwrap().is_none() {
+        if reached.recv_timeout(Duration::from_millis(5)).is_ok() {
+            child.kill().unwrap();
+            killed = true;
+            break;
+        }
+    }
+    child.wait().unwrap();
+    world.proxy.rule(|_| Act::Pass);
+    killed
+}
 
 /// Kills an upload at its so-manieth request that writes or lists, over and over.
 fn killed_uploads(times: u64) {
@@ -12,29 +42,10 @@ fn killed_uploads(times: u64) {
     let inputs = [SMALL, OTHER];
     let expected = inputs.map(|input| local_tables(&fixture(input), &["--snapshot", "one"]));
     let (mut whole, mut killed) = (0, 0);
+    let uploads = |asked: &Asked| asked.method == "PUT" || asked.method == "DELETE";
     for time in 0..times {
-        let (send, reached) = channel();
-        let at = time * 7 % 19;
-        let mut seen = 0;
-        world.proxy.rule(move |asked| {
-            let uploads = asked.method == "PUT" || asked.method == "DELETE";
-            if uploads && seen == at {
-                let _ = send.send(());
-            }
-            seen += u64::from(uploads);
-            if uploads { Act::Wait(Duration::from_millis(15)) } else { Act::Pass }
-        });
-        let mut child = start(&world, inputs[time as usize % 2]);
-        // Where there are fewer requests, it ends by itself.
-        while child.try_wait().unwrap().is_none() {
-            if reached.recv_timeout(Duration::from_millis(5)).is_ok() {
-                child.kill().unwrap();
-                killed += 1;
-                break;
-            }
-        }
-        child.wait().unwrap();
-        world.proxy.rule(|_| Act::Pass);
+        let start = || start(&world, inputs[time as usize % 2]);
+        killed += u64::from(killed_at(&world, time * 7 % 19, uploads, start));
         let runs = world.verified(&format!("kill {time}"));
         if !runs.is_empty() {
             assert_eq!(runs, ["snapshot=one"]);
@@ -71,4 +82,62 @@ fn an_upload_that_is_killed_leaves_a_whole_lake() {
 #[ignore = "long: fifty kills"]
 fn fifty_uploads_that_are_killed_leave_a_whole_lake() {
     killed_uploads(50);
+}
+
+/// What is below a prefix of the bucket, by key.
+fn objects(world: &World, prefix: &str) -> BTreeMap<String, Vec<u8>> {
+    world.server.keys(prefix).into_iter().map(|key| (key.clone(), world.server.get(&key))).collect()
+}
+
+fn drop_one(world: &World) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heaplake"));
+    command.envs(world.environment()).args(["lake", "drop", &world.url("lake"), "one", "--yes"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Kills drops of one of two runs at all of their requests, here and there, so many times: the run is whole
+/// or gone, the other one stays.
+fn killed_drops(times: usize) {
+    let mut world = World::new();
+    world.analyze(fixture(SMALL)).args(["--snapshot", "one", "--report"]).assert().success();
+    world.analyze(fixture(OTHER)).args(["--snapshot", "two", "--report"]).assert().success();
+    let (both, other) = (objects(&world, "lake/"), objects(&world, "lake/release=none/snapshot=two/"));
+    world.proxy.rule(|_| Act::Pass);
+    assert!(drop_one(&world).status().unwrap().success());
+    let requests = world.proxy.asked().len();
+    let (mut whole, mut partly) = (0, 0);
+    for time in 0..times {
+        for (key, content) in &both {
+            world.server.put(key, content);
+        }
+        let at = requests - 1 - time * 7 % requests;
+        let what = format!("kill {time}, request {at} of {requests}");
+        let start = || drop_one(&world).spawn().unwrap();
+        assert!(killed_at(&world, at as u64, |_| true, start), "{what}: it had ended");
+        let runs = world.verified(&what);
+        assert!(runs == ["snapshot=two"] || runs == ["snapshot=one", "snapshot=two"], "{what}: {runs:?}");
+        let there = objects(&world, "lake/");
+        assert!(runs.len() == 1 || there == both, "{what}: a run that lacks something");
+        whole += usize::from(runs.len() == 2);
+        partly += usize::from(runs.len() == 1 && there != other);
+        // The next one does it, or there is nothing to do: no run of the name, or no more than something left of one.
+        let code = drop_one(&world).status().unwrap().code();
+        assert!(code == Some(0) || runs.len() == 1 && code == Some(2), "{what}: {code:?}");
+        world.server.age();
+        assert_eq!(world.verified(&what), ["snapshot=two"]);
+        assert!(objects(&world, "lake/") == other, "{what}: {:?}", world.server.keys("lake/"));
+    }
+    assert!(whole > 0 && partly > 0, "of {times} {whole} left it whole, {partly} a part");
+}
+
+#[test]
+fn a_drop_that_is_killed_leaves_a_whole_lake() {
+    killed_drops(8);
+}
+
+#[test]
+#[ignore = "long: fifty kills"]
+fn fifty_drops_that_are_killed_leave_a_whole_lake() {
+    killed_drops(50);
 }

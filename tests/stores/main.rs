@@ -12,6 +12,9 @@ mod generated;
 #[expect(dead_code, reason = "nothing is left by what goes to a store")]
 #[path = "../support/lake.rs"]
 mod lake;
+#[expect(dead_code, reason = "columns of numbers only")]
+#[path = "../support/table.rs"]
+mod table;
 
 mod common;
 mod failures;

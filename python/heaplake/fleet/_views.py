@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from heaplake._binary import UsageError
-from heaplake._runs import RUN_FILE, SUMMARY_TYPES
+from heaplake._runs import RUN_FILE, SUMMARY_TYPES, tables_in
 from heaplake._tables import RUN_COLUMNS, Column, ListOf, StructOf, Table, Type, own_columns, schema_version, tables
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["Views", "spark_type"]
 # What `run.json` must say to be one, as far as views need it.
 _RUN_JSON = """
     heaplake_version string, schema_version int, snapshot string, release string, source string, seal string,
-    input_bytes bigint, input_hash string, captured_at_us bigint, options struct<labels: map<string, string>>,
+    input_bytes bigint, input_hash string, captured_at_us bigint, folder string, options struct<labels: map<string, string>>,
     tables array<struct<file: string, rows: bigint, bytes: bigint>>,
     summary struct<
         format: string, node_count: bigint, edge_count: bigint, shallow_bytes: bigint, partial: string,
@@ -168,7 +168,7 @@ class Views:
     def _files(self, table: Table, runs: list[Any], schema: StructType | None) -> DataFrame:
         """The table of these runs. Without a schema, that of the files, each of which is asked for it."""
         # Names of files may have what is a pattern to Hadoop.
-        files = [re.sub(r"([][*?{}])", r"\\\1", f"{_place(run)}/{table.file}") for run in runs]
+        files = [re.sub(r"([][*?{}])", r"\\\1", f"{_place_of_tables(run)}/{table.file}") for run in runs]
         reader = self._spark.read.option("mergeSchema", schema is None)
         return (reader if schema is None else reader.schema(schema)).parquet(*files)
 
@@ -244,6 +244,11 @@ def _has(run: Any, table: Table) -> bool:
 def _place(run: Any) -> str:
     """The folder of a run. Spark says it as a URL, and reads it as it is."""
     return unquote(run["at"]).rsplit("/", 1)[0]
+
+
+def _place_of_tables(run: Any) -> str:
+    """The folder of its tables: in an object store each attempt to write the run has one."""
+    return tables_in(_place(run), run.folder)
 
 
 def _in_path(name: str) -> Any:

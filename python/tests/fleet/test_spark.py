@@ -225,6 +225,21 @@ def test_newer_runs_are_left_out(session: Any, lake: Path, tmp_path: Path) -> No
         spark.open(session, str(tmp_path / "nothing"))
 
 
+def test_runs_as_a_store_has_them(session: Any, lake: Path, tmp_path: Path) -> None:
+    """Tables are in the folder that `run.json` names; what another attempt left beside it counts for nothing."""
+    first = next(lake.glob("release=1.00/*"))
+    place = tmp_path / "release=1.00" / first.name
+    for attempt in ("tables-0123456789abcdef", "tables-fedcba9876543210"):
+        shutil.copytree(first, place / attempt, ignore=shutil.ignore_patterns("run.json"))
+    run = json.loads((first / "run.json").read_text()) | {"folder": "tables-0123456789abcdef"}
+    (place / "run.json").write_text(json.dumps(run))
+    views = spark.SparkLake(session, str(tmp_path))
+    for table in ("classes", "findings", "snapshot"):
+        rows = next(listed["rows"] for listed in run["tables"] if listed["file"] == f"{table}.parquet")
+        found = views.table(table).select("release", "snapshot").collect()
+        assert [tuple(row) for row in found] == [("1.00", run["snapshot"])] * rows, table
+
+
 _PARAMETERS: dict[str, dict[str, str]] = {
     "class-history": {"class": "Class3"},
     "growing-classes": {"from": "1.00", "to": "1.20"},

@@ -54,6 +54,9 @@ pub struct Listed {
     pub partial: Option<String>,
     /// Bytes of the files of the run.
     pub disk_bytes: u64,
+    /// Its description, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Box<Run>>,
 }
 
 /// Numbers of findings.
@@ -76,18 +79,18 @@ pub struct Damaged {
     pub problem: String,
 }
 
-/// Lists the runs of a lake that are meant.
+/// Lists the runs of a lake that are meant; with the descriptions of all, if these are asked for.
 ///
 /// # Errors
 /// [`StageError::Io`] where the folder cannot be read; a run that cannot be read is part of the answer.
-pub fn list(lake: &Path, choice: &Choice) -> Result<Listing, StageError> {
+pub fn list(lake: &Path, choice: &Choice, described: bool) -> Result<Listing, StageError> {
     let places = selection::places(lake)?;
     let damaged = |(path, problem)| Damaged { path, problem };
     let mut listing = Listing { runs: Vec::new(), damaged: places.damaged.into_iter().map(damaged).collect() };
     for place in places.places {
         match selection::find(&place) {
             Ok(None) => {}
-            Ok(Some(found)) => match chosen(found, choice) {
+            Ok(Some(found)) => match chosen(found, choice, described) {
                 Ok(run) => listing.runs.extend(run),
                 Err(error) => listing.damaged.push(Damaged { path: place, problem: error.to_string() }),
             },
@@ -100,13 +103,14 @@ pub fn list(lake: &Path, choice: &Choice) -> Result<Listing, StageError> {
 }
 
 /// A run in a line, if it is meant.
-fn chosen(Found { place, run }: Found, choice: &Choice) -> Result<Option<Listed>, StageError> {
+fn chosen(Found { place, run }: Found, choice: &Choice, described: bool) -> Result<Option<Listed>, StageError> {
     if !choice.takes(&place, &run)? {
         return Ok(None);
     }
     let captured = captured_at(&place, &run)?.map(moment::text);
     let disk_bytes = disk_bytes(&place);
-    Ok(Some(listed(place, run, captured, disk_bytes)))
+    let description = described.then(|| Box::new(run.clone()));
+    Ok(Some(Listed { description, ..listed(place, run, captured, disk_bytes) }))
 }
 
 /// Bytes of the files of a run.
@@ -136,5 +140,6 @@ fn listed(path: PathBuf, run: Run, captured_at: Option<String>, disk_bytes: u64)
         findings: Findings { high: of(Severity::High), medium: of(Severity::Medium), low: of(Severity::Low) },
         partial: summary.partial,
         disk_bytes,
+        description: None,
     }
 }

@@ -152,43 +152,67 @@ pub fn forget(place: &Path, attempt: &str) {
     }
 }
 
-/// Removes what killed uploads left below a prefix, if it is [`OLD`]; what cannot be removed stays. Also removes what a
+/// Removes what killed uploads and drops left below a prefix, if it is [`OLD`]; what cannot be removed stays. Also removes what a
 /// replaced run left there.
 pub fn sweep(prefix: &Path) {
     let (Ok(store), Some(url)) = (storage::store(), storage::url(prefix)) else { return };
     let Ok(objects) = store.list(url) else { return };
     let left = left(&objects, SystemTime::now());
     // What counts now, not what counted before: an upload may have ended since the list was made.
-    let places: BTreeSet<PathBuf> = left.keys().filter_map(|folder| folder.parent().map(Path::to_owned)).collect();
+    let places: BTreeSet<PathBuf> = left.iter().map(|left| left.place.clone()).collect();
     let places: Vec<PathBuf> = places.into_iter().collect();
     stored::expect(&places);
     for place in places {
-        let counts = match stored::description(&place) {
-            Ok((_, text)) => stored::layout_of(&text).folder,
+        let layout = match stored::description(&place) {
+            Ok((_, text)) => Some(stored::layout_of(&text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(_) => continue,
         };
-        let of_place = left.iter().filter(|(folder, _)| folder.parent() == Some(&place));
-        let orphans =
-            of_place.filter(|(folder, _)| folder.file_name().and_then(|name| name.to_str()) != counts.as_deref());
-        let urls: Vec<String> = orphans.flat_map(|(_, urls)| urls.iter().cloned()).collect();
-        let _ = store.remove(urls);
+        let of_run = |folder: &Option<String>| {
+            layout.as_ref().is_some_and(|layout| folder.is_none() || *folder == layout.folder)
+        };
+        let orphans = left.iter().filter(|left| left.place == place && !of_run(&left.folder));
+        let _ = store.remove(orphans.flat_map(|left| left.urls.iter().cloned()).collect());
     }
 }
 
-/// Folders of attempts in which nothing was written for long, and what is in them.
-fn left(objects: &[Object], now: SystemTime) -> BTreeMap<PathBuf, Vec<String>> {
+/// What may be left of a run, and is if its description does not name it.
+struct Left {
+    /// The place of the run.
+    place: PathBuf,
+    /// The folder of an attempt; nothing for what lies beside the description.
+    folder: Option<String>,
+    urls: Vec<String>,
+}
+
+/// Folders of attempts, and what lies beside descriptions, where nothing was written for long.
+fn left(objects: &[Object], now: SystemTime) -> Vec<Left> {
     let mut folders: BTreeMap<PathBuf, (Vec<String>, SystemTime)> = BTreeMap::new();
     for object in objects {
-        let Some(folder) = Path::new(&object.url).parent() else { continue };
-        if folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run::TABLES)) {
+        let path = Path::new(&object.url);
+        let Some(folder) = path.parent() else { continue };
+        let of_place = is_named(folder, "snapshot=") && !path.ends_with(run::FILE);
+        if of_place || is_named(folder, run::TABLES) {
             let (urls, last) = folders.entry(folder.to_owned()).or_insert((Vec::new(), object.changed));
             urls.push(object.url.clone());
             *last = object.changed.max(*last);
         }
     }
     let is_old = |last: SystemTime| now.duration_since(last).is_ok_and(|age| age > OLD);
-    folders.into_iter().filter(|(_, (_, last))| is_old(*last)).map(|(folder, (urls, _))| (folder, urls)).collect()
+    let old = folders.into_iter().filter(|(_, (_, last))| is_old(*last));
+    old.map(|(folder, (urls, _))| match is_named(&folder, run::TABLES) {
+        true => {
+            let place = folder.parent().map(Path::to_owned).unwrap_or_default();
+            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            Left { place, folder: name, urls }
+        }
+        false => Left { place: folder, folder: None, urls },
+    })
+    .collect()
+}
+
+fn is_named(folder: &Path, prefix: &str) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 fn url(path: &Path) -> Result<&str, StageError> {
@@ -216,8 +240,10 @@ mod tests {
             object("snapshot=b/tables-3/nodes.parquet", old, now),
         ];
         let left = left(&objects, now);
-        let names: Vec<&str> = left.keys().filter_map(|folder| folder.file_name()?.to_str()).collect();
-        assert_eq!(names, ["tables-1", "tables-3"]);
+        let names: Vec<&str> = left.iter().map(|left| left.folder.as_deref().unwrap_or("beside")).collect();
+        assert_eq!(names, ["beside", "tables-1", "tables-3"]);
+        assert_eq!(left[0].urls, ["s3://b/lake/release=r/snapshot=a/report.html"]);
+        assert_eq!(left[0].place, left[1].place);
     }
 
     #[test]

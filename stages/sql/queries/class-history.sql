@@ -3,4 +3,4 @@
 SELECT captured_at, release, snapshot, class_key, count, shallow_bytes, retained_bytes
 FROM classes
 WHERE class = $class
-ORDER BY captured_at, release, snapshot, class_key
+ORDER BY captured_at NULLS LAST, release, snapshot, class_key

@@ -9,4 +9,4 @@ SELECT release,
        max(captured_at) AS last_seen
 FROM runs
 GROUP BY release
-ORDER BY first_seen, release
+ORDER BY first_seen NULLS LAST, release

@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Print it as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// With --json: of each run also what its run.json says, as `description`
+    #[arg(long, requires = "json", help_heading = "Output")]
+    pub descriptions: bool,
 }
 
 /// Prints the list.
@@ -56,6 +59,6 @@ pub fn run(arguments: &Arguments) -> Done {
         before: arguments.until.map(|until| until.end),
         ..Choice::default()
     };
-    let listing = runs::list(&arguments.lake, &choice)?;
+    let listing = runs::list(&arguments.lake, &choice, arguments.descriptions)?;
     print::answer(&listing, arguments.json, |listing, look| list::text(listing, &arguments.lake, look))
 }

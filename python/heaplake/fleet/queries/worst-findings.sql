@@ -15,5 +15,5 @@ SELECT rule,
 FROM findings
 WHERE severity = $severity
 GROUP BY fingerprint, rule
-ORDER BY runs DESC, max_bytes DESC, fingerprint
+ORDER BY runs DESC, max_bytes DESC NULLS LAST, fingerprint
 LIMIT $limit

@@ -9,5 +9,5 @@ SELECT map_extract(labels, $label)[1] AS host,
        max(captured_at) AS last_seen
 FROM runs
 GROUP BY 1
-ORDER BY high_findings DESC, medium_findings DESC, largest_heap_bytes DESC, host
+ORDER BY high_findings DESC, medium_findings DESC, largest_heap_bytes DESC NULLS LAST, host
 LIMIT $limit

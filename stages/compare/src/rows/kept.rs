@@ -1,15 +1,15 @@
 //! Rows of runs that were read before, in a file: only the rows of new runs are read from their tables.
 //!
 //! One row per fingerprint and run, sorted by both: the fingerprint, the number of the run, the measures. Sorted, a
-//! fingerprint costs next to nothing, where each run's table has it in full.
+//! fingerprint costs next to nothing, where each run's table has it in full; and the file is read beside the partitions of the
+//! new rows, from beginning to end, so that its rows take no scratch.
 
 use super::read::HEAD;
-use super::spill::Spill;
 use arrow::array::{ArrayRef, Int64Array, UInt32Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, Fields, Schema};
+use heaplake_kit::StageError;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Context, StageError};
-use heaplake_lake::reader::{Reader, value};
+use heaplake_lake::reader::{Batches, Reader, damaged, value};
 use heaplake_lake::table::Table;
 use heaplake_schemas::diff::DiffTable;
 use heaplake_schemas::run;
@@ -35,34 +35,77 @@ impl Kept<'_> {
         self.runs.values().any(|&now| now == run)
     }
 
-    /// Appends the rows of runs that are still there.
+    /// Begins to read the rows of runs that are still there.
     ///
     /// # Errors
-    /// As [`Reader`], and those of the spill.
-    pub(super) fn append_to(&self, spill: &Spill, table: &DiffTable, context: &Context<'_>) -> Result<(), StageError> {
-        let columns: Vec<&str> = ["fingerprint", "run"].into_iter().chain(table.measures.iter().copied()).collect();
-        let mut batches = Reader::open(self.path)?.columns(&columns)?;
-        let mut records = Vec::new();
-        while let Some(batch) = batches.batch()? {
-            context.check()?;
-            let (prints, runs) = (batch.u64s("fingerprint")?, batch.u32s("run")?);
-            let measures: Vec<_> =
-                table.measures.iter().map(|measure| batch.sizes(measure)).collect::<Result<_, _>>()?;
-            records.clear();
-            for row in 0..batch.len() {
-                let Some(run) = self.runs.get(&runs.value(row)) else { continue };
-                let print = prints.value(row);
-                let nulls = records.len() + HEAD - 1;
-                records.extend([print, u64::from(*run) << 32, print, 0, 0]);
-                for (at, measure) in measures.iter().enumerate() {
-                    let number = value(measure, row);
-                    records[nulls] |= u64::from(number.is_none()) << at;
-                    records.push(number.unwrap_or(0));
-                }
+    /// As [`Reader`].
+    pub(super) fn records(&self, table: &DiffTable) -> Result<Records<'_>, StageError> {
+        let measures = table.measures.to_vec();
+        let columns: Vec<&str> = ["fingerprint", "run"].into_iter().chain(measures.iter().copied()).collect();
+        let batches = Reader::open(self.path)?.columns(&columns)?;
+        Ok(Records { kept: self, measures, batches, ahead: Vec::new(), at: 0, last: 0 })
+    }
+}
+
+/// Rows of runs that were read before, as the records of a [`Spill`](super::spill::Spill), by fingerprint.
+pub(super) struct Records<'a> {
+    kept: &'a Kept<'a>,
+    measures: Vec<&'static str>,
+    batches: Batches,
+    /// Records of the last batch.
+    ahead: Vec<u64>,
+    /// Words of these that were taken.
+    at: usize,
+    /// The last fingerprint that was read.
+    last: u64,
+}
+
+impl Records<'_> {
+    /// Calls `take` with the next records, batch by batch, up to the first whose fingerprint is `end` or more.
+    ///
+    /// # Errors
+    /// As [`Reader`], and those of `take`.
+    pub(super) fn below(
+        &mut self,
+        end: Option<u64>,
+        mut take: impl FnMut(&[u64]) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let width = HEAD + self.measures.len();
+        loop {
+            let rest = &self.ahead[self.at..];
+            let beyond = |record: &[u64]| end.is_some_and(|end| record[0] >= end);
+            let count = rest.chunks_exact(width).position(beyond).unwrap_or(rest.len() / width);
+            take(&rest[..count * width])?;
+            self.at += count * width;
+            if self.at < self.ahead.len() || !self.read()? {
+                return Ok(());
             }
-            spill.append(&records)?;
         }
-        Ok(())
+    }
+
+    /// Reads the next batch; false at the end.
+    fn read(&mut self) -> Result<bool, StageError> {
+        self.ahead.clear();
+        self.at = 0;
+        let Some(batch) = self.batches.batch()? else { return Ok(false) };
+        let (prints, runs) = (batch.u64s("fingerprint")?, batch.u32s("run")?);
+        let measures: Vec<_> = self.measures.iter().map(|measure| batch.sizes(measure)).collect::<Result<_, _>>()?;
+        for row in 0..batch.len() {
+            let print = prints.value(row);
+            if print < self.last {
+                return Err(damaged(self.kept.path, "its rows are not sorted by fingerprint"));
+            }
+            self.last = print;
+            let Some(run) = self.kept.runs.get(&runs.value(row)) else { continue };
+            let nulls = self.ahead.len() + HEAD - 1;
+            self.ahead.extend([print, u64::from(*run) << 32, print, 0, 0]);
+            for (at, measure) in measures.iter().enumerate() {
+                let number = value(measure, row);
+                self.ahead[nulls] |= u64::from(number.is_none()) << at;
+                self.ahead.push(number.unwrap_or(0));
+            }
+        }
+        Ok(true)
     }
 }
 

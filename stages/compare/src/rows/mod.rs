@@ -3,8 +3,8 @@
 //! * Computes: for each fingerprint the values of each measure, one per run. Rows of a run with one fingerprint are
 //!   added up; a run that has the table and no such row counts as 0; a run that cannot tell is left out.
 //! * Resident memory: the rows of one run per thread; then one partition, a quarter of the budget or less.
-//! * Passes over disk: the measures of each table once, written once and read once; texts of one example per
-//!   fingerprint.
+//! * Passes over disk: the measures of each table once, written once and read once; those of runs that were read before
+//!   are read where the file has them; texts of one example per fingerprint.
 //! * Worst case: n log n in the rows of all runs.
 //! * Determinism: groups come in the order of their keys, values in the order of the runs.
 
@@ -58,6 +58,9 @@ pub struct Gathered<'a> {
     pub source: Source<'a>,
     /// For fingerprints of classes: the runs that cannot tell rows of the class.
     pub untold: FxHashMap<u64, Vec<u32>>,
+    /// Rows of runs that were read before.
+    kept: Option<&'a Kept<'a>>,
+    /// Rows of the others.
     spill: Spill,
 }
 
@@ -107,7 +110,7 @@ pub fn gather<'a>(
 pub fn gather_with<'a>(
     sides: &Sides,
     table: &'a DiffTable,
-    kept: Option<&Kept<'_>>,
+    kept: Option<&'a Kept<'a>>,
     folder: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
@@ -118,7 +121,7 @@ fn collect<'a>(
     mut runs: Vec<OfTable>,
     (table, source): (&'a DiffTable, Source<'a>),
     keys: &FxHashSet<u64>,
-    kept: Option<&Kept<'_>>,
+    kept: Option<&'a Kept<'a>>,
     folder: &Path,
     context: &Context<'_>,
 ) -> Result<Gathered<'a>, StageError> {
@@ -127,14 +130,11 @@ fn collect<'a>(
     let spill = Spill::create(folder, reading.width(), total, context)?;
     let unread: Vec<u32> = (0..runs.len() as u32).filter(|run| !kept.is_some_and(|kept| kept.has(*run))).collect();
     context.progress.begin(table.table.name, unread.len() as u64);
-    if let Some(kept) = kept {
-        kept.append_to(&spill, table, context)?;
-    }
     for (run, tells) in read_all(&runs, &unread, &reading, &spill, context)? {
         runs[run as usize].tells = tells;
     }
     context.progress.end();
-    Ok(Gathered { table, runs, source, untold: FxHashMap::default(), spill })
+    Ok(Gathered { table, runs, source, untold: FxHashMap::default(), kept, spill })
 }
 
 fn of_table(sides: &Sides, table: &DiffTable) -> Vec<OfTable> {
@@ -225,8 +225,9 @@ impl Gathered<'_> {
         work: impl Fn(&Group<'_>) -> R + Sync,
         mut take: impl FnMut(R) -> Result<(), StageError>,
     ) -> Result<(), StageError> {
+        let mut kept = self.kept.map(|kept| kept.records(self.table)).transpose()?;
         for number in 0..self.spill.partitions() {
-            let loaded = self.spill.load(number, &context.budget)?;
+            let loaded = self.spill.load(number, kept.as_mut(), context)?;
             let mut groups = loaded.groups().map(|records| Group { gathered: self, records }).peekable();
             while groups.peek().is_some() {
                 let chunks: Vec<Vec<Group<'_>>> =

@@ -3,7 +3,8 @@
 //! A record is some words of 64 bits; the first is its key, whose highest bits choose the partition. Threads append
 //! whole batches; readers sort, so the order in which batches arrive does not matter.
 
-use heaplake_kit::{Budget, Context, Reservation, StageError};
+use super::kept::Records;
+use heaplake_kit::{Context, Reservation, StageError};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use std::sync::{Mutex, PoisonError};
 const BUFFER: usize = 64 << 10;
 /// Most partitions.
 const MOST: u64 = 256;
+/// Bytes that the order of the records takes for each, while it is made.
+const ORDER: u64 = 28;
 
 /// See the module.
 pub struct Spill {
@@ -82,20 +85,47 @@ impl Spill {
         Ok(())
     }
 
-    /// Reads a partition, sorted by the first two words.
+    /// Reads a partition, with the records of its keys that `kept` has next, sorted by the first two words.
     ///
     /// # Errors
-    /// [`StageError::Io`], [`StageError::Budget`].
-    pub fn load(&self, number: usize, budget: &Budget) -> Result<Loaded, StageError> {
+    /// [`StageError::Io`], [`StageError::Budget`], and those of `kept`.
+    pub fn load(
+        &self,
+        number: usize,
+        kept: Option<&mut Records<'_>>,
+        context: &Context<'_>,
+    ) -> Result<Loaded, StageError> {
         let mut partition = self.partitions[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let records = partition.records;
-        let room = budget.reserve("comparison: rows of all runs", records * (bytes_of(self.width) + 28))?;
-        let words = partition.load(self.width).map_err(|error| StageError::io(&self.folder, "read from", error))?;
+        let room = |words: usize| (words / self.width) as u64 * (bytes_of(self.width) + ORDER);
+        let records = partition.records as usize * self.width;
+        let mut reserved = context.budget.reserve("comparison: rows of all runs", room(records))?;
+        let mut words = partition.load(self.width).map_err(|error| StageError::io(&self.folder, "read from", error))?;
+        if let Some(kept) = kept {
+            kept.below(self.end(number), |more| {
+                context.check()?;
+                let needed = words.len() + more.len();
+                if needed > words.capacity() {
+                    // A quarter more than there is, so that few batches move what is there.
+                    let records = needed.max(words.len() / 4 * 5).div_ceil(self.width);
+                    let wanted = records * self.width;
+                    reserved.grow(room(wanted).saturating_sub(reserved.bytes()))?;
+                    words.reserve_exact(wanted - words.len());
+                }
+                words.extend_from_slice(more);
+                Ok(())
+            })?;
+        }
         let keyed = words.chunks_exact(self.width).zip(0..).map(|(record, at)| (record[0], record[1], at));
         let mut keyed: Vec<(u64, u64, u32)> = keyed.collect();
         keyed.sort_unstable();
         let order = keyed.into_iter().map(|(.., at)| at).collect();
-        Ok(Loaded { words, width: self.width, order, _room: room })
+        Ok(Loaded { words, width: self.width, order, _room: reserved })
+    }
+
+    /// The first key behind a partition; nothing behind the last one.
+    fn end(&self, number: usize) -> Option<u64> {
+        let next = number as u64 + 1;
+        (next < self.partitions.len() as u64).then(|| next << (64 - self.partitions.len().trailing_zeros()))
     }
 }
 
@@ -138,5 +168,101 @@ impl Loaded {
 
     fn record(&self, at: u32) -> &[u64] {
         &self.words[at as usize * self.width..][..self.width]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::kept::{Kept, Writer};
+    use crate::rows::read::HEAD;
+    use heaplake_kit::Budget;
+    use heaplake_kit::stage::{Output, Silent};
+    use heaplake_schemas::diff::OWNERS;
+    use rustc_hash::FxHashMap;
+    use std::sync::atomic::AtomicBool;
+
+    const WIDTH: usize = HEAD + OWNERS.measures.len();
+
+    fn context(cancel: &AtomicBool) -> Context<'_> {
+        Context { budget: Budget::new(4 << 20), threads: 1, progress: &Silent, cancel }
+    }
+
+    /// Keys that are spread over all partitions, in their order, each in runs 0 to 2.
+    fn rows() -> Vec<(u64, u32)> {
+        let mut keys: Vec<u64> = (1..8000_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        keys.sort_unstable();
+        keys.into_iter().flat_map(|key| (0..3).map(move |run| (key, run))).collect()
+    }
+
+    /// A file of such rows, whose measures are made of key and run.
+    fn written(folder: &Path, rows: &[(u64, u32)]) -> PathBuf {
+        let output = Output { folder: folder.to_owned(), ..Output::default() };
+        let mut writer = Writer::create(&output, "rows_owners.parquet", &OWNERS).unwrap();
+        for &(key, run) in rows {
+            let measure = |at: usize| (at != 1).then_some((key >> 40) as i64 + i64::from(run));
+            let measures: Vec<Option<i64>> = (0..OWNERS.measures.len()).map(measure).collect();
+            writer.row(key, run, &measures).unwrap();
+        }
+        folder.join(writer.finish().unwrap().file)
+    }
+
+    /// A spill of these records, and of as many others as there may be.
+    fn spill(folder: &Path, records: &[&[Vec<u64>]], context: &Context<'_>) -> Spill {
+        let spill = Spill::create(folder, WIDTH, rows().len() as u64, context).unwrap();
+        records.iter().for_each(|records| spill.append(&records.concat()).unwrap());
+        spill
+    }
+
+    /// The records of all partitions.
+    fn loaded(spill: &Spill, kept: Option<&Kept<'_>>, context: &Context<'_>) -> Result<Vec<Vec<u64>>, StageError> {
+        let mut kept = kept.map(|kept| kept.records(&OWNERS)).transpose()?;
+        let mut all = Vec::new();
+        for number in 0..spill.partitions() {
+            let loaded = spill.load(number, kept.as_mut(), context)?;
+            all.extend(loaded.groups().flatten().map(<[u64]>::to_vec));
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn rows_that_are_kept_come_between_the_new_ones_and_take_no_scratch() {
+        let (folder, cancel) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let context = context(&cancel);
+        let path = written(folder.path(), &rows());
+        // The first run is gone; the last one is the first now.
+        let runs: FxHashMap<u32, u32> = [(1, 2), (2, 0)].into_iter().collect();
+        let kept = Kept { path: &path, runs: &runs };
+        let before = {
+            let mut all = Vec::new();
+            let mut records = kept.records(&OWNERS).unwrap();
+            records.below(None, |records| Ok(all.extend(records.chunks_exact(WIDTH).map(<[u64]>::to_vec)))).unwrap();
+            all
+        };
+        assert_eq!(before.len(), rows().len() / 3 * 2);
+        let mut new: Vec<Vec<u64>> = before.iter().step_by(5).cloned().collect();
+        new.iter_mut().for_each(|record| record[1] = 1 << 32);
+        let apart = spill(folder.path(), &[&new], &context);
+        let merged = loaded(&apart, Some(&kept), &context).unwrap();
+        let in_scratch: u64 = apart.partitions.iter().map(|partition| partition.lock().unwrap().records).sum();
+        assert_eq!((in_scratch, merged.len()), (new.len() as u64, before.len() + new.len()));
+        let partitions = apart.partitions();
+        drop(apart);
+        let all = spill(folder.path(), &[&before, &new], &context);
+        assert!(partitions > 1 && partitions == all.partitions(), "{partitions}");
+        assert!(merged == loaded(&all, None, &context).unwrap());
+    }
+
+    #[test]
+    fn rows_that_are_not_sorted_are_damage() {
+        let (folder, cancel) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let context = context(&cancel);
+        let mut rows = rows();
+        rows.swap(10, 9000);
+        let path = written(folder.path(), &rows);
+        let runs: FxHashMap<u32, u32> = [(0, 0)].into_iter().collect();
+        let spill = spill(folder.path(), &[], &context);
+        let error = loaded(&spill, Some(&Kept { path: &path, runs: &runs }), &context).unwrap_err();
+        assert!(error.to_string().contains("rows_owners.parquet") && error.to_string().contains("sorted"), "{error}");
     }
 }
