@@ -4,9 +4,9 @@
 //!   garbage): count, sums of sizes, least distance, largest retained size, and the sum of retained sizes over those
 //!   nodes that no other node of the class dominates.
 //! * Resident memory: 8 bytes per node for the layout of the dominator tree (node, and size of its subtree), beside it 4
-//!   (subtree sizes, then free places), then 20 (class, shallow and retained size), paged where the budget does not allow
-//!   it; a bit; some 150 bytes per class.
-//! * Passes over disk: two over the tree, one over the node columns in order, one at random.
+//!   (subtree sizes, then free places; after that, classes), paged where the budget does not allow it; two bits per node
+//!   (which count, and which no other of their class dominates); some 150 bytes per class.
+//! * Passes over disk: two over the tree, two over the node columns in order, one over the classes at random.
 //! * Worst case: linear.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread.
@@ -44,11 +44,8 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_DISTANCE),
     ],
     writes: &[column(columns::CLASS_ROW), column(columns::NODE_OUTERMOST)],
-    arrays: &[
-        &[per_node::<[u32; 2]>(), per_node::<u32>()],
-        &[per_node::<[u32; 2]>(), per_node::<ClassId>(), per_node::<u64>(), per_node::<u64>()],
-    ],
-    least: &[bits_per_node(1)],
+    arrays: &[&[per_node::<[u32; 2]>(), per_node::<u32>()], &[per_node::<[u32; 2]>(), per_node::<ClassId>()]],
+    least: &[bits_per_node(2)],
     fixed: 8 << 20,
     passes: "dominator tree twice, node columns twice",
     run,
@@ -68,10 +65,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
     let mut tallies = context.budget.filled(STAGE.name, job.class_count()?, Tally::new())?;
-    Members::open(facts, scratch)?.add_up(facts, &mut tallies, job)?;
+    let mut members = Bitset::new(&context.budget, "class rows: members", facts.node_count as usize)?;
+    Members::open(facts, scratch)?.add_up(facts, &mut tallies, &mut members, job)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let layout = lay_out(&mut plan, job)?;
-    retained(facts, &mut tallies, layout, &mut plan, job)?;
+    retained(facts, &mut tallies, &members, layout, &mut plan, job)?;
     let spilled_bytes = plan.spilled_bytes();
     tallies.retain_mut(|class, tally| {
         tally.row.class_id = class as u32;
@@ -152,8 +150,14 @@ impl Members {
         })
     }
 
-    /// Sums over all members of each class.
-    fn add_up(mut self, facts: &Facts, tallies: &mut [Tally], job: &Job<'_>) -> Result<(), StageError> {
+    /// Sums over all members of each class; which nodes these are.
+    fn add_up(
+        mut self,
+        facts: &Facts,
+        tallies: &mut [Tally],
+        members: &mut Bitset,
+        job: &Job<'_>,
+    ) -> Result<(), StageError> {
         for first in (0..facts.node_count as usize).step_by(BLOCK) {
             let count = BLOCK.min(facts.node_count as usize - first);
             let (class, distance) = (self.class.block(count)?, self.distance.block(count)?);
@@ -164,6 +168,7 @@ impl Members {
             for at in 0..count {
                 let is_garbage = order.is_some_and(|order| order[at].is_none());
                 if counts(facts, (first + at) as u32, shallow[at]) && !is_garbage {
+                    members.insert(first + at);
                     tallies[class[at].index()].add(&Member {
                         self_bytes: own[at],
                         shallow: shallow[at],
@@ -189,6 +194,7 @@ pub(crate) fn counts(facts: &Facts, node: u32, size: u64) -> bool {
 fn retained(
     facts: &Facts,
     tallies: &mut [Tally],
+    members: &Bitset,
     mut layout: Array<[u32; 2]>,
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
@@ -196,55 +202,53 @@ fn retained(
     let Job { scratch, context, .. } = *job;
     let covered = context.budget.zeroed("class rows: covered", tallies.len())?;
     let mut outermost = Bitset::new(&context.budget, "class rows: outermost", facts.node_count as usize)?;
-    let (mut class, mut shallow, mut retained) =
-        plan.make((lookup(columns::NODE_CLASS), lookup(columns::NODE_SHALLOW), lookup(columns::NODE_RETAINED)))?;
-    on_resident!(layout, class, shallow, retained => {
-        Outermost { facts, tallies, covered, outermost: &mut outermost, class, shallow, retained }.find(layout, job)
+    let mut class = plan.one(lookup(columns::NODE_CLASS))?;
+    on_resident!(layout, class => {
+        Outermost { facts, members, covered, outermost: &mut outermost, class }.find(layout, job)
     })?;
-    drop(layout);
+    drop((layout, class));
+    let mut classes = ColumnReader::open(scratch, columns::NODE_CLASS)?;
+    let mut sizes = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
     let mut column = ColumnWriter::create(scratch, columns::NODE_OUTERMOST)?;
     let mut part = Vec::with_capacity(BLOCK);
     for first in (0..facts.node_count as usize).step_by(BLOCK) {
         let nodes = first..(first + BLOCK).min(facts.node_count as usize);
         part.clear();
-        part.extend(nodes.map(|node| u8::from(outermost.contains(node))));
+        for ((node, &class), &size) in nodes.clone().zip(classes.block(nodes.len())?).zip(sizes.block(nodes.len())?) {
+            let is_outermost = outermost.contains(node);
+            part.push(u8::from(is_outermost));
+            if is_outermost {
+                add(&mut tallies[class.index()].row.retained_bytes, size)?;
+            }
+        }
         column.extend(&part)?;
     }
     column.finish().map(drop)
 }
 
 /// Finds the members that no other member of their class dominates.
-struct Outermost<'a, C, S, R> {
+struct Outermost<'a, C> {
     facts: &'a Facts,
-    tallies: &'a mut [Tally],
+    members: &'a Bitset,
     /// For each class the end, in the tree's preorder, of the subtree of a member that is already counted.
     covered: BudgetVec<u32>,
     outermost: &'a mut Bitset,
     class: C,
-    shallow: S,
-    retained: R,
 }
 
-impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> {
+impl<C: ReadAt<ClassId>> Outermost<'_, C> {
     /// Goes through the nodes in the order of the layout.
     fn find(&mut self, mut layout: impl ReadAt<[u32; 2]>, job: &Job<'_>) -> Result<(), StageError> {
         let reached = layout.count();
         for place in 0..reached {
-            if place + 2 * AHEAD < reached {
-                let [soon, _] = layout.get(place + 2 * AHEAD)?;
-                self.class.prefetch(soon as usize);
+            if place + AHEAD < reached {
                 let [soon, _] = layout.get(place + AHEAD)?;
-                let class = self.class.get(soon as usize)?;
-                // As far as is known: in a subtree that is counted already, sizes do not matter.
-                if place + AHEAD >= self.covered[class.index()] as usize {
-                    self.shallow.prefetch(soon as usize);
-                    self.retained.prefetch(soon as usize);
-                }
+                self.class.prefetch(soon as usize);
             }
             let [node, size] = layout.get(place)?;
             let class = self.class.get(node as usize)?;
             if place >= self.covered[class.index()] as usize {
-                self.add(NodeId(node), class, place as u32 + size)?;
+                self.add(NodeId(node), class, place as u32 + size);
             }
             if place.is_multiple_of(1 << 16) {
                 job.context.step(1 << 16)?;
@@ -260,13 +264,13 @@ impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> 
     fn find_unreached(&mut self, end: u32, job: &Job<'_>) -> Result<(), StageError> {
         let root = self.facts.root.index();
         let root_class = self.class.get(root)?;
-        let root_covers = self.shallow.get(root)? > 0;
+        let root_covers = self.members.contains(root);
         let mut numbers = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
         for node in 0..self.facts.node_count as u32 {
             if numbers.next()?.is_none() {
                 let class = self.class.get(node as usize)?;
                 if !root_covers || class != root_class {
-                    self.add(NodeId(node), class, end)?;
+                    self.add(NodeId(node), class, end);
                 }
             }
         }
@@ -275,13 +279,11 @@ impl<C: ReadAt<ClassId>, S: ReadAt<u64>, R: ReadAt<u64>> Outermost<'_, C, S, R> 
 
     /// A node that no member of its class dominates, with the end of its subtree; it may be no member itself.
     #[inline]
-    fn add(&mut self, node: NodeId, class: ClassId, end: u32) -> Result<(), StageError> {
-        if !counts(self.facts, node.0, self.shallow.get(node.index())?) {
-            return Ok(());
+    fn add(&mut self, node: NodeId, class: ClassId, end: u32) {
+        if self.members.contains(node.index()) {
+            self.covered[class.index()] = end;
+            self.outermost.insert(node.index());
         }
-        self.covered[class.index()] = end;
-        self.outermost.insert(node.index());
-        add(&mut self.tallies[class.index()].row.retained_bytes, self.retained.get(node.index())?)
     }
 }
 
