@@ -115,8 +115,7 @@ fn find_in<W: Word>(owners: &Owners, who: &'static str, job: &Job<'_>) -> Result
     if !stacks.is_empty() {
         search(&mut words, owners, stacks, &mut plan, job)?;
     }
-    let mut sizes = plan.one(lookup(columns::NODE_SHALLOW))?;
-    let bytes = on_resident!(words, sizes => sum(words, sizes, owners, job))?;
+    let bytes = on_resident!(words => sum(words, owners, job))?;
     Ok((bytes, plan.spilled_bytes()))
 }
 
@@ -417,26 +416,23 @@ where
     }
 }
 
-/// Adds up, for each owner, the sizes of the nodes that no path avoiding it reaches.
-fn sum<W: Word>(
-    mut words: impl ReadAt<W>,
-    mut sizes: impl ReadAt<u64>,
-    owners: &Owners,
-    job: &Job<'_>,
-) -> Result<Vec<u64>, StageError> {
+/// Adds up, for each owner, the sizes of the nodes that no path avoiding it reaches. Goes by node, since a word takes less
+/// memory than a size.
+fn sum<W: Word>(mut words: impl ReadAt<W>, owners: &Owners, job: &Job<'_>) -> Result<Vec<u64>, StageError> {
     let mut bytes = vec![0; owners.count];
-    let mut order = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?;
-    for first in (0..words.count()).step_by(BLOCK) {
-        let nodes = order.block(BLOCK.min(words.count() - first))?;
-        for (at, node) in nodes.iter().enumerate() {
-            if let Some(soon) = nodes.get(at + AHEAD) {
-                sizes.prefetch(soon.index());
+    let mut positions = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
+    let mut sizes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?;
+    while positions.remaining() > 0 {
+        let count = positions.remaining().min(BLOCK as u64) as usize;
+        let (positions, sizes) = (positions.block(count)?, sizes.block(count)?);
+        for (at, (position, &size)) in positions.iter().zip(sizes).enumerate() {
+            if let Some(soon) = positions.get(at + AHEAD) {
+                words.prefetch(soon.index());
             }
-            let mut gone = owners.all & !words.get(first + at)?.bits();
-            if gone == 0 {
+            if position.is_none() {
                 continue;
             }
-            let size = sizes.get(node.index())?;
+            let mut gone = owners.all & !words.get(position.index())?.bits();
             while gone != 0 {
                 add(&mut bytes[gone.trailing_zeros() as usize], size)?;
                 gone &= gone - 1;

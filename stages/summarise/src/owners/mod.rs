@@ -4,12 +4,12 @@
 //!   owner the values of [`heaplake_schemas::owners`]: its own objects; all that counts for it along the dominator
 //!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
 //!   owner; garbage is a row of its own.
-//! * Resident memory: 16 bytes per node (owner, size, owner by position) for the tree; for what would be freed a byte
+//! * Resident memory: 8 bytes per node (owner, and for whom each position counts) for the tree; for what would be freed a byte
 //!   per node, or 8 where there are more than [`freed::FEW`] owners, and only where a search must follow, 9 bytes per
 //!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
 //!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
-//! * Passes over disk: one over the node columns, one over the tree; at most [`PASSES`] times two over the retainers, one
-//!   over the tree and one over the sizes, and where a search must follow, what it meets of the essential edges.
+//! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times two over the retainers, one
+//!   over the tree and one over node columns, and where a search must follow, what it meets of the essential edges.
 //! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
@@ -64,9 +64,8 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(columns::OWNER_ROW), texts(OWNER_NAMES)],
     arrays: &[
-        &[per_node::<Code>(), per_node::<Code>(), per_node::<u64>()],
+        &[per_node::<Code>(), per_node::<Code>()],
         &[per_node::<u64>(), per_node::<u32>(), per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<u8>()],
-        &[per_node::<u64>(), per_node::<u64>()],
     ],
     fixed: 10 << 20,
     temporary: &[per_node::<Code>(), per_node::<Code>()],
@@ -162,20 +161,16 @@ fn own(facts: &Facts, rules: &mut Rules, tallies: &mut Tallies, job: &Job<'_>) -
 fn attribute(tallies: &mut Tallies, job: &Job<'_>) -> Result<u64, StageError> {
     let reached = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, NAME);
-    let (mut by_position, mut own, mut shallow) =
-        plan.make((filled(reached, Code::NOBODY), lookup(NODE_OWNER), lookup(columns::NODE_SHALLOW)))?;
-    on_resident!(by_position, own, shallow => descend(by_position, own, shallow, tallies, job))?;
+    let (mut by_position, mut own) = plan.make((filled(reached, Code::NOBODY), lookup(NODE_OWNER)))?;
+    on_resident!(by_position, own => descend(by_position, own, job))?;
+    drop(own);
     job.scratch.discard(NODE_OWNER);
+    on_resident!(by_position => add_up(by_position, tallies, job))?;
     Ok(plan.spilled_bytes())
 }
 
-fn descend(
-    mut by_position: impl WriteAt<Code>,
-    mut own: impl ReadAt<Code>,
-    mut shallow: impl ReadAt<u64>,
-    tallies: &mut Tallies,
-    job: &Job<'_>,
-) -> Result<(), StageError> {
+/// Finds for whom each position counts: its own owner, or the one it has from its dominator.
+fn descend(mut by_position: impl WriteAt<Code>, mut own: impl ReadAt<Code>, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     let mut order = ColumnReader::<NodeId>::open(scratch, columns::PREORDER_NODE)?;
     let mut dominators = ColumnReader::<Preorder>::open(scratch, columns::PREORDER_DOMINATOR)?;
@@ -187,17 +182,36 @@ fn descend(
         for (at, (node, dominator)) in nodes.iter().zip(dominators).enumerate() {
             if let Some(soon) = nodes.get(at + AHEAD) {
                 own.prefetch(soon.index());
-                shallow.prefetch(soon.index());
             }
             let own = own.get(node.index())?;
             owners.push(own)?;
             let code = own.under(by_position.get(dominator.index())?);
             by_position.set(first + at, code)?;
-            add(&mut tallies.of(code).retained_bytes, shallow.get(node.index())?)?;
         }
         context.step(count as u64)?;
     }
     owners.finish().map(drop)
+}
+
+/// Adds the sizes of all that is reached to those for whom it counts.
+fn add_up(mut by_position: impl ReadAt<Code>, tallies: &mut Tallies, job: &Job<'_>) -> Result<(), StageError> {
+    let mut positions = ColumnReader::open(job.scratch, columns::NODE_PREORDER)?;
+    let mut sizes = ColumnReader::open(job.scratch, columns::NODE_SHALLOW)?;
+    while positions.remaining() > 0 {
+        let count = positions.remaining().min(BLOCK as u64) as usize;
+        let (positions, sizes) = (positions.block(count)?, sizes.block(count)?);
+        for (at, (position, &size)) in positions.iter().zip(sizes).enumerate() {
+            if let Some(soon) = positions.get(at + AHEAD) {
+                by_position.prefetch(soon.index());
+            }
+            if !position.is_none() {
+                let code = by_position.get(position.index())?;
+                add(&mut tallies.of(code).retained_bytes, size)?;
+            }
+        }
+        job.context.check()?;
+    }
+    Ok(())
 }
 
 /// Sums up what the functions of each owner allocated. Gives the bytes that were spilled.
