@@ -1,19 +1,21 @@
 //! The heap as a walk upward sees it: retainers from the transpose, labels from the edges.
 
 use super::asked::Asked;
+use super::details::{Details, edge_columns, named_before};
 use super::narrow::{Narrowed, narrow_of};
+use super::single;
 use crate::findings::Kinds;
 use heaplake_kit::array::Array;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::chains::NumericNames;
 use heaplake_kit::retainer_tree::{Holders, SOON};
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, Job, Lookup, Offsets, ReadAt, Reservation, ReverseReader, Scratch,
-    StageError, WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnReader, Job, Lookup, Offsets, ReadAt, Reservation, ReverseReader, Scratch, StageError,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::chains::label;
-use heaplake_schemas::ids::{ClassId, NodeId, Preorder, StringId};
-use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, NO_DISTANCE, edge_flags, edge_label};
+use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
+use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE};
 
 /// See the module documentation.
 pub(super) struct Heap<'a> {
@@ -32,6 +34,8 @@ pub(super) struct Heap<'a> {
     retainer: Lookup<Preorder>,
     /// The dominator of the node at each position, as a position.
     above: Lookup<Preorder>,
+    /// Positions with one retainer, which is then the dominator.
+    single: Bitset,
     /// Steps to dominators that may still be taken before the tree is numbered.
     climbs: usize,
     tree: Option<DominatorTree>,
@@ -51,34 +55,8 @@ struct DominatorTree {
     end: Array<u32>,
 }
 
-/// What tells labels.
-enum Details {
-    /// Kind, name and flags of all edges.
-    All { kinds: Vec<EdgeKind>, kind: Lookup<u8>, name: Lookup<u32>, flags: Lookup<u8> },
-    /// Labels of essential edges.
-    Labels(Labels),
-    /// None are known.
-    Nothing,
-}
-
-/// Bytes, words and kinds of edges, as far as there are any.
-type Told = (Option<Lookup<u8>>, Option<Lookup<u32>>, Option<Lookup<u8>>);
-
-/// Labels of essential edges.
-struct Labels {
-    label: Lookup<u8>,
-    named: Lookup<u32>,
-    /// Named edges before each block of edges.
-    before: BudgetVec<u64>,
-    start: ColumnMap<u64>,
-    names: ColumnMap<StringId>,
-}
-
 /// Parts in parts, at most.
 pub(super) const NESTED: usize = 8;
-
-/// Edges of a block.
-const BLOCK: usize = 256;
 
 /// The dominator tree is numbered when as many steps were taken in it as one in so many nodes.
 const CLIMBS: usize = 4;
@@ -100,6 +78,7 @@ impl<'a> Heap<'a> {
         let all = !facts.follows_essential;
         let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
         let kept = job.context.budget.reserve("retainer trees: numbers", KEPT)?;
+        let single = single::positions(reached, job)?;
         let (degrees, targets, bytes, words) = edge_columns(all);
         // What is looked at for each retainer first, then what is looked at for each node or edge that is followed.
         let arrays = plan.make((
@@ -136,6 +115,7 @@ impl<'a> Heap<'a> {
             retainers,
             retainer,
             above,
+            single,
             climbs: reached / CLIMBS,
             tree: None,
             kept: Some(kept),
@@ -150,7 +130,11 @@ impl<'a> Heap<'a> {
 
     /// Whether all that is looked at ahead is in memory.
     fn is_resident(&self) -> bool {
-        is_mapped(&self.position) && is_mapped(&self.node_at) && is_mapped(&self.retainer) && is_mapped(&self.to)
+        is_mapped(&self.position)
+            && is_mapped(&self.node_at)
+            && is_mapped(&self.retainer)
+            && is_mapped(&self.to)
+            && is_mapped(&self.above)
     }
 
     /// Bytes of arrays that were made later and did not fit.
@@ -178,14 +162,6 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// Degrees, targets, bytes and words of all edges, or of the essential ones.
-fn edge_columns(all: bool) -> (Column<u32>, Column<NodeId>, Column<u8>, Column<u32>) {
-    match all {
-        true => (columns::NODE_EDGE_COUNT, columns::EDGE_TO, columns::EDGE_FLAGS, columns::EDGE_NAME),
-        false => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO, columns::ESSENTIAL_LABEL, columns::ESSENTIAL_NAME),
-    }
-}
-
 fn is_mapped<T>(lookup: &Lookup<T>) -> bool {
     matches!(lookup, Lookup::Mapped(_))
 }
@@ -210,93 +186,6 @@ fn number(mut begin: impl WriteAt<u32>, mut end: impl WriteAt<u32>, scratch: &Sc
     Ok(())
 }
 
-/// How many edges before each block have names of their own.
-fn named_before(job: &Job<'_>) -> Result<BudgetVec<u64>, StageError> {
-    let mut labels = ColumnReader::open(job.scratch, columns::ESSENTIAL_LABEL)?;
-    let mut before = job.context.budget.growing("retainer trees: named edges");
-    let (mut sum, mut block) = (0u64, [0; BLOCK]);
-    while labels.remaining() > 0 {
-        before.push(sum)?;
-        let count = labels.remaining().min(BLOCK as u64) as usize;
-        labels.read_into(&mut block[..count])?;
-        sum += block[..count].iter().filter(|&&label| label == edge_label::NAMED).count() as u64;
-    }
-    Ok(before)
-}
-
-impl Labels {
-    /// The label of an edge that leaves a node of this class.
-    fn label(&mut self, edge: usize, class: ClassId) -> Result<u32, StageError> {
-        Ok(match self.label.get(edge)? {
-            edge_label::NAMED => {
-                let block = edge / BLOCK * BLOCK..edge;
-                let mut rank = self.before[edge / BLOCK] as usize;
-                if let Lookup::Mapped(labels) = &self.label {
-                    rank += labels[block].iter().filter(|&&label| label == edge_label::NAMED).count();
-                } else {
-                    for before in block {
-                        rank += usize::from(self.label.get(before)? == edge_label::NAMED);
-                    }
-                }
-                self.named.get(rank)?
-            }
-            edge_label::INDEX => label::INDEX,
-            position => {
-                let start = self.start[..].get(class.index()).map_or(u64::MAX, |&start| start);
-                let name = self.names[..].get((start as usize).saturating_add(position.into()));
-                name.map_or(label::NONE, |name| name.0)
-            }
-        })
-    }
-}
-
-impl Details {
-    /// From bytes, words and kinds of edges: flags and names, or labels of essential edges.
-    fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(match told {
-            (Some(flags), Some(name), Some(kind)) => Self::All { kinds: facts.edge_kinds.clone(), kind, name, flags },
-            (Some(label), Some(named), None) => Self::Labels(Labels {
-                label,
-                named,
-                before,
-                start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
-                names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
-            }),
-            _ => Self::Nothing,
-        })
-    }
-
-    /// Prefetches what labels an edge.
-    fn prefetch(&self, edge: usize) {
-        match self {
-            Self::Nothing => {}
-            Self::Labels(labels) => {
-                labels.label.prefetch(edge / BLOCK * BLOCK);
-                labels.label.prefetch(edge);
-            }
-            Self::All { kind, name, flags, .. } => {
-                flags.prefetch(edge);
-                kind.prefetch(edge);
-                name.prefetch(edge);
-            }
-        }
-    }
-
-    /// The label of an edge from a node of this class; nothing if the edge is not essential.
-    fn label(&mut self, edge: usize, class: ClassId) -> Result<Option<u32>, StageError> {
-        Ok(match self {
-            Self::Nothing => Some(label::NONE),
-            Self::Labels(labels) => Some(labels.label(edge, class)?),
-            Self::All { kinds, kind, name, flags } => match flags.get(edge)? {
-                flags if flags & edge_flags::ESSENTIAL == 0 => None,
-                flags if flags & edge_flags::PAIRED != 0 => Some(label::ENTRY),
-                _ if kinds.get(usize::from(kind.get(edge)?)).is_some_and(|kind| kind.indexed) => Some(label::INDEX),
-                _ => Some(name.get(edge)?),
-            },
-        })
-    }
-}
-
 impl Holders for Heap<'_> {
     fn root(&self) -> u32 {
         self.root.0
@@ -310,6 +199,11 @@ impl Holders for Heap<'_> {
             return Ok(false);
         }
         if position.index() == 0 {
+            return Ok(false);
+        }
+        if self.single.contains(position.index()) && most > 0 {
+            let from = self.above.get(position.index())?;
+            out.push(self.node_at.get(from.index())?.0);
             return Ok(false);
         }
         let range = self.retainers.range(self.retainers.groups() - position.index())?;
@@ -389,23 +283,33 @@ impl Holders for Heap<'_> {
             self.position.prefetch(node as usize);
             self.distance.prefetch(node as usize);
         }
-        let mut places = [usize::MAX; SOON];
+        // Of each node where its retainers start, and then, or at once if it is the only one, the place of the first.
+        let (mut starts, mut places) = ([usize::MAX; SOON], [usize::MAX; SOON]);
         let groups = self.retainers.groups();
-        for (place, &node) in places.iter_mut().zip(nodes) {
+        for ((start, place), &node) in starts.iter_mut().zip(&mut places).zip(nodes) {
             let position = self.position.get(node as usize)?;
-            if !position.is_none() && position.index() > 0 {
-                *place = groups - position.index();
-                self.retainers.prefetch(*place);
+            if position.is_none() || position.index() == 0 {
+                continue;
+            }
+            if self.single.contains(position.index()) {
+                *place = position.index();
+                self.above.prefetch(*place);
+            } else {
+                *start = groups - position.index();
+                self.retainers.prefetch(*start);
             }
         }
-        let count = self.retainer.count();
-        let places = &mut places[..nodes.len()];
-        for place in places.iter_mut().filter(|place| **place < groups) {
-            *place = self.retainers.start(*place)?;
-            self.retainer.prefetch(*place);
+        for place in places.iter_mut().filter(|place| **place != usize::MAX) {
+            *place = self.above.get(*place)?.index();
+            self.node_at.prefetch(*place);
         }
-        for place in places.iter_mut().filter(|place| **place < count) {
-            *place = self.retainer.get(*place)?.index();
+        for start in starts.iter_mut().filter(|start| **start != usize::MAX) {
+            *start = self.retainers.start(*start)?;
+            self.retainer.prefetch(*start);
+        }
+        let count = self.retainer.count();
+        for (start, place) in starts.iter().zip(&mut places).filter(|(start, _)| **start < count) {
+            *place = self.retainer.get(*start)?.index();
             self.node_at.prefetch(*place);
         }
         let positions = self.node_at.count();

@@ -7,7 +7,7 @@
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
 //! * Resident memory: 49 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
 //!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
-//!   edge, paged where the budget does not allow it, with 3 more per node then, narrow distances and classes; what a walk takes, bounded by constants; a sorter of instances.
+//!   edge, paged where the budget does not allow it, with 3 more per node then, narrow distances and classes; a bit per node; what a walk takes, bounded by constants; a sorter of instances.
 //! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
 //!   retainers and edges at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of
 //!   edges.
@@ -17,9 +17,11 @@
 //! * Reference: "merge paths to GC roots" of Eclipse MAT, which takes one path for each object; this takes all.
 
 mod asked;
+mod details;
 mod heap;
 mod instances;
 mod narrow;
+mod single;
 
 #[cfg(test)]
 mod properties;
