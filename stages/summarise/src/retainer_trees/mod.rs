@@ -27,7 +27,7 @@ mod single;
 mod properties;
 
 use heap::Heap;
-use heaplake_kit::access::{column, document, per_edge, per_node, texts};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::retainer_tree::{Branch, Instance, Limits, grow};
 use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
@@ -84,6 +84,7 @@ pub const STAGE: Stage = Stage {
         per_edge::<u8>(),
         per_edge::<u32>(),
     ]],
+    least: &[bits_per_node(1)],
     fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (8 << 20),
     temporary: &[],
     passes: "node columns once; retainers, dominators and edges near instances",
