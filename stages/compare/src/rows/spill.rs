@@ -236,7 +236,11 @@ mod tests {
         let before = {
             let mut all = Vec::new();
             let mut records = kept.records(&OWNERS).unwrap();
-            records.below(None, |records| Ok(all.extend(records.chunks_exact(WIDTH).map(<[u64]>::to_vec)))).unwrap();
+            let take = |records: &[u64]| {
+                all.extend(records.chunks_exact(WIDTH).map(<[u64]>::to_vec));
+                Ok(())
+            };
+            records.below(None, take).unwrap();
             all
         };
         assert_eq!(before.len(), rows().len() / 3 * 2);
