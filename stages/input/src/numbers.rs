@@ -117,7 +117,8 @@ fn window_numbers(window: &[u8; WINDOW + WORD], out: &mut Vec<u64>) -> usize {
 /// A bit for each byte of the window that is no digit.
 #[inline]
 fn no_digits(window: &[u8; WINDOW + WORD]) -> u64 {
-    let flags: [u8; WINDOW] = std::array::from_fn(|i| u8::from(window[i].wrapping_sub(b'0') > 9));
+    let mut flags = [0; WINDOW];
+    flags.iter_mut().zip(window).for_each(|(flag, byte)| *flag = u8::from(byte.wrapping_sub(b'0') > 9));
     // The product moves the lowest bits of eight bytes into its highest byte.
     let bits = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     flags.as_chunks().0.iter().enumerate().fold(0, |mask, (i, word)| mask | bits(word) << (8 * i))
