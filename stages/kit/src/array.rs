@@ -25,7 +25,7 @@ pub trait ReadAt<T> {
     /// [`StageError::Io`] when its page cannot be read.
     fn get(&mut self, i: usize) -> Result<T, Fault>;
 
-    /// Prefetches element `i`, which may be out of range. Cheap; without effect where the element is not in memory.
+    /// Prefetches element `i`, which may be out of range: from memory, which is cheap, or from the disk.
     #[inline]
     fn prefetch(&self, _i: usize) {}
 }
@@ -128,8 +128,9 @@ impl<T: Pod> ReadAt<T> for Array<T> {
 
     #[inline]
     fn prefetch(&self, i: usize) {
-        if let Self::Resident(items) = self {
-            hint::prefetch(items, i);
+        match self {
+            Self::Resident(items) => hint::prefetch(items, i),
+            Self::Paged(paged) => paged.prefetch(i),
         }
     }
 
@@ -196,8 +197,9 @@ impl<T: Pod> ReadAt<T> for Lookup<T> {
 
     #[inline]
     fn prefetch(&self, i: usize) {
-        if let Self::Mapped(map) = self {
-            hint::prefetch(map, i);
+        match self {
+            Self::Mapped(map) => hint::prefetch(map, i),
+            Self::Paged(paged) => paged.prefetch(i),
         }
     }
 

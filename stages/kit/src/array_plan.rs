@@ -309,6 +309,9 @@ mod tests {
         drop(paged);
         let mut lookup = ArrayPlan::new(&small, &scratch, "lookup").one(lookup(A)).unwrap();
         for i in (0..LEN).step_by(997) {
+            // Of what is prefetched, some is there, some not, and some is beyond the end.
+            lookup.prefetch(i);
+            lookup.prefetch(2 * i);
             assert_eq!(lookup.get(i).unwrap(), resident.get(i).unwrap());
         }
         drop(lookup);

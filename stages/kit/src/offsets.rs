@@ -99,7 +99,7 @@ impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
         Ok(self.start(group)?..self.start(group + 1)?)
     }
 
-    /// Prefetches the start of `group`, which may be out of range. Without effect where it is not in memory.
+    /// Prefetches the start of `group`, which may be out of range.
     #[inline]
     pub fn prefetch(&self, group: usize) {
         self.relative.prefetch(group);

@@ -115,6 +115,16 @@ impl<T: Pod> Paged<T> {
         Ok((frame as usize) << Self::SHIFT | (i & (Self::ELEMENTS - 1)))
     }
 
+    /// Asks the system for the page of element `i`, which may be out of range, unless a frame has it: where pages must come
+    /// from the disk, those that are asked for together come together.
+    #[inline(never)]
+    pub(crate) fn prefetch(&self, i: usize) {
+        let page = i >> Self::SHIFT;
+        if self.frame_of.get(page) == Some(&NONE) && self.stored[page] {
+            self.file.will_need((page * PAGE) as u64, PAGE as u64);
+        }
+    }
+
     /// Element `i`.
     #[inline]
     pub(crate) fn get(&mut self, i: usize) -> Result<T, Fault> {

@@ -128,15 +128,6 @@ impl<'a> Heap<'a> {
         })
     }
 
-    /// Whether all that is looked at ahead is in memory.
-    fn is_resident(&self) -> bool {
-        is_mapped(&self.position)
-            && is_mapped(&self.node_at)
-            && is_mapped(&self.retainer)
-            && is_mapped(&self.to)
-            && is_mapped(&self.above)
-    }
-
     /// Bytes of arrays that were made later and did not fit.
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled
@@ -160,10 +151,6 @@ impl<'a> Heap<'a> {
         let position = self.position.get(node as usize)?;
         Ok(if position.is_none() { 0 } else { position.index() })
     }
-}
-
-fn is_mapped<T>(lookup: &Lookup<T>) -> bool {
-    matches!(lookup, Lookup::Mapped(_))
 }
 
 /// Numbers the dominator tree: first the sizes of what positions dominate, then where they begin and end.
@@ -276,9 +263,6 @@ impl Holders for Heap<'_> {
     }
 
     fn before_retainers(&mut self, nodes: &[u32]) -> Result<(), StageError> {
-        if !self.is_resident() {
-            return Ok(());
-        }
         for &node in nodes {
             self.position.prefetch(node as usize);
             self.distance.prefetch(node as usize);
@@ -322,9 +306,6 @@ impl Holders for Heap<'_> {
     }
 
     fn before_labels(&mut self, holders: &[u32]) -> Result<(), StageError> {
-        if !self.is_resident() {
-            return Ok(());
-        }
         for &holder in holders {
             self.edges.prefetch(holder as usize);
             self.class.prefetch(holder as usize);

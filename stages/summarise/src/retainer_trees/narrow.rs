@@ -93,10 +93,13 @@ impl<N: Narrow<T>, T: Pod> Narrowed<N, T> {
         Ok(self.all.get(i)?)
     }
 
-    /// Prefetches element `i`, where the column is in memory.
+    /// Prefetches element `i`, narrow or not.
     #[inline]
     pub fn prefetch(&self, i: usize) {
-        self.all.prefetch(i);
+        match &self.narrow {
+            Some(narrow) => narrow.prefetch(i),
+            None => self.all.prefetch(i),
+        }
     }
 }
 
