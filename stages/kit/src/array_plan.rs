@@ -21,19 +21,29 @@ pub struct ArrayPlan<'a> {
     scratch: &'a Scratch,
     who: &'static str,
     spilled: u64,
+    is_streamed: bool,
+    /// Whether some arrays are paged, whose pages compete with those of maps.
+    is_short: bool,
 }
 
 impl<'a> ArrayPlan<'a> {
     /// A plan whose arrays are reserved under the name `who`.
     #[must_use]
     pub fn new(budget: &'a Budget, scratch: &'a Scratch, who: &'static str) -> Self {
-        Self { budget, scratch, who, spilled: 0 }
+        Self { budget, scratch, who, spilled: 0, is_streamed: false, is_short: false }
     }
 
     /// The same, with the budget and the scratch folder of a job.
     #[must_use]
     pub fn of(job: &Job<'a>, who: &'static str) -> Self {
         Self::new(&job.context.budget, job.scratch, who)
+    }
+
+    /// The same, but no array is resident that is not so already, whatever the budget: for arrays that are read from the
+    /// beginning to the end, so that page frames serve as well. What is mapped is read page by page.
+    #[must_use]
+    pub fn streamed(self) -> Self {
+        Self { is_streamed: true, ..self }
     }
 
     /// Makes a tuple of arrays from a tuple of requests: [`filled`], [`loaded`], [`lookup`], [`offsets`], or an
@@ -62,6 +72,9 @@ impl<'a> ArrayPlan<'a> {
 
     /// For each array size, the bytes of its page frames, or `None` if the array is resident.
     fn decide<const N: usize>(&self, sizes: [u64; N]) -> [Option<u64>; N] {
+        if self.is_streamed {
+            return sizes.map(|size| (size > LEAST_FRAMES).then_some(LEAST_FRAMES));
+        }
         // Keep some budget for the smaller allocations of the stage.
         let mut free = self.budget.free() - self.budget.free() / KEPT_BACK;
         let mut rest = N as u64;
@@ -181,7 +194,7 @@ impl<T: Pod> Request for LookedUp<T> {
         Ok(match frames.filter(|_| !is_resident) {
             None => {
                 let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
-                Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, reservation)?)
+                Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
             }
             Some(bytes) => {
                 let path = plan.scratch.path(self.0);
@@ -246,7 +259,9 @@ macro_rules! requests {
             #[expect(non_snake_case, reason = "each request is called as its type")]
             fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError> {
                 let ($($name,)+) = self;
-                let [$($frames),+] = plan.decide([$($name.bytes(plan.scratch)),+]);
+                let decided = plan.decide([$($name.bytes(plan.scratch)),+]);
+                plan.is_short = decided.iter().any(Option::is_some);
+                let [$($frames),+] = decided;
                 Ok(($($name.make(plan, $frames)?,)+))
             }
         }
@@ -261,7 +276,7 @@ requests!(A a, B b, C c, D d, E e);
 requests!(A a, B b, C c, D d, E e, F f);
 requests!(A a, B b, C c, D d, E e, F f, G g);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h);
-requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n, O o, P p);
+requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n);
 
 /// Bytes of a column; 0 if it does not exist.
 #[must_use]
@@ -316,6 +331,43 @@ mod tests {
         }
         drop(lookup);
         assert_eq!(small.used(), 0);
+    }
+
+    #[test]
+    fn streamed_arrays_take_the_least_page_frames_and_have_the_same_elements() {
+        const A: Column<u32> = Column::new("a");
+        const LEN: u32 = 1_000_000;
+        let (_folder, scratch) = scratch();
+        let mut writer = crate::ColumnWriter::create(&scratch, A).unwrap();
+        (0..LEN).for_each(|i| writer.push(i ^ 5).unwrap());
+        writer.finish().unwrap();
+        let budget = Budget::new(64 << 20);
+        let mut plan = ArrayPlan::new(&budget, &scratch, "streamed").streamed();
+        let (mut paged, mut starts, small) =
+            plan.make((lookup(A), filled(LEN as usize, 7u32), filled(10, 1u8))).unwrap();
+        assert!(matches!((&paged, &starts, &small), (Lookup::Paged(_), Array::Paged(_), Array::Resident(_))));
+        assert!(budget.used() <= 5 * LEAST_FRAMES / 2, "{}", budget.used());
+        for i in 0..LEN as usize {
+            paged.prefetch(i + 5000);
+            assert_eq!((paged.get(i).unwrap(), starts.get(i).unwrap()), (i as u32 ^ 5, 7));
+        }
+    }
+
+    #[test]
+    fn what_is_looked_up_beside_paged_arrays_is_the_same() {
+        const A: Column<u32> = Column::new("a");
+        let (_folder, scratch) = scratch();
+        let mut writer = crate::ColumnWriter::create(&scratch, A).unwrap();
+        (0..300_000u32).for_each(|i| writer.push(i ^ 9).unwrap());
+        writer.finish().unwrap();
+        for memory in [64 << 20, 3 << 20] {
+            let budget = Budget::new(memory);
+            let mut plan = ArrayPlan::new(&budget, &scratch, "short");
+            let (looked_up, other) = plan.make((lookup(A), filled(1 << 20, 7u32))).unwrap();
+            assert_eq!(matches!(other, Array::Paged(_)), memory == 3 << 20);
+            let Lookup::Mapped(all) = looked_up else { panic!("it fits") };
+            assert!((0..).zip(all.iter()).all(|(i, &value)| value == i ^ 9), "{memory}");
+        }
     }
 
     #[test]

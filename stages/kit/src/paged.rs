@@ -10,10 +10,15 @@ use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
 /// pages, more of these places are resident in the same memory.
 const PAGE: usize = 4 << 10;
+
+/// Pages that are asked of the system together, where the next is at most so far behind those before.
+const AHEAD: usize = 64;
+const NEAR: usize = 8;
 
 /// No frame, or no page.
 const NONE: u32 = u32::MAX;
@@ -43,6 +48,8 @@ pub struct Paged<T> {
     used: Vec<bool>,
     changed: Vec<bool>,
     hand: usize,
+    /// The first page behind those that were asked of the system last.
+    asked: AtomicU32,
     budget: Budget,
     _reservation: Reservation,
 }
@@ -92,6 +99,7 @@ impl<T: Pod> Paged<T> {
             used: vec![false; count],
             changed: vec![false; count],
             hand: 0,
+            asked: AtomicU32::new(0),
             budget: frames.budget.clone(),
             _reservation: reservation,
         })
@@ -116,12 +124,16 @@ impl<T: Pod> Paged<T> {
     }
 
     /// Asks the system for the page of element `i`, which may be out of range, unless a frame has it: where pages must come
-    /// from the disk, those that are asked for together come together.
+    /// from the disk, those that are asked for together come together. Next to what was asked for last, for many pages.
     #[inline(never)]
     pub(crate) fn prefetch(&self, i: usize) {
         let page = i >> Self::SHIFT;
-        if self.frame_of.get(page) == Some(&NONE) && self.stored[page] {
-            self.file.will_need((page * PAGE) as u64, PAGE as u64);
+        let end = self.asked.load(Ordering::Relaxed) as usize;
+        let is_asked = (end.saturating_sub(AHEAD)..end).contains(&page);
+        if !is_asked && self.frame_of.get(page) == Some(&NONE) && self.stored[page] {
+            let count = if (end..end + NEAR).contains(&page) { AHEAD } else { 1 };
+            self.asked.store((page + count) as u32, Ordering::Relaxed);
+            self.file.will_need((page * PAGE) as u64, (count * PAGE) as u64);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::rows::dominators;
 use heaplake_kit::StageError;
-use heaplake_kit::retainer_tree::Holders;
+use heaplake_kit::retainer_tree::{Dominates, Holders, Place, Retainer};
 use heaplake_lake::reader::{Reader, damaged, value};
 use heaplake_schemas::chains::label;
 use std::collections::HashMap;
@@ -105,6 +105,13 @@ impl Graph {
         self.distance[node as usize]
     }
 
+    /// The object that a node is a part of.
+    fn owner(&self, node: u32) -> Option<u32> {
+        let up = |&at: &u32| Some(self.dominator[at as usize]);
+        let mut above = std::iter::successors(Some(node), up).take(NESTED);
+        above.find(|&at| at == self.root || !self.is_part[at as usize]).filter(|&at| at != node)
+    }
+
     /// Name of a class.
     pub fn class_name(&self, class: u32) -> &str {
         self.classes.get(&class).map_or("", String::as_str)
@@ -184,17 +191,45 @@ impl Holders for Graph {
         self.root
     }
 
-    fn retainers(&mut self, node: u32, most: usize, out: &mut Vec<u32>) -> Result<bool, StageError> {
-        // Nothing holds the root, whatever refers to it.
-        if node == self.root {
-            return Ok(false);
+    fn places(&mut self, nodes: &[u32], out: &mut Vec<Place>) -> Result<(), StageError> {
+        out.extend(nodes.iter().map(|&node| Place {
+            start: node.into(),
+            // Nothing holds the root, whatever refers to it; the root holds what nothing else does.
+            count: if node == self.root { 0 } else { self.held_by(node).len().max(1) as u32 },
+            position: node,
+            distance: self.far(node),
+        }));
+        Ok(())
+    }
+
+    fn retainers(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
+        let mut nodes = Vec::new();
+        for (asked, place) in (0..).zip(asked).filter(|(_, place)| place.count > 0) {
+            let edges = self.held_by(place.start as u32);
+            nodes.clear();
+            nodes.extend(edges.iter().take(place.count as usize).map(|edge| edge.0));
+            if edges.is_empty() {
+                nodes.push(self.root);
+            }
+            nodes.sort_unstable();
+            nodes.dedup();
+            out.extend(nodes.iter().map(|&node| Retainer {
+                asked,
+                node,
+                position: node,
+                distance: self.far(node),
+                owner: self.owner(node).unwrap_or(u32::MAX),
+            }));
         }
-        let edges = self.held_by(node);
-        out.extend(edges.iter().take(most).map(|edge| edge.0));
-        if edges.is_empty() {
-            out.push(self.root);
-        }
-        Ok(edges.len() > most)
+        Ok(())
+    }
+
+    fn dominates(&mut self, asked: &[Dominates], out: &mut Vec<bool>) -> Result<(), StageError> {
+        let place = |node: u32| self.place[node as usize];
+        out.extend(
+            asked.iter().map(|asked| (place(asked.above).0..place(asked.above).1).contains(&place(asked.node).0)),
+        );
+        Ok(())
     }
 
     fn labels(&mut self, holder: u32, held: &[u32], out: &mut Vec<(u32, u32)>) -> Result<u64, StageError> {
@@ -216,17 +251,6 @@ impl Holders for Graph {
 
     fn distance(&mut self, node: u32) -> Result<i32, StageError> {
         Ok(self.distance[node as usize])
-    }
-
-    fn owner(&mut self, node: u32) -> Result<Option<u32>, StageError> {
-        let up = |&at: &u32| Some(self.dominator[at as usize]);
-        let mut above = std::iter::successors(Some(node), up).take(NESTED);
-        Ok(above.find(|&at| at == self.root || !self.is_part[at as usize]).filter(|&at| at != node))
-    }
-
-    fn dominates(&mut self, above: u32, node: u32) -> Result<bool, StageError> {
-        let (begin, end) = self.place[above as usize];
-        Ok((begin..end).contains(&self.place[node as usize].0))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use heaplake_kit::StageError;
-use heaplake_kit::retainer_tree::{Instance, Kind, Limits, grow};
+use heaplake_kit::retainer_tree::{Batch, Instance, Kind, Limits, grow};
 use serde::Serialize;
 
 /// A branch of the tree of all holders of an object.
@@ -32,7 +32,7 @@ pub struct Holder {
 /// None but those of the tables.
 pub(crate) fn tree(graph: &mut Graph, node: u32) -> Result<Vec<Holder>, StageError> {
     let instance = Instance { node, shallow_bytes: 0, retained_bytes: 0 };
-    let branches = grow(graph, &[instance], &Limits::OF_AN_OBJECT)?;
+    let trees = grow(graph, &[(vec![instance], Limits::OF_AN_OBJECT)], Batch::LEAST)?;
     let holder = |branch: &heaplake_kit::retainer_tree::Branch| {
         let is_rest = branch.kind == Kind::Rest;
         Holder {
@@ -50,5 +50,5 @@ pub(crate) fn tree(graph: &mut Graph, node: u32) -> Result<Vec<Holder>, StageErr
             is_cut: branch.is_cut,
         }
     };
-    Ok(branches.iter().map(holder).collect())
+    Ok(trees.iter().flatten().map(holder).collect())
 }

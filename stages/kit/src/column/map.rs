@@ -37,8 +37,8 @@ enum Held<T> {
         _known: Option<Known>,
         map: Mmap,
     },
-    /// A small column, which is read.
-    Small(Vec<T>),
+    /// A column that is read.
+    Read(Vec<T>),
     Memory(Arc<Pages>),
 }
 
@@ -51,7 +51,7 @@ impl<T: Pod> ColumnMap<T> {
     /// An empty column.
     #[must_use]
     pub fn empty() -> Self {
-        Self::of(Held::Small(Vec::new()), None)
+        Self::of(Held::Read(Vec::new()), None)
     }
 
     /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
@@ -60,15 +60,21 @@ impl<T: Pod> ColumnMap<T> {
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn uncounted(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
-        Self::open(scratch, column, None)
+        Self::open(scratch, column, false, None)
     }
 
-    /// Maps a column whose bytes stay reserved while the map exists.
+    /// Maps a column whose bytes stay reserved while the map exists; with `is_read` they are read, so that they stay in memory
+    /// when other pages take the place of those of the page cache.
     ///
     /// # Errors
     /// As [`Self::uncounted`].
-    pub(crate) fn counted(scratch: &Scratch, column: Column<T>, reservation: Reservation) -> Result<Self, StageError> {
-        Self::open(scratch, column, Some(reservation))
+    pub(crate) fn counted(
+        scratch: &Scratch,
+        column: Column<T>,
+        is_read: bool,
+        reservation: Reservation,
+    ) -> Result<Self, StageError> {
+        Self::open(scratch, column, is_read, Some(reservation))
     }
 
     /// Looks at what holds the elements: whole ones, from a place that suits them.
@@ -76,14 +82,19 @@ impl<T: Pod> ColumnMap<T> {
         let elements: &[T] = match &held {
             // A map starts on a page boundary.
             Held::Mapped { map, .. } => bytemuck::cast_slice(map),
-            Held::Small(small) => small,
+            Held::Read(all) => all,
             Held::Memory(pages) => bytemuck::cast_slice(pages.bytes()),
         };
         let (start, count) = (NonNull::from(elements).cast(), elements.len());
         Self { start, count, held, _reservation: reservation }
     }
 
-    fn open(scratch: &Scratch, column: Column<T>, reservation: Option<Reservation>) -> Result<Self, StageError> {
+    fn open(
+        scratch: &Scratch,
+        column: Column<T>,
+        is_read: bool,
+        reservation: Option<Reservation>,
+    ) -> Result<Self, StageError> {
         let path = scratch.path(column);
         if let Some(pages) = scratch.residents().and_then(|residents| residents.get(&path)) {
             whole::<T>(&path, pages.bytes().len() as u64)?;
@@ -91,16 +102,18 @@ impl<T: Pod> ColumnMap<T> {
         }
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
         let count = elements::<T>(scratch, &path, &file)? as usize;
-        if count * size_of::<T>() <= SMALL {
-            let mut small = vec![T::zeroed(); count];
-            file.read_exact_at(bytemuck::cast_slice_mut(&mut small), 0)
+        if is_read || count * size_of::<T>() <= SMALL {
+            let mut all = vec![T::zeroed(); count];
+            file.read_exact_at(bytemuck::cast_slice_mut(&mut all), 0)
                 .map_err(|error| StageError::io(&path, "read", error))?;
-            return Ok(Self::of(Held::Small(small), reservation));
+            return Ok(Self::of(Held::Read(all), reservation));
         }
-        Self::map(&path, &file).map(|held| Self::of(held, reservation))
+        Self::map(&path, &file, reservation.is_some()).map(|held| Self::of(held, reservation))
     }
 
-    fn map(path: &Path, file: &File) -> Result<Held<T>, StageError> {
+    /// Maps a file. What is counted has room, so it is read at once, in large pieces; of anything else as few pages as are
+    /// accessed.
+    fn map(path: &Path, file: &File, is_counted: bool) -> Result<Held<T>, StageError> {
         // SAFETY: the file lies in the run's own scratch folder, is complete, and no stage changes or truncates a
         // column that another one maps, so the mapped bytes stay as they are while the map lives. Others cannot look into the folder; where the file
         // is cut off nonetheless, `bus` ends the process.
@@ -109,6 +122,10 @@ impl<T: Pod> ColumnMap<T> {
             .and_then(|()| unsafe { Mmap::map(file.as_std()) })
             .map_err(|error| StageError::io(path, "map", error))?;
         // Advice is a hint; without it the map is only slower.
+        if is_counted {
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(Advice::PopulateRead);
+        }
         let _ = map.advise(Advice::Random);
         Ok(Held::Mapped { _known: bus::handle(&map, path), map })
     }

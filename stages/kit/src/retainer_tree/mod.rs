@@ -31,69 +31,53 @@
 //! Work and memory are bounded by [`Limits`], which do not depend on the budget, so that results do not either. A branch
 //! that a limit has stopped, or whose holders were not all looked at, says so.
 
+//!
+//! # Trees side by side
+//!
+//! Instances of a class lie all over the heap. Where that is on disk, a walk of one class after the other reads most of it
+//! for each of them. So all trees take their steps together: the holders of every branch that is next are asked for in one
+//! go, in the order in which they lie. Trees do not meet in anything else.
+
 mod fold;
 mod growing;
+mod labels;
+mod level;
+mod retainers;
 mod step;
 pub mod text;
+mod tree;
 mod walk;
 
-pub use walk::{Amount, Branch, Holders, Instance, Kind, Limits, SOON};
+pub use walk::{Amount, Batch, Branch, Dominates, Holders, Instance, Kind, Limits, Place, Retainer, SOON};
 
 use crate::StageError;
-use growing::Growing;
-use std::collections::VecDeque;
-use step::Step;
+use level::Level;
+use tree::Tree;
 
-/// The tree of all holders of these instances, depth first.
+/// The trees of all holders of these lists of instances, depth first. The caller has
+/// reserved what `batch` takes, which has room for so many lists.
 ///
 /// # Errors
 /// Those of the heap.
-pub fn grow(heap: &mut impl Holders, instances: &[Instance], limits: &Limits) -> Result<Vec<Branch>, StageError> {
-    let mut branches: Vec<Branch> = Vec::new();
-    let mut waiting = VecDeque::from([Growing::seed(instances, limits)]);
-    let (mut work, mut pairs, mut walked) = (0, 0, 0);
-    while let Some(growing) = waiting.pop_front() {
+pub fn grow(
+    heap: &mut impl Holders,
+    lists: &[(Vec<Instance>, Limits)],
+    batch: Batch,
+) -> Result<Vec<Vec<Branch>>, StageError> {
+    let mut trees: Vec<Tree<'_>> = lists.iter().map(|(instances, limits)| Tree::new(instances, limits)).collect();
+    loop {
         heap.check()?;
-        pairs -= growing.waiting();
-        let at = growing.branch;
-        if work >= limits.work || walked > limits.branches {
-            at.iter().for_each(|&at| branches[at].is_cut = true);
-            continue;
+        let next =
+            trees.iter_mut().enumerate().filter_map(|(at, tree)| Some(Level::new(at, tree.next()?, tree.limits)));
+        let mut levels: Vec<Level<'_>> = next.collect();
+        if levels.is_empty() {
+            return Ok(trees.into_iter().map(Tree::finish).collect());
         }
-        walked += 1;
-        let Step { children, is_cut, cost } = step::expand(heap, &growing, limits)?;
-        work += cost;
-        at.iter().for_each(|&at| branches[at].is_cut |= is_cut);
-        for (mut branch, child) in children {
-            // Where not all holders of the instances were looked at, their branches say so.
-            branch.is_cut |= is_cut && at.is_none();
-            let place = branches.len();
-            if let Some(mut child) = child {
-                if branch.level >= limits.depth || pairs + child.pairs.len() > limits.pairs {
-                    branch.is_cut = true;
-                } else {
-                    child.branch = Some(place);
-                    pairs += child.waiting();
-                    waiting.push_back(child);
-                }
-            }
-            branches.push(branch);
+        retainers::find(heap, &mut levels, batch.retainers)?;
+        labels::find(heap, &mut levels)?;
+        for level in levels {
+            let tree = level.tree;
+            trees[tree].accept(step::expand(heap, level)?);
         }
     }
-    Ok(depth_first(&branches))
-}
-
-/// The branches, each before those behind it, in the order in which they were found.
-fn depth_first(branches: &[Branch]) -> Vec<Branch> {
-    let mut behind: Vec<Vec<usize>> = vec![Vec::new(); branches.len() + 1];
-    for (at, branch) in branches.iter().enumerate() {
-        behind[branch.parent.unwrap_or(branches.len())].push(at);
-    }
-    let mut order = Vec::with_capacity(branches.len());
-    let mut stack: Vec<(usize, Option<usize>)> = behind[branches.len()].iter().rev().map(|&at| (at, None)).collect();
-    while let Some((at, parent)) = stack.pop() {
-        stack.extend(behind[at].iter().rev().map(|&child| (child, Some(order.len()))));
-        order.push(Branch { parent, ..branches[at] });
-    }
-    order
 }

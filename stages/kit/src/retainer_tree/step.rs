@@ -1,19 +1,17 @@
-//! One step of a walk: from the holders of a branch to theirs.
+//! What is behind a branch, once the links to its holders are known.
 
 use super::fold::{self, Folded, Triple};
-use super::growing::{Growing, Key, Keys, Passed};
-use super::walk::{Amount, Branch, Holders, Kind, Limits, SOON};
+use super::growing::{Growing, Key, Passed};
+use super::level::{Level, Link};
+use super::walk::{Amount, Branch, Holders, Kind};
 use crate::StageError;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Nodes at this distance or nearer have no holder but the root.
-const BEGINNING: i32 = 1;
-/// Edges that are looked at for one unit of work.
-const EDGES: u64 = 16;
-
 /// What is behind a branch.
 pub(super) struct Step {
+    /// Position of the branch; nothing for the instances.
+    pub branch: Option<usize>,
     /// The branches, and how to go on from those that go on.
     pub children: Vec<(Branch, Option<Growing>)>,
     /// Whether not all was looked at.
@@ -21,144 +19,24 @@ pub(super) struct Step {
     pub cost: u64,
 }
 
-/// A holder of a node, and the key of their edge.
-#[derive(Clone, Copy)]
-struct Link {
-    held: u32,
-    holder: u32,
-    key: u32,
-}
-
-impl Link {
-    /// One number in the order of links.
-    #[inline]
-    fn number(&self) -> u128 {
-        u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
-    }
-}
-
-/// Goes up one level.
+/// Merges the links of a step into branches.
 ///
 /// # Errors
 /// Those of the heap.
-pub(super) fn expand(heap: &mut impl Holders, from: &Growing, limits: &Limits) -> Result<Step, StageError> {
-    let (mut is_cut, mut cost) = (false, 0);
-    let edges = edges(heap, from, limits, (&mut is_cut, &mut cost))?;
-    let mut keys = Keys::default();
-    let links = links(heap, &edges, &mut keys, (limits.pairs, &mut is_cut, &mut cost))?;
-    let triples = triples(from, &links, limits.pairs, &mut is_cut);
+pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, StageError> {
+    let Level { from, limits, links, keys, mut is_cut, mut cost, .. } = level;
+    let triples = triples(&from, &links, limits.pairs, &mut is_cut);
     cost += triples.len() as u64;
     drop(links);
-    let Folded { triples, keys, order } = fold::fold(triples, keys, from, limits);
-    let exclusive = exclusive(&triples, from);
+    let Folded { triples, keys, order } = fold::fold(triples, keys, &from, limits);
+    let exclusive = exclusive(&triples, &from);
     let mut children = Vec::new();
     for key in order {
         let start = triples.partition_point(|triple| triple.key < key);
         let end = triples.partition_point(|triple| triple.key <= key);
-        children.push(child(heap, from, &keys.list[key as usize], &triples[start..end], &exclusive)?);
+        children.push(child(heap, &from, &keys.list[key as usize], &triples[start..end], &exclusive)?);
     }
-    Ok(Step { children, is_cut, cost })
-}
-
-/// The edges that are followed to the holders of a branch, by source: source and target.
-fn edges(
-    heap: &mut impl Holders,
-    from: &Growing,
-    limits: &Limits,
-    (is_cut, cost): (&mut bool, &mut u64),
-) -> Result<Vec<(u32, u32)>, StageError> {
-    let (mut edges, mut retainers) = (Vec::new(), Vec::new());
-    for (at, &held) in from.nodes.iter().enumerate() {
-        if at.is_multiple_of(SOON) {
-            heap.before_retainers(&from.nodes[at..from.nodes.len().min(at + SOON)])?;
-        }
-        retainers.clear();
-        *is_cut |= heap.retainers(held, limits.retainers, &mut retainers)?;
-        *cost += retainers.len() as u64 + 1;
-        if retainers.len() > 1 {
-            retainers.sort_unstable();
-            retainers.dedup();
-        }
-        for &holder in &retainers {
-            let passed = from.passed.as_ref().is_some_and(|passed| passed.contains(holder));
-            if !passed
-                && follows(heap, held, holder, from.level, limits)?
-                && !says_again(heap, held, holder, &retainers)?
-            {
-                edges.push((holder, held));
-            }
-        }
-        if edges.len() > limits.pairs {
-            edges.truncate(limits.pairs);
-            *is_cut = true;
-            break;
-        }
-    }
-    edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
-    Ok(edges)
-}
-
-/// Whether a retainer is a part of another one.
-fn says_again(heap: &mut impl Holders, held: u32, holder: u32, retainers: &[u32]) -> Result<bool, StageError> {
-    let owner = heap.owner(holder)?;
-    Ok(owner.is_some_and(|owner| owner != held && retainers.binary_search(&owner).is_ok()))
-}
-
-/// Whether a walk goes from a node of a level to this retainer.
-fn follows(heap: &mut impl Holders, held: u32, holder: u32, level: u32, limits: &Limits) -> Result<bool, StageError> {
-    if holder == heap.root() {
-        return Ok(true);
-    }
-    let far = heap.distance(held)?;
-    if level > 0 && far <= BEGINNING {
-        return Ok(false);
-    }
-    if heap.distance(holder)? < far {
-        return Ok(true);
-    }
-    Ok(level < limits.any_level && !heap.dominates(held, holder)?)
-}
-
-/// The edges with their keys, by target.
-fn links(
-    heap: &mut impl Holders,
-    edges: &[(u32, u32)],
-    keys: &mut Keys,
-    (most, is_cut, cost): (usize, &mut bool, &mut u64),
-) -> Result<Vec<Link>, StageError> {
-    let (mut links, mut held, mut labels) = (Vec::with_capacity(edges.len()), Vec::new(), Vec::new());
-    let mut holders: Vec<u32> = edges.iter().map(|edge| edge.0).collect();
-    holders.dedup();
-    for (at, group) in edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
-        let holder = group[0].0;
-        if at.is_multiple_of(SOON) {
-            heap.before_labels(&holders[at..holders.len().min(at + SOON)])?;
-        }
-        held.clear();
-        held.extend(group.iter().map(|edge| edge.1));
-        labels.clear();
-        *cost += heap.labels(holder, &held, &mut labels)? / EDGES;
-        if labels.len() > 1 {
-            labels.sort_unstable();
-            labels.dedup();
-        }
-        let nearest = (heap.distance(holder)?, holder);
-        let (class, is_root) = (heap.class(holder)?, holder == heap.root());
-        let kind = if is_root { Kind::Root } else { Kind::Holder };
-        for &(held, label) in &labels {
-            let number = keys.number(kind, class, label);
-            let key = &mut keys.list[number as usize];
-            (key.nearest, key.merged) = (key.nearest.min(nearest), 1);
-            links.push(Link { held, holder, key: number });
-        }
-        if links.len() > most {
-            links.truncate(most);
-            *is_cut = true;
-            break;
-        }
-    }
-    links.sort_unstable_by_key(Link::number);
-    Ok(links)
+    Ok(Step { branch: from.branch, children, is_cut, cost })
 }
 
 /// What holds each item, by which key.

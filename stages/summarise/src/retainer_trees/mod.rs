@@ -7,10 +7,11 @@
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
 //! * Resident memory: 49 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
 //!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
-//!   edge, paged where the budget does not allow it, with 3 more per node then, narrow distances and classes; a bit per node; what a walk takes, bounded by constants; a sorter of instances.
+//!   edge, all of it behind the least page frames where the budget does not allow it; a bit per node; what the walks of as
+//!   many trees as there is room for take, bounded by constants, and a bounded number of retainers; a sorter of instances.
 //! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
-//!   retainers and edges at random: of a class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of
-//!   edges.
+//!   retainers and edges near instances, step by step of all trees together, each step in the order of the columns: of a
+//!   class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
 //! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
 //! * Fails when: the budget is too small, or the disk is full.
 //! * Determinism: one thread; bounds are constants, branches have a total order.
@@ -18,9 +19,9 @@
 
 mod asked;
 mod details;
+mod dominance;
 mod heap;
 mod instances;
-mod narrow;
 mod single;
 
 #[cfg(test)]
@@ -28,7 +29,7 @@ mod properties;
 
 use heap::Heap;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
-use heaplake_kit::retainer_tree::{Branch, Instance, Limits, grow};
+use heaplake_kit::retainer_tree::{Batch, Branch, Instance, Limits, grow};
 use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
@@ -85,7 +86,7 @@ pub const STAGE: Stage = Stage {
         per_edge::<u32>(),
     ]],
     least: &[bits_per_node(1)],
-    fixed: Limits::OF_A_CLASS.bytes() + INSTANCES * size_of::<Instance>() as u64 + (8 << 20),
+    fixed: Batch::LEAST.bytes(&Limits::OF_A_CLASS) + OF_A_LIST + (8 << 20),
     temporary: &[],
     passes: "node columns once; retainers, dominators and edges near instances",
     run,
@@ -94,6 +95,8 @@ pub const STAGE: Stage = Stage {
 
 /// Instances of a class that are looked at.
 const INSTANCES: u64 = 1 << 14;
+/// Bytes of their list.
+const OF_A_LIST: u64 = INSTANCES * size_of::<Instance>() as u64;
 /// Classes that get this much; those after them, of which there are many only where the user asks for it, get less.
 const FIRST: usize = 64;
 
@@ -118,21 +121,30 @@ fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<S
     let classes = big_classes(job)?;
     let mut spilled_bytes = 0;
     if !classes.is_empty() {
-        let _walk = context.budget.reserve("retainer trees: a walk", Limits::OF_A_CLASS.bytes())?;
-        let listed = INSTANCES * size_of::<Instance>() as u64;
-        let _listed = context.budget.reserve("retainer trees: instances", listed)?;
+        let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
+        let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
+        let is_tight = free < all;
+        // Where the heap is on disk, trees that grow together save more than page frames do.
+        let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { free - all };
+        let batch = Batch::within(Batch::LEAST.bytes(&limits) + more, classes.len(), &limits);
+        let _walks = context.budget.reserve("retainer trees: walks", batch.bytes(&limits))?;
+        let _lists = context.budget.reserve("retainer trees: instances", batch.trees as u64 * OF_A_LIST)?;
         let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;
         spilled_bytes = instances.bytes();
-        let mut plan = ArrayPlan::of(job, STAGE.name);
-        let is_tight = context.budget.free() < STAGE.resident_bytes(facts.node_count, facts.edge_count);
+        let plan = ArrayPlan::of(job, STAGE.name);
+        let mut plan = if is_tight { plan.streamed() } else { plan };
         let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
-        for (place, &class) in classes.iter().enumerate() {
-            let (list, is_part) = instances.next(place)?;
-            let first = rows.len() as u32;
-            let tree = grow(&mut heap, &list, &allowed(place).1)?;
-            for branch in &tree {
-                let row = row(class, first, list.len(), branch);
-                rows.push(TreeRow { is_cut: row.is_cut | u32::from(is_part), ..row })?;
+        for (nth, classes) in classes.chunks(batch.trees).enumerate() {
+            let places = nth * batch.trees..nth * batch.trees + classes.len();
+            let list = |place| instances.next(place).map(|(list, is_part)| ((list, allowed(place).1), is_part));
+            let (lists, is_part): (Vec<_>, Vec<bool>) = places.map(list).collect::<Result<_, StageError>>()?;
+            let trees = grow(&mut heap, &lists, batch)?;
+            for (((&class, tree), (list, _)), is_part) in classes.iter().zip(&trees).zip(&lists).zip(is_part) {
+                let first = rows.len() as u32;
+                for branch in tree {
+                    let row = row(class, first, list.len(), branch);
+                    rows.push(TreeRow { is_cut: row.is_cut | u32::from(is_part), ..row })?;
+                }
             }
         }
         spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();

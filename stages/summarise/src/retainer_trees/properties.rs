@@ -1,7 +1,7 @@
 //! The stage on thousands of random graphs, against a walk from each instance on its own.
 
 use super::heap::NESTED;
-use super::{INSTANCES, run_with};
+use super::{INSTANCES, STAGE, run_with};
 use heaplake_kit::retainer_tree::Limits;
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringWriter};
@@ -246,6 +246,10 @@ impl Case {
     }
 }
 
+/// Budgets that hold all arrays, and that do not.
+const ROOM: u64 = 96 << 20;
+const TIGHT: u64 = STAGE.fixed - (1 << 20);
+
 /// Sizes such that a sum shows what is in it.
 fn retained(node: usize) -> u64 {
     1 << node
@@ -271,7 +275,9 @@ fn trees_equal_a_walk_from_each_instance() {
     let (mut deepest, mut rests, mut shared) = (0, 0, 0);
     for seed in 0..5000 {
         let case = Case::new(seed);
-        let rows = found(&case, INSTANCES, 96 << 20);
+        let rows = found(&case, INSTANCES, ROOM);
+        // One tree after the other, and what is asked for in the order in which it lies.
+        assert_eq!(found(&case, INSTANCES, TIGHT), rows, "seed {seed}");
         let mut at = 0;
         for (class, branches) in case.expected() {
             let first = at;
@@ -309,9 +315,9 @@ fn trees_equal_a_walk_from_each_instance() {
 fn limits_are_marked_and_bind() {
     for seed in 0..300 {
         let mut case = Case::new(seed);
-        let all = found(&case, INSTANCES, 96 << 20);
+        let all = found(&case, INSTANCES, ROOM);
         // Of many instances some are taken; all rows say so.
-        let some = found(&case, 2, 96 << 20);
+        let some = found(&case, 2, ROOM);
         let looked_at =
             |rows: &[TreeRow]| rows.iter().map(|row| (row.class_id, row.looked_at)).collect::<BTreeSet<_>>();
         for &(class, count) in &looked_at(&all) {
@@ -322,7 +328,7 @@ fn limits_are_marked_and_bind() {
             assert!(is_cut || part == count, "seed {seed}");
         }
         case.limits.work = 1;
-        let one_level = found(&case, INSTANCES, 96 << 20);
+        let one_level = found(&case, INSTANCES, ROOM);
         assert!(one_level.iter().all(|row| row.level == 1 && (row.kind != 0 || row.is_cut != 0)), "seed {seed}");
     }
 }

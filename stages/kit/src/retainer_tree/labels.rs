@@ -1,0 +1,79 @@
+//! The labels of the edges that steps follow.
+
+use super::level::{Level, Link};
+use super::walk::{Holders, Kind, SOON};
+use crate::StageError;
+
+/// Edges that are looked at for one unit of work.
+const EDGES: u64 = 16;
+
+/// The edges of one step from one holder.
+#[derive(Clone, Copy)]
+struct Group {
+    holder: u32,
+    level: u32,
+    start: u32,
+    end: u32,
+}
+
+/// Makes links of the edges of these steps, holder by holder.
+///
+/// # Errors
+/// Those of the heap.
+pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
+    let groups = groups(levels);
+    let (mut held, mut labels, mut soon) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, &Group { holder, level, start, end }) in groups.iter().enumerate() {
+        if at.is_multiple_of(SOON) {
+            soon.clear();
+            soon.extend(groups[at..groups.len().min(at + SOON)].iter().map(|group| group.holder));
+            soon.dedup();
+            heap.before_labels(&soon)?;
+        }
+        let level = &mut levels[level as usize];
+        if level.is_full {
+            continue;
+        }
+        held.clear();
+        held.extend(level.edges[start as usize..end as usize].iter().map(|edge| edge.1));
+        labels.clear();
+        level.cost += heap.labels(holder, &held, &mut labels)? / EDGES;
+        if labels.len() > 1 {
+            labels.sort_unstable();
+            labels.dedup();
+        }
+        let nearest = (heap.distance(holder)?, holder);
+        let kind = if holder == heap.root() { Kind::Root } else { Kind::Holder };
+        let class = heap.class(holder)?;
+        for &(held, label) in &labels {
+            let number = level.keys.number(kind, class, label);
+            let key = &mut level.keys.list[number as usize];
+            (key.nearest, key.merged) = (key.nearest.min(nearest), 1);
+            level.links.push(Link { held, holder, key: number });
+        }
+        if level.links.len() > level.limits.pairs {
+            level.links.truncate(level.limits.pairs);
+            (level.is_cut, level.is_full) = (true, true);
+        }
+    }
+    for level in levels {
+        level.edges = Vec::new();
+        level.links.sort_unstable_by_key(Link::number);
+    }
+    Ok(())
+}
+
+/// The edges of all steps by holder.
+fn groups(levels: &[Level<'_>]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for (at, level) in levels.iter().enumerate() {
+        let mut start = 0;
+        for same in level.edges.chunk_by(|a, b| a.0 == b.0) {
+            let end = start + same.len();
+            groups.push(Group { holder: same[0].0, level: at as u32, start: start as u32, end: end as u32 });
+            start = end;
+        }
+    }
+    groups.sort_unstable_by_key(|group| u64::from(group.holder) << 32 | u64::from(group.level));
+    groups
+}
