@@ -274,6 +274,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     const WHOLE: u64 = 1 << 30;
@@ -375,8 +376,20 @@ mod tests {
     fn nothing_is_started_after_an_interruption() {
         let folder = tempfile::tempdir().unwrap();
         let requests = (0..100).map(|nth| requested(folder.path(), &format!("{nth}.hprof"), nth)).collect();
-        let (told, not_started, _) = failing(requests, |request| match inputs::stem(&request.input).as_str() {
-            "20" => StageError::Cancelled.into(),
+        let is_interrupted = AtomicBool::new(false);
+        let (told, not_started, _) = failing(requests, |request| match inputs::stem(&request.input).parse() {
+            Ok(20) => {
+                is_interrupted.store(true, Ordering::Relaxed);
+                StageError::Cancelled.into()
+            }
+            // What was started after it ends after it, however busy the machine is.
+            Ok(21..) => {
+                while !is_interrupted.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(20));
+                Complaint::failed("", "")
+            }
             _ => Complaint::failed("", ""),
         });
         assert!((21..=21 + 2 * 4).contains(&told.len()), "{}", told.len());
