@@ -109,11 +109,16 @@ fn allowed(place: usize) -> (u64, Limits) {
 }
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    run_with(allowed, job)
+    run_with(allowed, |tight| tight, job)
 }
 
-/// The stage; `allowed` says what a class gets.
-fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<Stats, StageError> {
+/// The stage. `allowed` says what a class gets; whether not all fits in memory, and what is walked at a time, goes through
+/// `tight`.
+fn run_with(
+    allowed: impl Fn(usize) -> (u64, Limits),
+    tight: impl Fn((bool, Batch)) -> (bool, Batch),
+    job: &Job<'_>,
+) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, facts.node_count);
@@ -124,9 +129,10 @@ fn run_with(allowed: impl Fn(usize) -> (u64, Limits), job: &Job<'_>) -> Result<S
         let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
         let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
         let is_tight = free < all;
-        // Where the heap is on disk, trees that grow together save more than page frames do.
-        let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { free - all };
+        // Where the heap is on disk, trees that grow together save more than page frames do; where it is in memory nothing.
+        let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { 0 };
         let batch = Batch::within(Batch::LEAST.bytes(&limits) + more, classes.len(), &limits);
+        let (is_tight, batch) = tight((is_tight, batch));
         let _walks = context.budget.reserve("retainer trees: walks", batch.bytes(&limits))?;
         let _lists = context.budget.reserve("retainer trees: instances", batch.trees as u64 * OF_A_LIST)?;
         let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;

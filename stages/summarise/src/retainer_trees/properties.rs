@@ -2,7 +2,7 @@
 
 use super::heap::NESTED;
 use super::{INSTANCES, STAGE, run_with};
-use heaplake_kit::retainer_tree::Limits;
+use heaplake_kit::retainer_tree::{Batch, Limits};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringWriter};
 use heaplake_oracle::SplitMix64;
@@ -257,6 +257,11 @@ fn retained(node: usize) -> u64 {
 
 /// The rows of the stage.
 fn found(case: &Case, allowed: u64, memory: u64) -> Vec<TreeRow> {
+    found_with(case, allowed, memory, |tight| tight)
+}
+
+/// The rows of the stage, in memory or not, so much at a time.
+fn found_with(case: &Case, allowed: u64, memory: u64, tight: impl Fn((bool, Batch)) -> (bool, Batch)) -> Vec<TreeRow> {
     let place = Path::new("/dev/shm");
     let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -264,7 +269,7 @@ fn found(case: &Case, allowed: u64, memory: u64) -> Vec<TreeRow> {
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
     let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let options = Options::Analysis(AnalysisOptions::default());
-    run_with(|_| (allowed, case.limits), &Job::on(&scratch, &context, &options)).unwrap();
+    run_with(|_| (allowed, case.limits), tight, &Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
     assert_eq!(budget.used(), 0, "all memory is given back");
     ColumnMap::uncounted(&scratch, RETAINER_TREES).unwrap().to_vec()
@@ -276,8 +281,12 @@ fn trees_equal_a_walk_from_each_instance() {
     for seed in 0..5000 {
         let case = Case::new(seed);
         let rows = found(&case, INSTANCES, ROOM);
-        // One tree after the other, and what is asked for in the order in which it lies.
-        assert_eq!(found(&case, INSTANCES, TIGHT), rows, "seed {seed}");
+        // Trees side by side, few retainers at a time, and all in the order in which it lies.
+        let batch = Batch { trees: 1 + seed as usize % 4, retainers: 1 + seed as usize % 9 };
+        assert_eq!(found_with(&case, INSTANCES, ROOM, |_| (true, batch)), rows, "seed {seed}");
+        if seed.is_multiple_of(9) {
+            assert_eq!(found(&case, INSTANCES, TIGHT), rows, "seed {seed}");
+        }
         let mut at = 0;
         for (class, branches) in case.expected() {
             let first = at;
