@@ -4,7 +4,7 @@ use super::length::{elements, whole};
 use super::resident::Pages;
 use crate::bus::{self, Known};
 use crate::fs::File;
-use crate::{Reservation, Scratch, StageError};
+use crate::{Reservation, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap, UncheckedAdvice};
@@ -103,7 +103,9 @@ impl<T: Pod> ColumnMap<T> {
         let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
         let count = elements::<T>(scratch, &path, &file)? as usize;
         if is_read || count * size_of::<T>() <= SMALL {
-            let mut all = vec![T::zeroed(); count];
+            let mut all = Vec::with_capacity(count);
+            hint::large_pages(all.spare_capacity_mut());
+            all.resize(count, T::zeroed());
             file.read_exact_at(bytemuck::cast_slice_mut(&mut all), 0)
                 .map_err(|error| StageError::io(&path, "read", error))?;
             return Ok(Self::of(Held::Read(all), reservation));
