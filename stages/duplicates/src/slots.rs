@@ -1,7 +1,7 @@
 //! The slots of nodes in the equality graph, resident or paged.
 
 use heaplake_kit::array::{Fault, Residency};
-use heaplake_kit::{Array, BudgetVec, Lookup, Offsets, ReadAt};
+use heaplake_kit::{ColumnMap, Lookup, Offsets, ReadAt};
 use heaplake_schemas::ids::NodeId;
 use std::ops::{Deref, Range};
 
@@ -25,7 +25,7 @@ pub trait Slots {
 }
 
 /// The arrays of slots.
-pub struct SlotArrays<O = Array<u32>, B = BudgetVec<u64>, E = Lookup<NodeId>> {
+pub struct SlotArrays<O = Lookup<u32>, B = ColumnMap<u64>, E = Lookup<NodeId>> {
     offsets: Offsets<O, B>,
     to: E,
 }
@@ -51,7 +51,7 @@ impl<O: ReadAt<u32>, B: Deref<Target = [u64]>, E: ReadAt<NodeId>> Slots for Slot
 
 impl Residency for SlotArrays {
     type Resident<'a> = SlotArrays<&'a [u32], &'a [u64], &'a [NodeId]>;
-    type Anywhere<'a> = SlotArrays<&'a mut Array<u32>, &'a [u64], &'a mut Lookup<NodeId>>;
+    type Anywhere<'a> = SlotArrays<&'a mut Lookup<u32>, &'a [u64], &'a mut Lookup<NodeId>>;
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
         Some(SlotArrays { offsets: self.offsets.resident()?, to: self.to.resident()? })

@@ -179,12 +179,34 @@ impl<T: Pod> Array<T> {
     }
 }
 
-/// A read-only column with random access.
+impl<T: Pod> Array<T> {
+    /// The same elements, which are not written any more.
+    #[must_use]
+    pub fn freeze(self) -> Lookup<T> {
+        match self {
+            Self::Resident(items) => Lookup::Mapped(ColumnMap::of_array(items)),
+            Self::Paged(paged) => Lookup::Paged(paged),
+        }
+    }
+}
+
+/// A read-only column with random access, or an array that is not written any more.
 pub enum Lookup<T> {
     /// Mapped, and counted against the budget.
     Mapped(ColumnMap<T>),
     /// Behind page frames.
     Paged(Box<Paged<T>>),
+}
+
+impl<T> Lookup<T> {
+    /// Another way to the same elements, for another thread; nothing if they are behind page frames.
+    #[must_use]
+    pub fn share(&self) -> Option<Self> {
+        match self {
+            Self::Mapped(map) => Some(Self::Mapped(map.clone())),
+            Self::Paged(_) => None,
+        }
+    }
 }
 
 impl<T: Pod> ReadAt<T> for Lookup<T> {

@@ -140,6 +140,7 @@ pub fn words<'a>(path: impl IntoIterator<Item = (Option<&'a str>, u32, &'a str, 
 const RECENT: usize = 1 << 14;
 
 /// Detects numeric names: positions in a structure of the runtime, of which there may be as many as objects.
+#[derive(Clone)]
 pub struct NumericNames {
     strings: StringTable,
     /// A cache of labels and their replacements.

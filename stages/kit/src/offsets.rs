@@ -1,7 +1,7 @@
 //! The start of each group of a grouped column, in four bytes per group.
 
 use crate::array::{Fault, ReadAt, Residency, WriteAt};
-use crate::{Array, Budget, BudgetVec, ColumnReader, Scratch, StageError};
+use crate::{Array, Budget, ColumnMap, ColumnReader, Lookup, Scratch, StageError};
 use heaplake_schemas::scratch::Column;
 use std::ops::{Deref, Range};
 
@@ -12,7 +12,7 @@ const BLOCK_BITS: u32 = 12;
 /// [`offsets`](crate::array_plan::offsets).
 ///
 /// A plain array of 64-bit starts would take 8 bytes a node; this one takes 4, plus 8 for every 4,096 nodes.
-pub struct Offsets<A = Array<u32>, B = BudgetVec<u64>> {
+pub struct Offsets<A = Lookup<u32>, B = ColumnMap<u64>> {
     bases: B,
     relative: A,
 }
@@ -60,18 +60,24 @@ impl Offsets {
             *base = start;
             start += end;
         }
-        Ok(Self { bases, relative })
+        Ok(Self { bases: ColumnMap::of_array(bases), relative: relative.freeze() })
+    }
+
+    /// The same for another thread; nothing if they are behind page frames.
+    #[must_use]
+    pub fn share(&self) -> Option<Self> {
+        Some(Self { bases: self.bases.clone(), relative: self.relative.share()? })
     }
 }
 
 impl Residency for Offsets {
     type Resident<'a> = Offsets<&'a [u32], &'a [u64]>;
-    type Anywhere<'a> = Offsets<&'a mut Array<u32>, &'a [u64]>;
+    type Anywhere<'a> = Offsets<&'a mut Lookup<u32>, &'a [u64]>;
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
         match &self.relative {
-            Array::Resident(relative) => Some(Offsets { bases: &self.bases, relative }),
-            Array::Paged(_) => None,
+            Lookup::Mapped(relative) => Some(Offsets { bases: &self.bases, relative }),
+            Lookup::Paged(_) => None,
         }
     }
 

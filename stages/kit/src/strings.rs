@@ -87,6 +87,7 @@ impl StringWriter {
 ///
 /// Where the table is damaged, or a position is not in it, there is an empty string, and the damage is noted: the stage
 /// fails in the end (see [`Scratch::undamaged`]).
+#[derive(Clone)]
 pub struct StringTable {
     scratch: Scratch,
     path: PathBuf,

@@ -32,7 +32,7 @@ pub struct Holder {
 /// None but those of the tables.
 pub(crate) fn tree(graph: &mut Graph, node: u32) -> Result<Vec<Holder>, StageError> {
     let instance = Instance { node, shallow_bytes: 0, retained_bytes: 0 };
-    let trees = grow(graph, &[(vec![instance], Limits::OF_AN_OBJECT)], Batch::LEAST)?;
+    let trees = grow(graph, &[(&[instance][..], Limits::OF_AN_OBJECT)], Batch::LEAST)?;
     let holder = |branch: &heaplake_kit::retainer_tree::Branch| {
         let is_rest = branch.kind == Kind::Rest;
         Holder {

@@ -4,7 +4,7 @@ use super::length::{elements, whole};
 use super::resident::Pages;
 use crate::bus::{self, Known};
 use crate::fs::File;
-use crate::{Reservation, Scratch, StageError, hint};
+use crate::{BudgetVec, Reservation, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use memmap2::{Advice, Mmap, UncheckedAdvice};
@@ -21,13 +21,18 @@ const SMALL: usize = 64 << 10;
 ///
 /// The pages are those of the page cache or of the column; nothing is copied. A map is either counted against the budget
 /// ([`Self::counted`], through [`lookup`](crate::array_plan::lookup)) or not ([`Self::uncounted`]); then the page
-/// cache may drop its pages.
+/// cache may drop its pages. A clone is another way to the same elements, for another thread.
 pub struct ColumnMap<T> {
     /// Whole elements inside what `held` owns, which stay where they are while this lives.
     start: NonNull<T>,
     count: usize,
-    held: Held<T>,
-    _reservation: Option<Reservation>,
+    held: Arc<(Held<T>, Option<Reservation>)>,
+}
+
+impl<T> Clone for ColumnMap<T> {
+    fn clone(&self) -> Self {
+        Self { start: self.start, count: self.count, held: Arc::clone(&self.held) }
+    }
 }
 
 /// What holds the elements.
@@ -39,10 +44,13 @@ enum Held<T> {
     },
     /// A column that is read.
     Read(Vec<T>),
+    /// An array that is not written any more.
+    Array(BudgetVec<T>),
     Memory(Arc<Pages>),
 }
 
-// SAFETY: the elements belong to `held` and are only read; and they are plain data, which any thread may read.
+// SAFETY: the elements belong to `held`, which all clones keep, and are only read; they are plain data, which any thread may
+// read, and the last clone may drop what holds them on any thread.
 unsafe impl<T: Pod> Send for ColumnMap<T> {}
 // SAFETY: as above.
 unsafe impl<T: Pod> Sync for ColumnMap<T> {}
@@ -77,16 +85,22 @@ impl<T: Pod> ColumnMap<T> {
         Self::open(scratch, column, is_read, Some(reservation))
     }
 
+    /// The elements of an array that is not written any more.
+    pub(crate) fn of_array(array: BudgetVec<T>) -> Self {
+        Self::of(Held::Array(array), None)
+    }
+
     /// Looks at what holds the elements: whole ones, from a place that suits them.
     fn of(held: Held<T>, reservation: Option<Reservation>) -> Self {
         let elements: &[T] = match &held {
             // A map starts on a page boundary.
             Held::Mapped { map, .. } => bytemuck::cast_slice(map),
             Held::Read(all) => all,
+            Held::Array(all) => all,
             Held::Memory(pages) => bytemuck::cast_slice(pages.bytes()),
         };
         let (start, count) = (NonNull::from(elements).cast(), elements.len());
-        Self { start, count, held, _reservation: reservation }
+        Self { start, count, held: Arc::new((held, reservation)) }
     }
 
     fn open(
@@ -135,7 +149,7 @@ impl<T: Pod> ColumnMap<T> {
     /// Drops the pages that were accessed so far: they no longer count as resident and are read again on the next
     /// access. For uncounted maps of which many pages are accessed.
     pub fn release(&self) {
-        if let Held::Mapped { map, .. } = &self.held {
+        if let Held::Mapped { map, .. } = &self.held.0 {
             // SAFETY: the map is of a file and nobody writes through it, so its pages come back with the same bytes.
             // The result does not matter: the pages would only stay a while longer.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };

@@ -61,7 +61,7 @@ use tree::Tree;
 /// Those of the heap.
 pub fn grow(
     heap: &mut impl Holders,
-    lists: &[(Vec<Instance>, Limits)],
+    lists: &[(&[Instance], Limits)],
     batch: Batch,
 ) -> Result<Vec<Vec<Branch>>, StageError> {
     let mut trees: Vec<Tree<'_>> = lists.iter().map(|(instances, limits)| Tree::new(instances, limits)).collect();

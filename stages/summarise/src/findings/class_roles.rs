@@ -73,6 +73,7 @@ impl ClassRoles {
 }
 
 /// A set of kinds of nodes.
+#[derive(Clone)]
 pub struct Kinds([bool; 256]);
 
 impl Kinds {

@@ -4,6 +4,7 @@ use heaplake_kit::{BudgetVec, ColumnMap, ColumnReader, Job, Lookup, ReadAt, Scra
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, Column, EdgeKind, Facts, edge_flags, edge_label};
+use std::sync::Arc;
 
 /// Edges of a block.
 const BLOCK: usize = 256;
@@ -26,7 +27,7 @@ pub(super) struct Labels {
     label: Lookup<u8>,
     named: Lookup<u32>,
     /// Named edges before each block of edges.
-    before: BudgetVec<u64>,
+    before: Arc<BudgetVec<u64>>,
     start: ColumnMap<u64>,
     names: ColumnMap<StringId>,
 }
@@ -80,6 +81,24 @@ impl Labels {
 }
 
 impl Details {
+    /// The same for another thread; nothing if they are behind page frames.
+    pub fn share(&self) -> Option<Self> {
+        Some(match self {
+            Self::All { kinds, kind, name, flags } => {
+                let (kind, name, flags) = (kind.share()?, name.share()?, flags.share()?);
+                Self::All { kinds: kinds.clone(), kind, name, flags }
+            }
+            Self::Labels(labels) => Self::Labels(Labels {
+                label: labels.label.share()?,
+                named: labels.named.share()?,
+                before: Arc::clone(&labels.before),
+                start: labels.start.clone(),
+                names: labels.names.clone(),
+            }),
+            Self::Nothing => Self::Nothing,
+        })
+    }
+
     /// From bytes, words and kinds of edges: flags and names, or labels of essential edges.
     pub fn of(told: Told, before: BudgetVec<u64>, facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
         Ok(match told {
@@ -87,7 +106,7 @@ impl Details {
             (Some(label), Some(named), None) => Self::Labels(Labels {
                 label,
                 named,
-                before,
+                before: Arc::new(before),
                 start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
                 names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
             }),

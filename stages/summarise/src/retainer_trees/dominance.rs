@@ -12,6 +12,8 @@ use heaplake_kit::{
 use heaplake_schemas::ids::Preorder;
 use heaplake_schemas::scratch as columns;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The dominator tree is numbered when as many steps were taken in it as one in so many nodes.
 const CLIMBS: usize = 4;
@@ -22,26 +24,50 @@ pub(super) const KEPT: u64 = 9 << 18;
 pub(super) struct Dominance {
     /// The dominator of the node at each position, as a position.
     pub above: Lookup<Preorder>,
+    /// Of all threads.
+    numbers: Arc<Numbers>,
+}
+
+/// The dominator tree in numbers, once they pay.
+struct Numbers {
     /// Steps to dominators that may still be taken before the tree is numbered.
-    climbs: usize,
-    tree: Option<DominatorTree>,
-    /// Of budget for the numbers.
-    kept: Option<Reservation>,
-    /// Bytes of numbers that did not fit.
-    pub spilled: u64,
+    climbs: AtomicUsize,
+    tree: Mutex<Tree>,
+}
+
+/// See [`Numbers`].
+enum Tree {
+    /// Not numbered; the budget that is kept for the numbers.
+    Kept(Option<Reservation>),
+    Numbered(DominatorTree),
 }
 
 /// Numbers in a preorder of the dominator tree, and the end of what each position dominates.
 struct DominatorTree {
     begin: Array<u32>,
     end: Array<u32>,
+    /// Bytes of numbers that did not fit.
+    spilled: u64,
 }
 
 impl Dominance {
     /// Of the dominators of positions; `kept` is given back for the numbers.
     pub fn new(above: Lookup<Preorder>, kept: Reservation) -> Self {
-        let climbs = above.count() / CLIMBS;
-        Self { above, climbs, tree: None, kept: Some(kept), spilled: 0 }
+        let (climbs, tree) = (AtomicUsize::new(above.count() / CLIMBS), Mutex::new(Tree::Kept(Some(kept))));
+        Self { above, numbers: Arc::new(Numbers { climbs, tree }) }
+    }
+
+    /// The same for another thread; nothing if the dominators are behind page frames.
+    pub fn share(&self) -> Option<Self> {
+        Some(Self { above: self.above.share()?, numbers: Arc::clone(&self.numbers) })
+    }
+
+    /// Bytes of numbers that did not fit.
+    pub fn spilled_bytes(&self) -> u64 {
+        match &*self.numbers.tree() {
+            Tree::Kept(_) => 0,
+            Tree::Numbered(tree) => tree.spilled,
+        }
     }
 
     /// Appends the answers.
@@ -58,50 +84,67 @@ impl Dominance {
         };
         // From the last positions down, so that dominators are read in one direction.
         let mut open: BinaryHeap<u64> = (0..).zip(asked).filter_map(is_open).collect();
-        while self.tree.is_none()
+        let allowed = self.numbers.climbs.load(Ordering::Relaxed);
+        let mut climbs = 0;
+        while climbs < allowed
             && let Some(climbing) = open.pop()
         {
             let at = climbing as u32;
             let above = asked[at as usize].above;
-            if self.climbs == 0 {
-                open.push(climbing);
-                self.number(job)?;
-                break;
-            }
-            self.climbs -= 1;
+            climbs += 1;
             let dominator = self.above.get((climbing >> 32) as usize)?.0;
             out[at as usize] = dominator == above;
             if dominator > above {
                 open.push(u64::from(dominator) << 32 | u64::from(at));
             }
         }
-        let Some(DominatorTree { begin, end }) = &mut self.tree else { return Ok(()) };
-        let mut open = open.into_vec();
+        // Threads that climb at the same time may together climb a little more.
+        let less = |left: usize| Some(left.saturating_sub(climbs));
+        let _ = self.numbers.climbs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut tree = self.numbers.tree();
+        if let Tree::Kept(kept) = &mut *tree {
+            drop(kept.take());
+            *tree = Tree::Numbered(DominatorTree::number(self.above.count(), job)?);
+        }
+        let Tree::Numbered(tree) = &mut *tree else { return Ok(()) };
+        tree.answer(asked, open.into_vec(), out)
+    }
+}
+
+impl Numbers {
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        // What a thread leaves behind that panicked is not looked at: the panic is passed on.
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DominatorTree {
+    /// Numbers the dominator tree.
+    #[cold]
+    fn number(positions: usize, job: &Job<'_>) -> Result<Self, StageError> {
+        let mut plan = ArrayPlan::of(job, "retainer trees");
+        let (mut begin, mut end) = plan.make((filled(positions, 0u32), filled(positions, 1u32)))?;
+        on_resident!(begin, end => number(begin, end, job.scratch))?;
+        Ok(Self { begin, end, spilled: plan.spilled_bytes() })
+    }
+
+    /// Answers the questions that are `open`: position of a node that what is asked about lives on, and of the question.
+    fn answer(&mut self, asked: &[Dominates], mut open: Vec<u64>, out: &mut [bool]) -> Result<(), StageError> {
         open.sort_unstable_by_key(|&open| asked[open as u32 as usize].above);
         let mut spans = vec![(0, 0); open.len()];
         for (span, &open) in spans.iter_mut().zip(&open) {
             let above = asked[open as u32 as usize].above as usize;
-            *span = (begin.get(above)?, end.get(above)?);
+            *span = (self.begin.get(above)?, self.end.get(above)?);
         }
         let mut inner: Vec<(u32, u32)> = (0..).zip(&open).map(|(nth, &open)| ((open >> 32) as u32, nth)).collect();
         inner.sort_unstable();
         for (node, nth) in inner {
             let (begins, ends) = spans[nth as usize];
-            out[open[nth as usize] as u32 as usize] = (begins..ends).contains(&begin.get(node as usize)?);
+            out[open[nth as usize] as u32 as usize] = (begins..ends).contains(&self.begin.get(node as usize)?);
         }
-        Ok(())
-    }
-
-    /// Numbers the dominator tree.
-    #[cold]
-    fn number(&mut self, job: &Job<'_>) -> Result<(), StageError> {
-        drop(self.kept.take());
-        let mut plan = ArrayPlan::of(job, "retainer trees");
-        let positions = self.above.count();
-        let (mut begin, mut end) = plan.make((filled(positions, 0u32), filled(positions, 1u32)))?;
-        on_resident!(begin, end => number(begin, end, job.scratch))?;
-        self.spilled += plan.spilled_bytes();
-        self.tree = Some(DominatorTree { begin, end });
         Ok(())
     }
 }

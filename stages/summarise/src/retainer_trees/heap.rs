@@ -12,6 +12,7 @@ use heaplake_kit::{ArrayPlan, Bitset, ColumnReader, Job, Lookup, Offsets, ReadAt
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE};
+use std::sync::Arc;
 
 /// See the module documentation.
 pub(super) struct Heap<'a> {
@@ -29,7 +30,7 @@ pub(super) struct Heap<'a> {
     retainers: Offsets,
     retainer: Lookup<Preorder>,
     /// Positions with one retainer, which is then the dominator.
-    single: Bitset,
+    single: Arc<Bitset>,
     dominance: Dominance,
     edges: Offsets,
     to: Lookup<NodeId>,
@@ -92,7 +93,7 @@ impl<'a> Heap<'a> {
             parts: Kinds::of(&facts.roles.part_kinds, facts),
             retainers,
             retainer,
-            single,
+            single: Arc::new(single),
             dominance: Dominance::new(above, kept),
             edges,
             to,
@@ -103,9 +104,34 @@ impl<'a> Heap<'a> {
         })
     }
 
+    /// The same heap for another thread; nothing if some of it is behind page frames.
+    pub fn share(&self) -> Option<Self> {
+        Some(Self {
+            job: self.job,
+            root: self.root,
+            position: self.position.share()?,
+            node_at: self.node_at.share()?,
+            class: self.class.share()?,
+            distance: self.distance.share()?,
+            kind: self.kind.share()?,
+            dominator: self.dominator.share()?,
+            parts: self.parts.clone(),
+            retainers: self.retainers.share()?,
+            retainer: self.retainer.share()?,
+            single: Arc::clone(&self.single),
+            dominance: self.dominance.share()?,
+            edges: self.edges.share()?,
+            to: self.to.share()?,
+            details: self.details.share()?,
+            numbers: self.numbers.clone(),
+            asked: Asked::default(),
+            is_tight: self.is_tight,
+        })
+    }
+
     /// Bytes of arrays that were made later and did not fit.
     pub fn spilled_bytes(&self) -> u64 {
-        self.dominance.spilled
+        self.dominance.spilled_bytes()
     }
 
     /// Sorts what is asked for by where it lies, if that is on disk.

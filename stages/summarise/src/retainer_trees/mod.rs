@@ -14,7 +14,8 @@
 //!   class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
 //! * Worst case: linear in nodes, and in the number of big classes times the work allowed for one.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: one thread; bounds are constants, branches have a total order.
+//! * Determinism: a tree is grown by one thread, of which there are as many as there are threads where the heap is in memory;
+//!   trees are written in the order of classes. Bounds are constants, branches have a total order.
 //! * Reference: "merge paths to GC roots" of Eclipse MAT, which takes one path for each object; this takes all.
 
 mod asked;
@@ -30,7 +31,7 @@ mod properties;
 use heap::Heap;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::retainer_tree::{Batch, Branch, Instance, Limits, grow};
-use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, Stage, StageError, Stats};
+use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, OrderedPool, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
@@ -97,6 +98,8 @@ pub const STAGE: Stage = Stage {
 const INSTANCES: u64 = 1 << 14;
 /// Bytes of their list.
 const OF_A_LIST: u64 = INSTANCES * size_of::<Instance>() as u64;
+/// Threads that walk at the same time, at most.
+const MOST_THREADS: usize = 16;
 /// Classes that get this much; those after them, of which there are many only where the user asks for it, get less.
 const FIRST: usize = 64;
 
@@ -115,7 +118,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// The stage. `allowed` says what a class gets; whether not all fits in memory, and what is walked at a time, goes through
 /// `tight`.
 fn run_with(
-    allowed: impl Fn(usize) -> (u64, Limits),
+    allowed: impl Fn(usize) -> (u64, Limits) + Sync,
     tight: impl Fn((bool, Batch)) -> (bool, Batch),
     job: &Job<'_>,
 ) -> Result<Stats, StageError> {
@@ -139,24 +142,99 @@ fn run_with(
         spilled_bytes = instances.bytes();
         let plan = ArrayPlan::of(job, STAGE.name);
         let mut plan = if is_tight { plan.streamed() } else { plan };
-        let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
-        for (nth, classes) in classes.chunks(batch.trees).enumerate() {
-            let places = nth * batch.trees..nth * batch.trees + classes.len();
-            let list = |place| instances.next(place).map(|(list, is_part)| ((list, allowed(place).1), is_part));
-            let (lists, is_part): (Vec<_>, Vec<bool>) = places.map(list).collect::<Result<_, StageError>>()?;
-            let trees = grow(&mut heap, &lists, batch)?;
-            for (((&class, tree), (list, _)), is_part) in classes.iter().zip(&trees).zip(&lists).zip(is_part) {
-                let first = rows.len() as u32;
-                for branch in tree {
-                    let row = row(class, first, list.len(), branch);
-                    rows.push(TreeRow { is_cut: row.is_cut | u32::from(is_part), ..row })?;
-                }
-            }
-        }
-        spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();
+        let heap = Heap::open(facts, is_tight, &mut plan, job)?;
+        let walks = classes.iter().enumerate().map(|(place, &class)| {
+            let (instances, is_part) = instances.next(place)?;
+            Ok(Walk { class, instances, limits: allowed(place).1, is_part, tree: Vec::new() })
+        });
+        spilled_bytes += match heap.share() {
+            Some(_) if !is_tight => one_by_one(heap, walks, &mut rows, job)?,
+            _ => side_by_side(heap, walks, batch, &mut rows)?,
+        };
+        spilled_bytes += plan.spilled_bytes();
     }
     context.progress.end();
     Ok(Stats { rows: rows.finish()?, spilled_bytes })
+}
+
+/// A class, its instances and what holds them.
+struct Walk {
+    class: u32,
+    instances: Vec<Instance>,
+    limits: Limits,
+    /// Whether the class has more instances.
+    is_part: bool,
+    tree: Vec<Branch>,
+}
+
+impl Walk {
+    fn list(&self) -> (&[Instance], Limits) {
+        (&self.instances, self.limits)
+    }
+
+    /// Writes the rows.
+    fn write(&self, rows: &mut ColumnWriter<TreeRow>) -> Result<(), StageError> {
+        let first = rows.len() as u32;
+        self.tree.iter().try_for_each(|branch| {
+            let row = row(self.class, first, self.instances.len(), branch);
+            rows.push(TreeRow { is_cut: row.is_cut | u32::from(self.is_part), ..row })
+        })
+    }
+}
+
+/// Grows the trees of a heap in memory, a tree on each thread. Returns the bytes that did not fit.
+fn one_by_one(
+    heap: Heap<'_>,
+    mut walks: impl Iterator<Item = Result<Walk, StageError>>,
+    rows: &mut ColumnWriter<TreeRow>,
+    job: &Job<'_>,
+) -> Result<u64, StageError> {
+    let batch = Batch::LEAST;
+    // Of the walks under way half are at work; one more was counted before.
+    let room = batch.bytes(&Limits::OF_A_CLASS) / 2 + OF_A_LIST;
+    let pool = OrderedPool::plan(job.context, "retainer trees: walks of other threads", MOST_THREADS, room)?;
+    type Grown = Option<Result<Walk, StageError>>;
+    pool.run(
+        job.context,
+        |grown: &mut Grown| {
+            *grown = walks.next();
+            Ok(grown.is_some())
+        },
+        || {
+            let mut heap = heap.share();
+            move |grown: &mut Grown| {
+                if let (Some(heap), Some(Ok(walk))) = (&mut heap, &mut *grown) {
+                    match grow(heap, &[walk.list()], batch) {
+                        Ok(trees) => walk.tree = trees.into_iter().flatten().collect(),
+                        Err(error) => *grown = Some(Err(error)),
+                    }
+                }
+            }
+        },
+        |grown| grown.take().map_or(Ok(()), |walk| walk?.write(rows)),
+    )?;
+    Ok(heap.spilled_bytes())
+}
+
+/// Grows as many trees together as the batch has. Returns the bytes that did not fit.
+fn side_by_side(
+    mut heap: Heap<'_>,
+    mut walks: impl Iterator<Item = Result<Walk, StageError>>,
+    batch: Batch,
+    rows: &mut ColumnWriter<TreeRow>,
+) -> Result<u64, StageError> {
+    loop {
+        let mut walks: Vec<Walk> = walks.by_ref().take(batch.trees).collect::<Result<_, StageError>>()?;
+        if walks.is_empty() {
+            return Ok(heap.spilled_bytes());
+        }
+        let lists: Vec<_> = walks.iter().map(Walk::list).collect();
+        let trees = grow(&mut heap, &lists, batch)?;
+        for (walk, tree) in walks.iter_mut().zip(trees) {
+            walk.tree = tree;
+            walk.write(rows)?;
+        }
+    }
 }
 
 /// The big classes, those that retain most first.

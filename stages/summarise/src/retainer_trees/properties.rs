@@ -257,17 +257,22 @@ fn retained(node: usize) -> u64 {
 
 /// The rows of the stage.
 fn found(case: &Case, allowed: u64, memory: u64) -> Vec<TreeRow> {
-    found_with(case, allowed, memory, |tight| tight)
+    found_with(case, allowed, (memory, 1), |tight| tight)
 }
 
-/// The rows of the stage, in memory or not, so much at a time.
-fn found_with(case: &Case, allowed: u64, memory: u64, tight: impl Fn((bool, Batch)) -> (bool, Batch)) -> Vec<TreeRow> {
+/// The rows of the stage with so much memory and so many threads, in memory or not, so much at a time.
+fn found_with(
+    case: &Case,
+    allowed: u64,
+    (memory, threads): (u64, usize),
+    tight: impl Fn((bool, Batch)) -> (bool, Batch),
+) -> Vec<TreeRow> {
     let place = Path::new("/dev/shm");
     let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
     case.lay_down(&scratch);
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
-    let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+    let context = Context { budget: budget.clone(), threads, progress: &Silent, cancel: &cancel };
     let options = Options::Analysis(AnalysisOptions::default());
     run_with(|_| (allowed, case.limits), tight, &Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
@@ -283,7 +288,11 @@ fn trees_equal_a_walk_from_each_instance() {
         let rows = found(&case, INSTANCES, ROOM);
         // Trees side by side, few retainers at a time, and all in the order in which it lies.
         let batch = Batch { trees: 1 + seed as usize % 4, retainers: 1 + seed as usize % 9 };
-        assert_eq!(found_with(&case, INSTANCES, ROOM, |_| (true, batch)), rows, "seed {seed}");
+        assert_eq!(found_with(&case, INSTANCES, (ROOM, 1), |_| (true, batch)), rows, "seed {seed}");
+        if seed.is_multiple_of(5) {
+            let threads = 2 + seed as usize % 3;
+            assert_eq!(found_with(&case, INSTANCES, (ROOM, threads), |tight| tight), rows, "seed {seed}");
+        }
         if seed.is_multiple_of(9) {
             assert_eq!(found(&case, INSTANCES, TIGHT), rows, "seed {seed}");
         }
