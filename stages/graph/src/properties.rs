@@ -79,11 +79,11 @@ impl Bench {
         (shortest_paths::STAGE.run)(&Job::on(&self.scratch, &context, &options)).unwrap();
     }
 
-    fn dominators(&self, patience: u64) {
+    fn dominators(&self, patience: u64, may_fit: bool) {
         let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
         let job = Job::on(&self.scratch, &context, &options);
         (preorder::STAGE.run)(&job).unwrap();
-        (retainers::STAGE.run)(&job).unwrap();
+        retainers::run_with(may_fit, &job).unwrap();
         dominators::run_with(patience, &job).unwrap();
         (retained::STAGE.run)(&job).unwrap();
     }
@@ -120,7 +120,8 @@ fn dominators_and_retained_sizes_equal_deletion() {
         let (n, edges) = graph::random_graph(seed, 30);
         let bench = Bench::new(n, &edges);
         // Both variants of the second step: the plain climb, and jump pointers from the start.
-        bench.dominators(if seed % 2 == 0 { 16 } else { 0 });
+        // And retainers both ways.
+        bench.dominators(if seed % 2 == 0 { 16 } else { 0 }, seed % 3 == 0);
         let dominators: Vec<u32> = read(&bench.scratch, columns::NODE_DOMINATOR).iter().map(|node| node.0).collect();
         let expected = expected_dominators(n, &edges);
         assert_eq!(dominators, expected, "seed {seed}: {edges:?}");
@@ -206,7 +207,7 @@ fn long_climbs_are_bounded() {
     edges.extend((LIST + 1..=LIST + TAIL).flat_map(|node| [(LIST, node), (0, node)]));
     edges.sort_by_key(|&(from, _)| from);
     let bench = Bench::new((LIST + TAIL) as usize + 1, &edges);
-    bench.dominators(16);
+    bench.dominators(16, true);
     let dominators = read(&bench.scratch, columns::NODE_DOMINATOR);
     for node in 1..=LIST + TAIL {
         assert_eq!(dominators[node as usize].0, if node <= LIST { node - 1 } else { 0 }, "node {node}");
@@ -215,7 +216,7 @@ fn long_climbs_are_bounded() {
 
 /// Columns that must not depend on the budget.
 fn results(bench: &Bench) -> (Vec<NodeId>, Vec<u64>, Vec<i32>) {
-    bench.dominators(16);
+    bench.dominators(16, true);
     bench.distances();
     let scratch = &bench.scratch;
     (

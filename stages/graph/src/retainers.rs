@@ -4,32 +4,38 @@
 //!   positions, with the root as the retainer of orphans. Parallel edges are kept.
 //! * Output order: from the last preorder position down to position 1, each group in input order. The stage
 //!   `dominators` reads in this order and so needs no random access.
-//! * Resident memory: 4 bytes per node, paged where the budget does not allow it; a [`PairSpill`]; [`BLOCK_BYTES`]
-//!   for each block of edges in work.
-//! * Passes over disk: one over the edges; the pairs (6 or 7 bytes each) written once and read once, more often if a
-//!   node has very many retainers; the groups once.
+//! * Resident memory: 8 bytes per node and 4 per edge where the budget allows. Where not, 4 bytes per node, paged if need
+//!   be; a [`PairSpill`]; [`BLOCK_BYTES`] for each block of edges in work.
+//! * Passes over disk: in memory two over the edges, which count and place. Otherwise one over the edges; the pairs (6 or 7
+//!   bytes each) written once and read once, more often if a node has very many retainers; the groups once.
 //! * Worst case: linear; the retainers of a node with very many are streamed.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: threads number targets and sort partitions; the results are written in order.
-//! * Reference: counting sort over radix partitions, see [`heaplake_kit::spill`].
+//! * Determinism: in memory one thread; else threads number targets, take them apart and sort partitions; the results are
+//!   written in order.
+//! * Reference: counting sort; where it does not fit, over radix partitions, see [`heaplake_kit::spill`].
 
-use heaplake_kit::access::{bytes_per_edge, column, per_node};
-use heaplake_kit::array_plan::lookup;
-use heaplake_kit::spill::PairSpill;
+use heaplake_kit::access::{bytes_per_edge, column, per_edge, per_node};
+use heaplake_kit::array_plan::{column_bytes, lookup};
+use heaplake_kit::spill::{Divided, Divider, PairSpill};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, Context, Job, Lookup, OrderedPool, ReadAt, Scratch, Stage, StageError, Stats,
+    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Job, Lookup, OrderedPool, ReadAt, Scratch, Stage,
+    StageError, Stats,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch as columns;
+use std::{iter, mem};
 
 /// Maximum number of edges of a block.
 const BLOCK_EDGES: usize = 1 << 15;
 
 /// Bytes of a block.
-const BLOCK_BYTES: u64 = 16 * BLOCK_EDGES as u64;
+const BLOCK_BYTES: u64 = 24 * BLOCK_EDGES as u64 + PairSpill::MOST_PARTITIONS as u64 * 4;
 
-/// More threads do not help: reading and spilling, on one thread, are then the bottleneck.
-const MOST_THREADS: usize = 4;
+/// More threads do not help: reading, on one thread, is then the bottleneck.
+const MOST_THREADS: usize = 8;
+
+/// Edges that are known of ahead of their turn.
+const SOON: usize = 32;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -43,7 +49,7 @@ pub const STAGE: Stage = Stage {
         column(columns::PREORDER_NODE),
     ],
     writes: &[column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
-    arrays: &[&[per_node::<Preorder>()]],
+    arrays: &[&[per_node::<Preorder>(), per_node::<u32>(), per_edge::<Preorder>()]],
     fixed: PairSpill::MOST_BYTES + (4 << 20),
     // The pairs, which the groups gradually replace.
     temporary: &[bytes_per_edge(3)],
@@ -53,18 +59,97 @@ pub const STAGE: Stage = Stage {
 };
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    let Job { scratch, context, .. } = *job;
-    let mut input = Input::open(scratch)?;
+    run_with(true, job)
+}
+
+/// The stage; in memory only if `may_fit`.
+pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
+    let input = Input::open(job.scratch)?;
     let pairs = input.to.remaining() + input.orphans.remaining();
+    let reached = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?.remaining() as usize;
+    let numbers = if may_fit { numbers_beside_groups(reached, pairs, job)? } else { None };
+    let spilled_bytes = match numbers {
+        Some(numbers) => in_memory(&numbers, reached, pairs, job).map(|()| 0),
+        None => by_partitions(input, reached, pairs, job),
+    }?;
+    job.context.progress.end();
+    Ok(Stats { rows: pairs, spilled_bytes })
+}
+
+/// The numbers of targets, if there is room for them and for so many groups with so many pairs.
+fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Option<ColumnMap<Preorder>>, StageError> {
+    let numbers = column_bytes(job.scratch, columns::NODE_PREORDER);
+    let groups = (reached * size_of::<u32>()) as u64 + pairs * size_of::<Preorder>() as u64;
+    // The plan of arrays keeps some back.
+    let free = job.context.budget.free();
+    if u32::try_from(pairs).is_err() || numbers + groups + BLOCK_BYTES > free - free / 16 {
+        return Ok(None);
+    }
+    Ok(match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
+        Lookup::Mapped(numbers) => Some(numbers),
+        Lookup::Paged(_) => None,
+    })
+}
+
+/// The groups by two passes over the edges: the first counts, the second puts each source in its place.
+fn in_memory(numbers: &[Preorder], reached: usize, pairs: u64, job: &Job<'_>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    context.progress.begin(STAGE.name, 2 * pairs);
+    let _block = context.budget.reserve("retainers: edges under way", BLOCK_BYTES)?;
+    let mut counts = context.budget.filled("retainers: counts", reached.max(1), 0u32)?;
+    let mut block = Block::default();
+    let mut input = Input::open(scratch)?;
+    while input.fill(&mut block, context)? {
+        block.number(numbers);
+        for (at, &key) in block.keys.iter().enumerate() {
+            block.keys.get(at + SOON).iter().for_each(|&&soon| counts[..].prefetch(soon as usize));
+            counts[key as usize] += 1;
+        }
+    }
+    // From here on a count is where the next of its group goes. The root, which comes last, has no group.
+    let mut degrees = ColumnWriter::create(scratch, columns::RETAINERS_DEGREE)?;
+    let mut end = 0;
+    for count in counts[1..].iter_mut().rev() {
+        degrees.push(*count)?;
+        end += mem::replace(count, end);
+    }
+    degrees.finish()?;
+    counts[0] = end;
+    let mut from = context.budget.filled("retainers: groups", pairs as usize, Preorder(0))?;
+    let mut input = Input::open(scratch)?;
+    while input.fill(&mut block, context)? {
+        block.number(numbers);
+        let keys = &block.keys;
+        for (at, source) in block.sources().enumerate() {
+            keys.get(at + 2 * SOON).iter().for_each(|&&soon| counts[..].prefetch(soon as usize));
+            keys.get(at + SOON).iter().for_each(|&&soon| from[..].prefetch(counts[soon as usize] as usize));
+            let next = &mut counts[keys[at] as usize];
+            from[*next as usize] = Preorder(source);
+            *next += 1;
+        }
+    }
+    let mut writer = ColumnWriter::create(scratch, columns::RETAINERS_FROM)?;
+    writer.extend(&from[..end as usize])?;
+    writer.finish().map(drop)
+}
+
+/// The groups by way of partitions of pairs; returns the bytes that went to disk.
+fn by_partitions(mut input: Input, reached: usize, pairs: u64, job: &Job<'_>) -> Result<u64, StageError> {
+    let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, pairs);
-    let reached = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut spill = PairSpill::create(&context.budget, scratch, "retainers.pairs", reached, pairs)?;
+    let divider = spill.divider();
     let pool = OrderedPool::plan(context, "retainers: edges under way", MOST_THREADS, BLOCK_BYTES)?;
     let fill = |block: &mut Block| input.fill(block, context);
     match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
         Lookup::Mapped(numbers) => {
-            let number = || |block: &mut Block| block.keys.extend(block.to.iter().map(|to| numbers[to.index()]));
-            pool.run(context, fill, number, |block| block.spill(&mut spill))?;
+            let number = || {
+                |block: &mut Block| {
+                    block.number(&numbers);
+                    block.divide(divider);
+                }
+            };
+            pool.run(context, fill, number, |block| spill.append(&block.divided))?;
         }
         mut numbers @ Lookup::Paged(_) => pool.run(
             context,
@@ -72,17 +157,17 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
             || |_: &mut Block| (),
             |block| {
                 for to in &block.to {
-                    block.keys.push(numbers.get(to.index())?);
+                    block.keys.push(numbers.get(to.index())?.0);
                 }
-                block.spill(&mut spill)
+                block.divide(divider);
+                spill.append(&block.divided)
             },
         )?,
     }
     drop(pool);
     let spilled_bytes = spill.spilled_bytes();
     spill.write_groups(scratch, context, 1, columns::RETAINERS_DEGREE, columns::RETAINERS_FROM)?;
-    context.progress.end();
-    Ok(Stats { rows: pairs, spilled_bytes })
+    Ok(spilled_bytes)
 }
 
 /// A block of edges.
@@ -92,18 +177,26 @@ struct Block {
     from: Vec<(Preorder, u32)>,
     to: Vec<NodeId>,
     /// The preorder numbers of the targets.
-    keys: Vec<Preorder>,
+    keys: Vec<u32>,
+    /// Targets and sources in preorder numbers, by partition of the spill.
+    divided: Divided,
 }
 
 impl Block {
-    fn spill(&self, spill: &mut PairSpill) -> Result<(), StageError> {
-        let mut keys = self.keys.iter();
-        for &(from, count) in &self.from {
-            for key in keys.by_ref().take(count as usize) {
-                spill.push(key.0, from.0)?;
-            }
-        }
-        Ok(())
+    /// Looks up the numbers of all targets.
+    fn number(&mut self, numbers: &[Preorder]) {
+        self.keys.extend(self.to.iter().map(|to| numbers[to.index()].0));
+    }
+
+    /// The source of each edge.
+    fn sources(&self) -> impl Iterator<Item = u32> {
+        self.from.iter().flat_map(|&(from, count)| iter::repeat_n(from.0, count as usize))
+    }
+
+    fn divide(&mut self, divider: Divider) {
+        let mut divided = mem::take(&mut self.divided);
+        divider.divide(&self.keys, self.sources(), &mut divided);
+        self.divided = divided;
     }
 }
 

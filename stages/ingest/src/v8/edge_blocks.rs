@@ -2,7 +2,7 @@
 //! [`super::essential_edges`].
 
 use super::edge_rules::{Rules, Source, Special};
-use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Context, Scratch, StageError, WriteAt};
+use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Context, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, edge_flags};
 
@@ -166,17 +166,11 @@ impl Output {
         })
     }
 
-    /// Writes a block, counts the edges that enter nodes, and notes the targets of essential ones.
+    /// Writes a block, and notes the targets of essential edges.
     ///
     /// # Errors
     /// [`StageError::Io`], [`StageError::Cancelled`].
-    pub fn write(
-        &mut self,
-        block: &Block,
-        mut retainers: impl WriteAt<u32>,
-        held: &mut Bitset,
-        context: &Context<'_>,
-    ) -> Result<(), StageError> {
+    pub fn write(&mut self, block: &Block, held: &mut Bitset, context: &Context<'_>) -> Result<(), StageError> {
         for &(edge, pair) in &block.paired {
             self.paired_edge.push(self.flags.len() + u64::from(edge))?;
             self.paired_pair.push(pair)?;
@@ -191,9 +185,6 @@ impl Output {
         }
         for to in &block.essential {
             held.insert(to.index());
-        }
-        for to in &block.to {
-            retainers.change(to.index(), |count| *count += 1)?;
         }
         context.step(block.flags.len() as u64)
     }

@@ -1,10 +1,9 @@
 //! Stage `essential edges`: which edges keep their target alive, and what the graph stages need to know of the others.
 //!
-//! * Computes: the essential edges; for every edge whether distances follow it; in-degrees; the nodes that no
-//!   essential edge enters; where distances start.
-//! * Resident memory: 4 bytes per node (in-degrees) where the budget allows, paged where not, and 2 bits; with pages,
-//!   [`super::pages`] before that; three bits per string where
-//!   there are weak maps; [`BLOCK_BYTES`] for each block in flight.
+//! * Computes: the essential edges; for every edge whether distances follow it; the nodes that no essential edge enters;
+//!   where distances start.
+//! * Resident memory: 2 bits per node; with pages, [`super::pages`] before that; three bits per string where there are
+//!   weak maps; [`BLOCK_BYTES`] for each block in flight.
 //! * Passes over disk: one over nodes and edges.
 //! * Worst case: linear, plus sorting the names of weak maps' entries.
 //! * Fails when: the budget is too small.
@@ -20,8 +19,7 @@ use super::root_edges::{RootEdges, distance_seeds};
 use super::snapshot::{DOCUMENT, EPHEMERON_SHARED, EPHEMERON_STRING, EPHEMERON_TABLE, Snapshot};
 use super::{names, pages};
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
-use heaplake_kit::array_plan::filled;
-use heaplake_kit::{ArrayPlan, Bitset, ColumnWriter, Job, OrderedPool, Scratch, Stage, StageError, Stats, on_resident};
+use heaplake_kit::{Bitset, ColumnWriter, Job, OrderedPool, Scratch, Stage, StageError, Stats};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS, documents};
 use std::sync::Arc;
@@ -29,6 +27,7 @@ use std::sync::Arc;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "essential edges",
+    version: 2,
     reads: &[
         texts(STRINGS),
         column(STRING_HASH),
@@ -50,12 +49,11 @@ pub const STAGE: Stage = Stage {
         column(columns::ESSENTIAL_DEGREE),
         column(columns::ESSENTIAL_TO),
         column(columns::ESSENTIAL_ORPHAN),
-        column(columns::NODE_RETAINER_COUNT),
         column(columns::DISTANCE_SEED),
     ],
     updates: &[document(documents::FACTS), document(DOCUMENT)],
-    // Page ownership, then in-degrees.
-    arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()], &[per_node::<u32>()]],
+    // Page ownership.
+    arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(3)],
     fixed: 8 << 20,
     passes: "nodes and edges once",
@@ -78,24 +76,21 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = facts.node_count as usize;
     let mut held = Bitset::new(&context.budget, "held nodes", nodes)?;
     let pool = OrderedPool::plan(context, "essential edges: edges under way", MOST_THREADS, BLOCK_BYTES)?;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
-    let mut retainers = plan.one(filled(nodes, 0u32))?;
     let mut input = Input::open(scratch)?;
     let mut output = Output::create(scratch)?;
-    on_resident!(retainers => pool.run(
+    pool.run(
         context,
         |block| input.fill(block),
         || |block: &mut Block| block.sort_out(&rules),
-        |block| output.write(block, &mut *retainers, &mut held, context),
-    ))?;
+        |block| output.write(block, &mut held, context),
+    )?;
     facts.essential_edge_count = output.finish()?;
     write_orphans(header, &held, nodes, scratch)?;
-    retainers.write_to(scratch, columns::NODE_RETAINER_COUNT)?;
     facts.root_count = RootEdges::open(header, scratch)?.count();
     let edges = facts.edge_count;
     snapshot.save(scratch)?;
     context.progress.end();
-    Ok(Stats { rows: edges, spilled_bytes: plan.spilled_bytes() })
+    Ok(Stats { rows: edges, spilled_bytes: 0 })
 }
 
 /// Nodes that no essential edge enters.

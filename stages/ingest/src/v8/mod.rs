@@ -7,7 +7,8 @@
 //! | [`read`] | the file | raw node, edge, string, trace, sample and location columns |
 //! | [`intern`] | strings | equal strings have equal ids |
 //! | [`detached`] | nodes, edges | which DOM nodes are attached or detached, and their names |
-//! | [`essential_edges`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, in-degrees, orphans, distance seeds |
+//! | [`essential_edges`] | nodes, edges, page ownership ([`pages`]) | essential edges, edge flags, orphans, distance seeds |
+//! | [`retainer_counts`] | edges | in-degrees |
 //! | [`containers`] | nodes, edges | containers with their entries and spare bytes, entries of weak maps |
 //! | [`resources`] | nodes, edges, locations, containers | timers, listeners, pending promises, realms, and containers in variables of closures ([`variables`]) |
 //! | [`equality`] | nodes, edges | values and references by which duplicates are found |
@@ -52,6 +53,7 @@ pub mod read;
 mod realm_holders;
 pub mod repair;
 pub mod resources;
+pub mod retainer_counts;
 pub mod roles;
 pub mod root_edges;
 pub mod rows;
@@ -103,6 +105,7 @@ impl Format for V8 {
             &timeline::STAGE,
             &detached::STAGE,
             &essential_edges::STAGE,
+            &retainer_counts::STAGE,
             &containers::STAGE,
             &resources::STAGE,
             &equality::STAGE,

@@ -20,4 +20,4 @@ mod pairs;
 mod tests;
 
 pub use groups::From32;
-pub use pairs::PairSpill;
+pub use pairs::{Divided, Divider, PairSpill};

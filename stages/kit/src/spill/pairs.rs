@@ -10,7 +10,6 @@ pub(super) type Pair = [u32; 2];
 pub(super) const BLOCK_PAIRS: usize = 2048;
 /// Bytes of one partition's buffer.
 pub(super) const BUFFER_BYTES: usize = BLOCK_PAIRS * size_of::<Pair>();
-const MOST_PARTITIONS: usize = 1024;
 const MOST_FILES: usize = 64;
 /// Maximum number of key bits that a block stores; the partition determines the others.
 const MOST_BITS: u32 = 24;
@@ -43,8 +42,10 @@ impl Partition {
 }
 
 impl PairSpill {
+    /// Partitions of any spill, at most, beside one.
+    pub const MOST_PARTITIONS: usize = 1024;
     /// Upper bound of the bytes of budget that any spill needs, for its buffers and for reading back.
-    pub const MOST_BYTES: u64 = (MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
+    pub const MOST_BYTES: u64 = (Self::MOST_PARTITIONS * BUFFER_BYTES) as u64 + (4 << 20);
 
     /// Prepares for about `pairs` pairs with keys below `keys`. What is on disk has no name in the scratch folder;
     /// `name` is who asks for memory.
@@ -58,7 +59,7 @@ impl PairSpill {
         keys: usize,
         pairs: u64,
     ) -> Result<Self, StageError> {
-        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize;
+        let wanted = pairs.div_ceil(PAIRS_PER_PARTITION).clamp(1, Self::MOST_PARTITIONS as u64) as usize;
         let shift = keys.div_ceil(wanted).max(1).next_power_of_two().trailing_zeros().min(MOST_BITS);
         let count = (keys >> shift) + 1;
         let buffers = budget.reserve(name, (count * BUFFER_BYTES) as u64)?;
@@ -83,6 +84,35 @@ impl PairSpill {
         let partition = &mut self.partitions[(key >> self.shift) as usize];
         partition.buffer.push([key, value]);
         if partition.buffer.len() == BLOCK_PAIRS { self.flush((key >> self.shift) as usize) } else { Ok(()) }
+    }
+
+    /// How it takes pairs apart, for threads that prepare them.
+    #[must_use]
+    pub fn divider(&self) -> Divider {
+        Divider { shift: self.shift, partitions: self.partitions.len() }
+    }
+
+    /// Adds pairs that its [`divider`](Self::divider) has prepared, as if each were pushed.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn append(&mut self, divided: &Divided) -> Result<(), StageError> {
+        let mut first = 0;
+        for (index, &end) in divided.ends.iter().enumerate() {
+            let mut pairs = &divided.pairs[first..end as usize];
+            first = end as usize;
+            while !pairs.is_empty() {
+                let buffer = &mut self.partitions[index].buffer;
+                buffer.reserve_exact(BLOCK_PAIRS - buffer.len());
+                let (now, later) = pairs.split_at(pairs.len().min(BLOCK_PAIRS - buffer.len()));
+                buffer.extend_from_slice(now);
+                pairs = later;
+                if buffer.len() == BLOCK_PAIRS {
+                    self.flush(index)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes a full buffer: all values, then the low 16 bits of all keys, then the higher bits that the partition
@@ -110,5 +140,42 @@ impl PairSpill {
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.files.iter().map(Blocks::in_file).sum()
+    }
+}
+
+/// Sorts pairs by partition, so that a spill takes them many at a time.
+#[derive(Clone, Copy)]
+pub struct Divider {
+    shift: u32,
+    partitions: usize,
+}
+
+/// Pairs by partition, in each as they came.
+#[derive(Default)]
+pub struct Divided {
+    pairs: Vec<Pair>,
+    /// Where the pairs of each partition end.
+    ends: Vec<u32>,
+}
+
+impl Divider {
+    /// Takes these pairs apart: keys with their values, of which there are as many. Replaces what was in `out`.
+    pub fn divide(&self, keys: &[u32], values: impl Iterator<Item = u32>, out: &mut Divided) {
+        out.ends.clear();
+        out.ends.resize(self.partitions + 1, 0);
+        // First what comes before each partition, which becomes its end as pairs are placed.
+        keys.iter().for_each(|key| out.ends[(key >> self.shift) as usize + 1] += 1);
+        let mut sum = 0;
+        out.ends.iter_mut().for_each(|end| {
+            sum += *end;
+            *end = sum;
+        });
+        out.pairs.resize(keys.len(), [0; 2]);
+        for (&key, value) in keys.iter().zip(values) {
+            let next = &mut out.ends[(key >> self.shift) as usize];
+            out.pairs[*next as usize] = [key, value];
+            *next += 1;
+        }
+        out.ends.pop();
     }
 }

@@ -1,7 +1,7 @@
 //! Compares the groups with a stable sort.
 
-use super::PairSpill;
 use super::pairs::Pair;
+use super::{Divided, PairSpill};
 use crate::stage::Silent;
 use crate::{Budget, ColumnMap, Context, Residents, Scratch};
 use heaplake_schemas::scratch::Column;
@@ -31,7 +31,17 @@ fn grouped_within(room: Option<u64>, pairs: &[Pair], keys: usize, memory: u64, a
     let cancel = AtomicBool::new(false);
     let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
-    pairs.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
+    // Some one by one, others together.
+    let mut divided = Divided::default();
+    for (nth, some) in pairs.chunks(5000).enumerate() {
+        if nth % 3 == 0 {
+            some.iter().for_each(|&[key, value]| spill.push(key, value).unwrap());
+        } else {
+            let keys: Vec<u32> = some.iter().map(|pair| pair[0]).collect();
+            spill.divider().divide(&keys, some.iter().map(|pair| pair[1]), &mut divided);
+            spill.append(&divided).unwrap();
+        }
+    }
     assert!(room != Some(1 << 30) || spill.spilled_bytes() == 0);
     spill.write_groups(&scratch, &context, 1, SIZES, VALUES).unwrap();
     assert_eq!(budget.used(), 0);

@@ -142,16 +142,17 @@ fn run_with(
         spilled_bytes = instances.bytes();
         let plan = ArrayPlan::of(job, STAGE.name);
         let mut plan = if is_tight { plan.streamed() } else { plan };
-        let heap = Heap::open(facts, is_tight, &mut plan, job)?;
+        let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
         let walks = classes.iter().enumerate().map(|(place, &class)| {
             let (instances, is_part) = instances.next(place)?;
             Ok(Walk { class, instances, limits: allowed(place).1, is_part, tree: Vec::new() })
         });
-        spilled_bytes += match heap.share() {
-            Some(_) if !is_tight => one_by_one(heap, walks, &mut rows, job)?,
-            _ => side_by_side(heap, walks, batch, &mut rows)?,
-        };
-        spilled_bytes += plan.spilled_bytes();
+        if !is_tight && heap.share().is_some() {
+            one_by_one(&heap, walks, &mut rows, job)?;
+        } else {
+            side_by_side(&mut heap, walks, batch, &mut rows)?;
+        }
+        spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();
     }
     context.progress.end();
     Ok(Stats { rows: rows.finish()?, spilled_bytes })
@@ -182,18 +183,20 @@ impl Walk {
     }
 }
 
-/// Grows the trees of a heap in memory, a tree on each thread. Returns the bytes that did not fit.
+/// A walk that a thread is given, and then what has become of it.
+type Grown = Option<Result<Walk, StageError>>;
+
+/// Grows the trees of a heap in memory, a tree on each thread.
 fn one_by_one(
-    heap: Heap<'_>,
+    heap: &Heap<'_>,
     mut walks: impl Iterator<Item = Result<Walk, StageError>>,
     rows: &mut ColumnWriter<TreeRow>,
     job: &Job<'_>,
-) -> Result<u64, StageError> {
+) -> Result<(), StageError> {
     let batch = Batch::LEAST;
     // Of the walks under way half are at work; one more was counted before.
     let room = batch.bytes(&Limits::OF_A_CLASS) / 2 + OF_A_LIST;
     let pool = OrderedPool::plan(job.context, "retainer trees: walks of other threads", MOST_THREADS, room)?;
-    type Grown = Option<Result<Walk, StageError>>;
     pool.run(
         job.context,
         |grown: &mut Grown| {
@@ -212,24 +215,23 @@ fn one_by_one(
             }
         },
         |grown| grown.take().map_or(Ok(()), |walk| walk?.write(rows)),
-    )?;
-    Ok(heap.spilled_bytes())
+    )
 }
 
-/// Grows as many trees together as the batch has. Returns the bytes that did not fit.
+/// Grows as many trees together as the batch has.
 fn side_by_side(
-    mut heap: Heap<'_>,
+    heap: &mut Heap<'_>,
     mut walks: impl Iterator<Item = Result<Walk, StageError>>,
     batch: Batch,
     rows: &mut ColumnWriter<TreeRow>,
-) -> Result<u64, StageError> {
+) -> Result<(), StageError> {
     loop {
         let mut walks: Vec<Walk> = walks.by_ref().take(batch.trees).collect::<Result<_, StageError>>()?;
         if walks.is_empty() {
-            return Ok(heap.spilled_bytes());
+            return Ok(());
         }
         let lists: Vec<_> = walks.iter().map(Walk::list).collect();
-        let trees = grow(&mut heap, &lists, batch)?;
+        let trees = grow(heap, &lists, batch)?;
         for (walk, tree) in walks.iter_mut().zip(trees) {
             walk.tree = tree;
             walk.write(rows)?;
