@@ -178,13 +178,13 @@ fn check_forest(seed: u64, nodes: usize, pages: &[&str]) {
 
 #[test]
 fn random_graphs_are_right_where_stages_spill() {
-    check_forest(1, 450_000, &["equality", "retainers", "undecided pairs"]);
+    check_forest(1, 450_000, &["equality", "retainer trees", "undecided pairs"]);
 }
 
 #[test]
 #[ignore = "long"]
 fn random_graphs_are_right_where_most_stages_page() {
-    check_forest(2, 4_200_000, &["candidate classes", "preorder", "dominators"]);
+    check_forest(2, 4_200_000, &["candidate classes", "chains", "holders/dominators", "retainers", "shortest paths"]);
 }
 
 /// A snapshot whose allocations were tracked, with the tables of these.

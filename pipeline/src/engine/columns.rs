@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A step counts so many parts in a hundred more than it declares.
 const MARGIN: u64 = 7;
 
+/// With fewer threads none is idle for long, and pages are cheaper where they are written.
+const FEWEST_THREADS: usize = 4;
+
 /// The share of the columns of one run.
 pub struct Columns {
     /// The columns; nothing where all of them have files.
@@ -18,6 +21,13 @@ pub struct Columns {
     /// Whether they have a share before the size of the heap is known.
     from_the_start: bool,
     share: Mutex<Share>,
+}
+
+/// Columns in memory, for a run with so many threads.
+#[must_use]
+pub fn in_memory(threads: usize) -> Residents {
+    let residents = Residents::default();
+    if threads >= FEWEST_THREADS { residents.hurried() } else { residents }
 }
 
 struct Share {

@@ -1,7 +1,7 @@
 //! One input through all stages of its run, into the lake.
 
 use super::admission;
-use super::columns::Columns;
+use super::columns::{self, Columns};
 use super::execution::{Ran, Work, execute};
 use super::existing;
 use super::graph::Graph;
@@ -51,7 +51,7 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     let mut workplace = Workplace::take(request, cancel)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
     display.resuming(workplace.journal.done().len());
-    let residents = (!workplace.journal.is_kept()).then(Residents::default);
+    let residents = (!workplace.journal.is_kept()).then(|| columns::in_memory(request.threads));
     let scratch = match &residents {
         Some(residents) => &workplace.scratch.clone().with_residents(residents.clone()),
         None => &workplace.scratch,

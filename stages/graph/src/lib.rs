@@ -15,6 +15,7 @@ pub mod preorder;
 pub mod retained;
 pub mod retainers;
 pub mod shortest_paths;
+mod transpose;
 
 #[cfg(test)]
 mod properties;

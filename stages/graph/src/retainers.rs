@@ -4,16 +4,18 @@
 //!   positions, with the root as the retainer of orphans. Parallel edges are kept.
 //! * Output order: from the last preorder position down to position 1, each group in input order. The stage
 //!   `dominators` reads in this order and so needs no random access.
-//! * Resident memory: 8 bytes per node and 4 per edge where the budget allows. Where not, 4 bytes per node, paged if need
-//!   be; a [`PairSpill`]; [`BLOCK_BYTES`] for each block of edges in work.
-//! * Passes over disk: in memory two over the edges, which count and place. Otherwise one over the edges; the pairs (6 or 7
+//! * Resident memory: where columns are in memory and the budget allows it, 8 bytes per node, 4 per edge and
+//!   [`Passes::bytes`]. Where not, 4 bytes per node, paged if need be; a [`PairSpill`]; [`BLOCK_BYTES`] for each block of
+//!   edges in work.
+//! * Passes over disk: in memory none, but two over the edges, which count and place. Otherwise one over the edges; the pairs (6 or 7
 //!   bytes each) written once and read once, more often if a node has very many retainers; the groups once.
 //! * Worst case: linear; the retainers of a node with very many are streamed.
 //! * Fails when: the budget is too small, or the disk is full.
-//! * Determinism: in memory one thread; else threads number targets, take them apart and sort partitions; the results are
-//!   written in order.
+//! * Determinism: in memory each thread has targets of its own, see [`crate::transpose`]; else threads number targets, take
+//!   them apart and sort partitions. The results are written in order.
 //! * Reference: counting sort; where it does not fit, over radix partitions, see [`heaplake_kit::spill`].
 
+use crate::transpose::{Edges, Passes};
 use heaplake_kit::access::{bytes_per_edge, column, per_edge, per_node};
 use heaplake_kit::array_plan::{column_bytes, lookup};
 use heaplake_kit::spill::{Divided, Divider, PairSpill};
@@ -67,9 +69,10 @@ pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError
     let input = Input::open(job.scratch)?;
     let pairs = input.to.remaining() + input.orphans.remaining();
     let reached = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?.remaining() as usize;
-    let numbers = if may_fit { numbers_beside_groups(reached, pairs, job)? } else { None };
-    let spilled_bytes = match numbers {
-        Some(numbers) => in_memory(&numbers, reached, pairs, job).map(|()| 0),
+    let resident = if may_fit { Edges::in_memory(job.scratch)? } else { None };
+    let numbers = if resident.is_some() { numbers_beside_groups(reached, pairs, job)? } else { None };
+    let spilled_bytes = match resident.zip(numbers) {
+        Some((edges, numbers)) => in_memory(&edges, &numbers, reached, pairs, job).map(|()| 0),
         None => by_partitions(input, reached, pairs, job),
     }?;
     job.context.progress.end();
@@ -82,7 +85,7 @@ fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Op
     let groups = (reached * size_of::<u32>()) as u64 + pairs * size_of::<Preorder>() as u64;
     // The plan of arrays keeps some back.
     let free = job.context.budget.free();
-    if u32::try_from(pairs).is_err() || numbers + groups + BLOCK_BYTES > free - free / 16 {
+    if u32::try_from(pairs).is_err() || numbers + groups + Passes::bytes(job.context.threads) > free - free / 16 {
         return Ok(None);
     }
     Ok(match ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_PREORDER))? {
@@ -92,20 +95,17 @@ fn numbers_beside_groups(reached: usize, pairs: u64, job: &Job<'_>) -> Result<Op
 }
 
 /// The groups by two passes over the edges: the first counts, the second puts each source in its place.
-fn in_memory(numbers: &[Preorder], reached: usize, pairs: u64, job: &Job<'_>) -> Result<(), StageError> {
+fn in_memory(edges: &Edges, numbers: &[Preorder], reached: usize, pairs: u64, job: &Job<'_>) -> Result<(), StageError> {
     let Job { scratch, context, .. } = *job;
     context.progress.begin(STAGE.name, 2 * pairs);
-    let _block = context.budget.reserve("retainers: edges under way", BLOCK_BYTES)?;
-    let mut counts = context.budget.filled("retainers: counts", reached.max(1), 0u32)?;
-    let mut block = Block::default();
-    let mut input = Input::open(scratch)?;
-    while input.fill(&mut block, context)? {
-        block.number(numbers);
-        for (at, &key) in block.keys.iter().enumerate() {
-            block.keys.get(at + SOON).iter().for_each(|&&soon| counts[..].prefetch(soon as usize));
-            counts[key as usize] += 1;
+    let passes = Passes::plan(edges, numbers, reached, context)?;
+    let mut counts = context.budget.zeros("retainers: counts", reached.max(1))?;
+    passes.pass(counts.chunks_mut(passes.range()), |counts, targets, _| {
+        for (at, &target) in targets.iter().enumerate() {
+            targets.get(at + SOON).iter().for_each(|&&soon| counts.prefetch(soon as usize));
+            counts[target as usize] += 1;
         }
-    }
+    })?;
     // From here on a count is where the next of its group goes. The root, which comes last, has no group.
     let mut degrees = ColumnWriter::create(scratch, columns::RETAINERS_DEGREE)?;
     let mut end = 0;
@@ -115,22 +115,51 @@ fn in_memory(numbers: &[Preorder], reached: usize, pairs: u64, job: &Job<'_>) ->
     }
     degrees.finish()?;
     counts[0] = end;
-    let mut from = context.budget.filled("retainers: groups", pairs as usize, Preorder(0))?;
-    let mut input = Input::open(scratch)?;
-    while input.fill(&mut block, context)? {
-        block.number(numbers);
-        let keys = &block.keys;
-        for (at, source) in block.sources().enumerate() {
-            keys.get(at + 2 * SOON).iter().for_each(|&&soon| counts[..].prefetch(soon as usize));
-            keys.get(at + SOON).iter().for_each(|&&soon| from[..].prefetch(counts[soon as usize] as usize));
-            let next = &mut counts[keys[at] as usize];
-            from[*next as usize] = Preorder(source);
+    let mut from = context.budget.zeros("retainers: groups", pairs as usize)?;
+    let parts = Part::of_ranges(&mut counts, &mut from, passes.range());
+    passes.pass(parts.into_iter(), Part::place)?;
+    let mut writer = ColumnWriter::create(scratch, columns::RETAINERS_FROM)?;
+    writer.extend(bytemuck::cast_slice(&from[..end as usize]))?;
+    writer.finish().map(drop)
+}
+
+/// The groups of a range of targets.
+struct Part<'a> {
+    /// Where the next of each group goes.
+    next: &'a mut [u32],
+    /// The groups, and what is before them.
+    groups: &'a mut [u32],
+    before: u32,
+}
+
+impl<'a> Part<'a> {
+    /// The parts of ranges of so many targets, whose groups begin at `starts`, the last target's first.
+    fn of_ranges(starts: &'a mut [u32], mut groups: &'a mut [u32], range: usize) -> Vec<Self> {
+        // The groups of a range end where those of the range before it begin.
+        let ends: Vec<u32> = starts.chunks(range).filter_map(|part| part.last().copied()).collect();
+        let ends = iter::once(groups.len()).chain(ends.into_iter().map(|end| end as usize));
+        let mut parts: Vec<Self> = Vec::new();
+        for (next, end) in starts.chunks_mut(range).zip(ends) {
+            let before = next.last().copied().unwrap_or(0);
+            let (rest, own) = groups[..end].split_at_mut(before as usize);
+            groups = rest;
+            parts.push(Self { next, groups: own, before });
+        }
+        parts
+    }
+
+    /// Puts sources in the groups of their targets.
+    fn place(&mut self, targets: &[u32], sources: &[u32]) {
+        let Self { next, groups, before } = self;
+        for (at, (&target, &source)) in targets.iter().zip(sources).enumerate() {
+            targets.get(at + 2 * SOON).iter().for_each(|&&soon| next.prefetch(soon as usize));
+            let soon = targets.get(at + SOON);
+            soon.iter().for_each(|&&soon| groups.prefetch((next[soon as usize] - *before) as usize));
+            let next = &mut next[target as usize];
+            groups[(*next - *before) as usize] = source;
             *next += 1;
         }
     }
-    let mut writer = ColumnWriter::create(scratch, columns::RETAINERS_FROM)?;
-    writer.extend(&from[..end as usize])?;
-    writer.finish().map(drop)
 }
 
 /// The groups by way of partitions of pairs; returns the bytes that went to disk.

@@ -117,6 +117,18 @@ impl Budget {
         Ok(BudgetVec { items, reservation })
     }
 
+    /// An array of so many zeros, counted. The system clears a page when it is first touched: by several threads, if those
+    /// write the array.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`] when it does not fit.
+    pub fn zeros(&self, who: &'static str, len: usize) -> Result<BudgetVec<u32>, StageError> {
+        let reservation = self.reserve(who, (len * size_of::<u32>()) as u64)?;
+        let mut items = vec![0; len];
+        hint::large_pages(&mut items);
+        Ok(BudgetVec { items, reservation })
+    }
+
     /// An empty array that may grow; its reservation grows with it.
     #[must_use]
     pub fn growing<T>(&self, who: &'static str) -> BudgetVec<T> {

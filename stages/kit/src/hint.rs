@@ -2,14 +2,13 @@
 //! affect only speed and memory, never the result.
 
 use rustix::mm::{Advice, madvise};
-use std::mem::MaybeUninit;
 
 /// Size and alignment of a large page, bytes.
 const PAGE: usize = 2 << 20;
 
 /// Requests large pages for memory that has not been touched yet. Applies only to whole large pages inside the range,
 /// so no more memory is used. No effect where the system has no large pages.
-pub(crate) fn large_pages<T>(memory: &mut [MaybeUninit<T>]) {
+pub(crate) fn large_pages<T>(memory: &mut [T]) {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(PAGE);
     let bytes = size_of_val(memory).saturating_sub(skipped) / PAGE * PAGE;

@@ -1,6 +1,7 @@
 //! Columns: fixed-width elements without a header, in files or in memory, read and written sequentially, or mapped for
 //! random access.
 
+mod ahead;
 mod length;
 mod map;
 mod pages;
@@ -217,6 +218,26 @@ mod tests {
         assert!(!scratch.is_resident(THIRD) && residents.used() < 1 << 20);
         let numbers = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
         assert!(numbers.len() == 3_000_000 && (0..).zip(numbers.iter()).all(|(at, number)| at ^ 1 == *number));
+    }
+
+    #[test]
+    fn memory_ahead_of_columns_is_within_their_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        for limit in [1 << 30, 24 << 20] {
+            let residents = Residents::new(limit).hurried();
+            let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
+            let values = || (0..10_000_000u32).map(|number| number.wrapping_mul(2_654_435_761));
+            let mut writer = ColumnWriter::create(&scratch, NUMBERS).unwrap();
+            values().for_each(|number| writer.push(number).unwrap());
+            writer.finish().unwrap();
+            assert_eq!(scratch.is_resident(NUMBERS), limit == 1 << 30);
+            let column = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
+            assert!(values().eq(column.iter().copied()));
+            drop(column);
+            // It ends with the limit, at once.
+            residents.limit_to(0).unwrap();
+            assert_eq!(residents.taken(), 0);
+        }
     }
 
     #[test]

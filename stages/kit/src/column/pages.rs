@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pages that move together, bytes.
 pub(super) const CHUNK: usize = 1 << 20;
+/// No system has smaller pages.
+const PAGE: usize = 4 << 10;
 
 /// Addresses of its own, the first of which are backed. It is given back to the system on drop.
 #[derive(Debug)]
@@ -93,6 +95,16 @@ impl Range {
     #[cfg(not(target_os = "linux"))]
     pub fn back_from(&mut self, _other: &mut Self) -> bool {
         false
+    }
+
+    /// Has the system clear the pages of the last chunk, which nobody has written. Page by page: for all at once the system
+    /// would keep others from changing the page table.
+    pub fn touch_last(&mut self) {
+        for at in (self.backed - CHUNK..self.backed).step_by(PAGE) {
+            // SAFETY: the byte is backed, ours, and nobody has a reference to it; a write that is not volatile might be
+            // left out.
+            unsafe { self.start.as_ptr().add(at).write_volatile(0) };
+        }
     }
 
     /// Gives up the addresses that are not backed.

@@ -1,9 +1,16 @@
 //! The memory of all columns of a folder: what it may take, and the tracts that columns lie in.
 
+use super::ahead::Ahead;
 use super::pages::{CHUNK, Pool, Range};
+use crate::divisible;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Bytes that the pool has ahead of columns, at most.
+const MOST_AHEAD: u64 = 16 << 20;
+/// It has one byte ahead for so many that columns took from the system.
+const TAKEN_PER_AHEAD: u64 = 4;
 
 /// What memory there is for columns.
 #[derive(Debug, Default)]
@@ -14,17 +21,36 @@ pub(super) struct Store {
     /// Those of them that are in the pool.
     pooled: AtomicU64,
     pool: Pool,
+    /// Whether a thread may get pages ahead of columns, and the thread.
+    may_hurry: AtomicBool,
+    ahead: OnceLock<Option<Ahead>>,
+    /// Bytes that columns took which the pool did not have, or not without the thread.
+    wanted: AtomicU64,
+    /// Held while pages are on their way from the system to the pool.
+    stocking: Mutex<()>,
 }
 
 impl Store {
-    /// Sets what may be used.
+    /// Lets a thread get pages ahead of columns.
+    pub fn hurry(&self) {
+        self.may_hurry.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets what may be used. Once it returns, nothing more is on its way to the pool.
     pub fn set_limit(&self, limit: u64) {
+        let _nothing_under_way = self.stocking();
         self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Bytes of columns.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed).saturating_sub(self.pooled.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of columns and of the pool.
+    #[cfg(test)]
+    pub fn taken(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// Takes bytes, if they fit.
@@ -42,11 +68,20 @@ impl Store {
     }
 
     /// Backs one more chunk of a range, with pages of the pool if it has some; false if there is no room.
-    fn back(&self, range: &mut Range) -> bool {
-        if self.pool.back(range) {
+    fn back(self: &Arc<Self>, range: &mut Range) -> bool {
+        let is_pooled = self.pool.back(range);
+        if is_pooled {
             self.pooled.fetch_sub(CHUNK as u64, Ordering::Relaxed);
-            return true;
         }
+        if self.may_hurry.load(Ordering::Relaxed) && self.pooled.load(Ordering::Relaxed) < MOST_AHEAD {
+            self.wanted.fetch_add(CHUNK as u64, Ordering::Relaxed);
+            self.ahead.get_or_init(|| Ahead::start(self)).iter().for_each(Ahead::order);
+        }
+        is_pooled || self.back_fresh(range)
+    }
+
+    /// Backs one more chunk with pages of the system.
+    fn back_fresh(&self, range: &mut Range) -> bool {
         if self.pool.is_spent() {
             self.clear_beyond(0);
         }
@@ -56,8 +91,35 @@ impl Store {
         let backed = range.back();
         if !backed {
             self.give_back(CHUNK as u64);
+        } else if !self.may_hurry.load(Ordering::Relaxed) {
+            divisible::part(|| range.touch_last());
         }
         backed
+    }
+
+    /// Puts one chunk in the pool, whose pages are cleared, if columns will soon want it; whether they may want more.
+    pub fn stock(&self) -> bool {
+        let _under_way = self.stocking();
+        let enough = MOST_AHEAD.min(self.wanted.load(Ordering::Relaxed) / TAKEN_PER_AHEAD);
+        if self.pool.is_spent() || self.pooled.load(Ordering::Relaxed) >= enough || !self.take(CHUNK as u64) {
+            return false;
+        }
+        let chunk = Range::reserve(CHUNK).and_then(|mut chunk| chunk.back().then_some(chunk));
+        match chunk {
+            Some(mut chunk) => {
+                chunk.touch_last();
+                self.take_in(chunk);
+                true
+            }
+            None => {
+                self.give_back(CHUNK as u64);
+                false
+            }
+        }
+    }
+
+    fn stocking(&self) -> MutexGuard<'_, ()> {
+        self.stocking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_in(&self, range: Range) {
