@@ -11,6 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 const MOST_AHEAD: u64 = 16 << 20;
 /// It has one byte ahead for so many that columns took from the system.
 const TAKEN_PER_AHEAD: u64 = 4;
+/// The first pages of a column are touched as it is written, for it may be short; of more, it is measured what the thread
+/// would have done.
+const SHORT: usize = 4 * CHUNK;
 
 /// What memory there is for columns.
 #[derive(Debug, Default)]
@@ -91,7 +94,7 @@ impl Store {
         let backed = range.back();
         if !backed {
             self.give_back(CHUNK as u64);
-        } else if !self.may_hurry.load(Ordering::Relaxed) {
+        } else if range.backed() > SHORT && !self.may_hurry.load(Ordering::Relaxed) {
             divisible::part(|| range.touch_last());
         }
         backed
