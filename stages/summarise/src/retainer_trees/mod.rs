@@ -31,7 +31,7 @@ mod properties;
 use heap::Heap;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::retainer_tree::{Batch, Branch, Instance, Limits, grow};
-use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Job, OrderedPool, Stage, StageError, Stats};
+use heaplake_kit::{ArrayPlan, ColumnMap, ColumnWriter, Context, Job, OrderedPool, Stage, StageError, Stats};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::retainer_trees::{ROWS as RETAINER_TREES, TreeRow};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
@@ -147,10 +147,10 @@ fn run_with(
             let (instances, is_part) = instances.next(place)?;
             Ok(Walk { class, instances, limits: allowed(place).1, is_part, tree: Vec::new() })
         });
-        if !is_tight && heap.share().is_some() {
-            one_by_one(&heap, walks, &mut rows, job)?;
-        } else {
-            side_by_side(&mut heap, walks, batch, &mut rows)?;
+        let pool = if !is_tight && heap.share().is_some() { walkers(context) } else { None };
+        match pool {
+            Some(pool) => one_by_one(&pool, &heap, walks, &mut rows, context)?,
+            None => side_by_side(&mut heap, walks, batch, &mut rows)?,
         }
         spilled_bytes += plan.spilled_bytes() + heap.spilled_bytes();
     }
@@ -186,19 +186,24 @@ impl Walk {
 /// A walk that a thread is given, and then what has become of it.
 type Grown = Option<Result<Walk, StageError>>;
 
+/// Threads that walk at the same time; nothing if there is only room for the walk that was counted before.
+fn walkers(context: &Context<'_>) -> Option<OrderedPool> {
+    // Of the walks under way half are at work.
+    let room = Batch::LEAST.bytes(&Limits::OF_A_CLASS) / 2 + OF_A_LIST;
+    OrderedPool::plan(context, "retainer trees: walks of other threads", MOST_THREADS, room).ok()
+}
+
 /// Grows the trees of a heap in memory, a tree on each thread.
 fn one_by_one(
+    pool: &OrderedPool,
     heap: &Heap<'_>,
     mut walks: impl Iterator<Item = Result<Walk, StageError>>,
     rows: &mut ColumnWriter<TreeRow>,
-    job: &Job<'_>,
+    context: &Context<'_>,
 ) -> Result<(), StageError> {
     let batch = Batch::LEAST;
-    // Of the walks under way half are at work; one more was counted before.
-    let room = batch.bytes(&Limits::OF_A_CLASS) / 2 + OF_A_LIST;
-    let pool = OrderedPool::plan(job.context, "retainer trees: walks of other threads", MOST_THREADS, room)?;
     pool.run(
-        job.context,
+        context,
         |grown: &mut Grown| {
             *grown = walks.next();
             Ok(grown.is_some())
