@@ -78,7 +78,10 @@ impl Store {
         }
         if self.may_hurry.load(Ordering::Relaxed) && self.pooled.load(Ordering::Relaxed) < MOST_AHEAD {
             self.wanted.fetch_add(CHUNK as u64, Ordering::Relaxed);
-            self.ahead.get_or_init(|| Ahead::start(self)).iter().for_each(Ahead::order);
+            // A store that is gone wants nothing.
+            let store = Arc::downgrade(self);
+            let stock = move || store.upgrade().is_some_and(|store| store.stock());
+            self.ahead.get_or_init(|| Ahead::start(stock)).iter().for_each(Ahead::order);
         }
         is_pooled || self.back_fresh(range)
     }
