@@ -5,7 +5,7 @@
 //! columns go to files.
 
 use super::graph::Graph;
-use heaplake_kit::{Budget, Reservation, Residents, StageError};
+use heaplake_kit::{Budget, Reservation, Residents, Scratch, StageError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A step counts so many parts in a hundred more than it declares.
@@ -16,8 +16,8 @@ const FEWEST_THREADS: usize = 4;
 
 /// The share of the columns of one run.
 pub struct Columns {
-    /// The columns; nothing where all of them have files.
-    residents: Option<Residents>,
+    /// The folder of the columns, some of which may be in memory.
+    scratch: Scratch,
     /// Whether they have a share before the size of the heap is known.
     from_the_start: bool,
     share: Mutex<Share>,
@@ -43,9 +43,13 @@ impl Columns {
     ///
     /// # Errors
     /// None that matter: nothing is reserved yet.
-    pub fn new(residents: Option<Residents>, from_the_start: bool, budget: &Budget) -> Result<Self, StageError> {
+    pub fn new(scratch: &Scratch, from_the_start: bool, budget: &Budget) -> Result<Self, StageError> {
         let held = budget.reserve("columns in memory", 0)?;
-        Ok(Self { residents, from_the_start, share: Mutex::new(Share { held, size: None, is_given_up: false }) })
+        Ok(Self {
+            scratch: scratch.clone(),
+            from_the_start,
+            share: Mutex::new(Share { held, size: None, is_given_up: false }),
+        })
     }
 
     fn share(&self) -> MutexGuard<'_, Share> {
@@ -63,13 +67,13 @@ impl Columns {
     /// # Errors
     /// [`StageError::Io`] when a column cannot be written to its file.
     pub fn fit(&self, graph: &Graph, budget: &Budget, size: (u64, u64)) -> Result<(), StageError> {
-        let (Some(residents), mut share) = (&self.residents, self.share()) else { return Ok(()) };
-        if share.is_given_up || share.size == Some(size) {
+        let mut share = self.share();
+        if self.scratch.residents().is_none() || share.is_given_up || share.size == Some(size) {
             return Ok(());
         }
         share.size = Some(size);
         let is_early = size == (0, 0) && !self.from_the_start;
-        share.become_of(if is_early { 0 } else { room(graph, budget.limit(), size) }, residents, budget)
+        share.become_of(if is_early { 0 } else { room(graph, budget.limit(), size) }, &self.scratch, budget)
     }
 
     /// Writes all columns to their files, and gives the share back. To be called while no step runs.
@@ -77,21 +81,22 @@ impl Columns {
     /// # Errors
     /// As [`Self::fit`].
     pub fn give_up(&self, budget: &Budget) -> Result<(), StageError> {
-        let (Some(residents), mut share) = (&self.residents, self.share()) else { return Ok(()) };
+        let mut share = self.share();
         share.is_given_up = true;
-        share.become_of(0, residents, budget)
+        share.become_of(0, &self.scratch, budget)
     }
 }
 
 impl Share {
-    fn become_of(&mut self, bytes: u64, residents: &Residents, budget: &Budget) -> Result<(), StageError> {
+    fn become_of(&mut self, bytes: u64, scratch: &Scratch, budget: &Budget) -> Result<(), StageError> {
         let held = self.held.bytes();
         if bytes > held {
             self.held.grow((bytes - held).min(budget.free()))?;
-            return residents.limit_to(self.held.bytes());
+            return scratch.limit_residents(self.held.bytes());
         }
-        residents.limit_to(bytes)?;
-        self.held.shrink(held - bytes.max(residents.used()).min(held));
+        scratch.limit_residents(bytes)?;
+        let used = scratch.residents().map_or(0, Residents::used);
+        self.held.shrink(held - bytes.max(used).min(held));
         Ok(())
     }
 }
@@ -113,7 +118,7 @@ mod tests {
     use super::*;
     use crate::engine::forecast;
     use heaplake_ingest::FORMATS;
-    use heaplake_kit::{ColumnReader, ColumnWriter, Scratch};
+    use heaplake_kit::{ColumnReader, ColumnWriter};
     use heaplake_schemas::options::{AnalysisOptions, Options};
     use heaplake_schemas::scratch::Column;
 
@@ -141,7 +146,7 @@ mod tests {
         let residents = Residents::default();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
         let budget = Budget::new(4 << 30);
-        let columns = Columns::new(Some(residents.clone()), true, &budget).unwrap();
+        let columns = Columns::new(&scratch, true, &budget).unwrap();
         columns.fit(&graph, &budget, (0, 0)).unwrap();
         assert_eq!(budget.used(), 2 << 30);
         let mut writer = ColumnWriter::create(&scratch, NUMBERS).unwrap();

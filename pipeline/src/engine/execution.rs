@@ -212,7 +212,7 @@ impl<'a> Queue<'a> {
             // Free memory cannot shrink meanwhile: only this thread reserves shares.
             let Ok(budget) = self.work.budget.part(self.graph.steps[step].stage.name, bytes) else { continue };
             let foreground = !self.running.values().any(|running| running.foreground);
-            let lengths = journal.lengths(&self.graph.steps[step]);
+            let lengths = journal.lengths(self.work.scratch, &self.graph.steps[step]);
             match self.spawn(step, (budget, lengths), foreground, workers, stop, finished.clone()) {
                 Ok(()) => {
                     self.waiting.remove(&step);

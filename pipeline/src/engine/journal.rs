@@ -226,10 +226,13 @@ impl Journal {
         self.peak = self.peak.max(scratch.peak());
     }
 
-    /// The lengths of the files that a step reads, as those who wrote them left them.
+    /// The lengths of the files that a step reads, as those who wrote them left them, or who moved them from memory.
     #[must_use]
-    pub fn lengths(&self, step: &Step) -> Vec<(String, u64)> {
-        let known = |name: &String| Some((name.clone(), self.sums.get(name)?.length()));
+    pub fn lengths(&self, scratch: &Scratch, step: &Step) -> Vec<(String, u64)> {
+        let known = |name: &String| {
+            self.sums.get(name)?;
+            Some((name.clone(), scratch.sum(&scratch.file(name))?.length()))
+        };
         let kept =
             step.reads.iter().filter(|file| !step.changes.iter().chain(&step.writes).any(|it| it.name == file.name));
         kept.filter_map(|file| known(&file.name)).collect()

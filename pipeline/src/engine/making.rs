@@ -18,7 +18,7 @@ use heaplake_ingest::Format;
 use heaplake_input::source::Input;
 use heaplake_kit::overhead::FIXED_OVERHEAD;
 use heaplake_kit::stage::Output;
-use heaplake_kit::{Budget, Context, Residents, Scratch, StageError, Stats, storage};
+use heaplake_kit::{Budget, Context, Scratch, StageError, Stats, storage};
 use heaplake_lake::commit::NewRun;
 use heaplake_lake::place::Place;
 use heaplake_publish::snapshot::{self, Captured, StageTime};
@@ -51,12 +51,11 @@ pub fn make(request: &Request, mode: Mode, cancel: &AtomicBool) -> Result<Outcom
     let mut workplace = Workplace::take(request, cancel)?;
     let display = Display::new(mode, &inputs::stem(&request.input));
     display.resuming(workplace.journal.done().len());
-    let residents = (!workplace.journal.is_kept()).then(|| columns::in_memory(request.threads));
-    let scratch = match &residents {
-        Some(residents) => &workplace.scratch.clone().with_residents(residents.clone()),
-        None => &workplace.scratch,
+    let scratch = match workplace.journal.is_kept() {
+        true => &workplace.scratch,
+        false => &workplace.scratch.clone().with_residents(columns::in_memory(request.threads)),
     };
-    let making = Making { request, scratch, residents, display: &display, cancel, started };
+    let making = Making { request, scratch, display: &display, cancel, started };
     let result = making.run(place, &mut workplace.journal);
     // What is wrong with the content of a file that changes is not its fault.
     let result = match result {
@@ -79,8 +78,6 @@ const MADE: &str = "run";
 struct Making<'a> {
     request: &'a Request,
     scratch: &'a Scratch,
-    /// Columns in memory, if any may be.
-    residents: Option<Residents>,
     display: &'a Display,
     cancel: &'a AtomicBool,
     started: Instant,
@@ -107,7 +104,7 @@ impl Making<'_> {
         let (format, setting) = (known.format, known.setting(options));
         let mut work = Work {
             scratch,
-            columns: Columns::new(self.residents.clone(), matches!(request.input, Input::File(_)), &budget)?,
+            columns: Columns::new(scratch, matches!(request.input, Input::File(_)), &budget)?,
             budget,
             threads: request.threads,
             is_short: request.is_short(),

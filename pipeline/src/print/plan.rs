@@ -30,7 +30,7 @@ fn write(forecast: &Forecast, input: &str, look: &Look, out: &mut String) -> std
     }
     let refused = if forecast.stages.iter().any(|stage| stage.refused) { "; ! cannot do with so little" } else { "" };
     let marks = format!("* pages, because the budget is smaller{refused}");
-    writeln!(out, "\nscratch {} and the strings; {marks}", size(forecast.scratch))?;
+    writeln!(out, "\nscratch at most {} and the strings; {marks}", size(forecast.scratch))?;
     let verdict = if forecast.memory < forecast.least_memory {
         format!("too little: it needs {} at least", size(forecast.least_memory))
     } else if forecast.memory < forecast.resident_memory {

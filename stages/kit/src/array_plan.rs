@@ -5,7 +5,7 @@
 //! paged and share the rest of the budget as page frames.
 
 use crate::paged::{Frames, Paged};
-use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError};
+use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError, column};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 
@@ -196,10 +196,7 @@ impl<T: Pod> Request for LookedUp<T> {
                 let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
                 Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
             }
-            Some(bytes) => {
-                let path = plan.scratch.path(self.0);
-                Lookup::Paged(Box::new(Paged::open(plan.scratch, &path, plan.frames(bytes))?))
-            }
+            Some(bytes) => Lookup::Paged(Box::new(Paged::open(plan.scratch, self.0, plan.frames(bytes))?)),
         })
     }
 }
@@ -278,10 +275,10 @@ requests!(A a, B b, C c, D d, E e, F f, G g);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h);
 requests!(A a, B b, C c, D d, E e, F f, G g, H h, I i, J j, K k, L l, M m, N n);
 
-/// Bytes of a column; 0 if it does not exist.
+/// Bytes of the elements of a column; 0 if it does not exist.
 #[must_use]
 pub fn column_bytes<T>(scratch: &Scratch, column: Column<T>) -> u64 {
-    scratch.length(&scratch.path(column)).unwrap_or(0)
+    column::file::bytes(scratch, column).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub use array::{Array, Lookup, ReadAt, WriteAt};
 pub use array_plan::ArrayPlan;
 pub use bitset::Bitset;
 pub use budget::{Budget, BudgetVec, Reservation};
-pub use column::{ColumnMap, ColumnReader, ColumnWriter, Residents, ReverseReader};
+pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};
 pub use hint::{give_back_freed, keep_little_freed};
 pub use offsets::Offsets;

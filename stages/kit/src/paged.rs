@@ -4,10 +4,14 @@
 //! written back when its frame is reused. The file is allocated in full before the first access, so a full disk is
 //! detected at once.
 
+use crate::column::file::{self, Opened};
+use crate::column::packed::Blocks;
+use crate::column::packing::BLOCK;
 use crate::error::Fault;
 use crate::fs::File;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
+use heaplake_schemas::scratch::Column;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
 /// pages, more of these places are resident in the same memory.
 const PAGE: usize = 4 << 10;
+const _: () = assert!(PAGE == BLOCK, "a page is a block of a packed column");
 
 /// Pages that are asked of the system together, where the next is at most so far behind those before.
 const AHEAD: usize = 64;
@@ -34,7 +39,7 @@ pub(crate) struct Frames<'a> {
 /// An array in a file behind page frames.
 pub struct Paged<T> {
     path: PathBuf,
-    file: Arc<File>,
+    store: Store,
     len: usize,
     /// The initial value of all elements of an array with a file of its own.
     fill: T,
@@ -54,6 +59,13 @@ pub struct Paged<T> {
     _reservation: Reservation,
 }
 
+/// Where pages lie that are in no frame.
+enum Store {
+    File(Arc<File>),
+    /// Read-only.
+    Packed(Box<Blocks>),
+}
+
 impl<T: Pod> Paged<T> {
     const ELEMENTS: usize = PAGE / size_of::<T>();
     const SHIFT: u32 = Self::ELEMENTS.trailing_zeros();
@@ -64,20 +76,23 @@ impl<T: Pod> Paged<T> {
         let (file, path) = (scratch.unnamed()?, scratch.folder());
         let bytes = (len * size_of::<T>()).next_multiple_of(PAGE) as u64;
         file.allocate(bytes).map_err(|error| StageError::io(path, "allocate a file in", error))?;
-        Self::new(path, file, (len, fill), frames, false)
+        Self::new(path, Store::File(file), (len, fill), frames, false)
     }
 
-    /// An existing file, read-only.
-    pub(crate) fn open(scratch: &Scratch, path: &Path, frames: Frames<'_>) -> Result<Self, StageError> {
-        let file = File::open(path).map_err(|error| StageError::io(path, "open", error))?;
-        let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
-        scratch.check_length(path, bytes)?;
-        Self::new(path, Arc::new(file), (bytes as usize / size_of::<T>(), T::zeroed()), frames, true)
+    /// A column in a file, read-only.
+    pub(crate) fn open(scratch: &Scratch, column: Column<T>, frames: Frames<'_>) -> Result<Self, StageError> {
+        let opened = file::open(scratch, column)?;
+        let len = opened.count() as usize;
+        let store = match opened {
+            Opened::Plain(file, _) => Store::File(Arc::new(file)),
+            Opened::Packed(packed) => Store::Packed(Box::new(Blocks::new(packed))),
+        };
+        Self::new(&scratch.path(column), store, (len, T::zeroed()), frames, true)
     }
 
     fn new(
         path: &Path,
-        file: Arc<File>,
+        store: Store,
         (len, fill): (usize, T),
         frames: Frames<'_>,
         stored: bool,
@@ -85,11 +100,12 @@ impl<T: Pod> Paged<T> {
         let () = Self::WHOLE;
         let pages = len.div_ceil(Self::ELEMENTS);
         // The tables count too: five bytes per page, six per frame.
-        let count = ((frames.bytes as usize).saturating_sub(pages * 5) / (PAGE + 6)).clamp(1, pages.max(1));
-        let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + pages * 5) as u64)?;
+        let per_page = 5 + if matches!(store, Store::Packed(_)) { Blocks::BYTES_PER_BLOCK } else { 0 };
+        let count = ((frames.bytes as usize).saturating_sub(pages * per_page) / (PAGE + 6)).clamp(1, pages.max(1));
+        let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + pages * per_page) as u64)?;
         Ok(Self {
             path: path.to_owned(),
-            file,
+            store,
             len,
             fill,
             frame_of: vec![NONE; pages],
@@ -133,7 +149,10 @@ impl<T: Pod> Paged<T> {
         if !is_asked && self.frame_of.get(page) == Some(&NONE) && self.stored[page] {
             let count = if (end..end + NEAR).contains(&page) { AHEAD } else { 1 };
             self.asked.store((page + count) as u32, Ordering::Relaxed);
-            self.file.will_need((page * PAGE) as u64, (count * PAGE) as u64);
+            match &self.store {
+                Store::File(file) => file.will_need((page * PAGE) as u64, (count * PAGE) as u64),
+                Store::Packed(blocks) => blocks.will_need(page, count),
+            }
         }
     }
 
@@ -167,9 +186,12 @@ impl<T: Pod> Paged<T> {
         if self.stored[page] {
             let count = Self::ELEMENTS.min(self.len - (page << Self::SHIFT));
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements[..count]);
-            self.file
-                .read_exact_at(bytes, (page * PAGE) as u64)
-                .map_err(|error| Box::new(StageError::io(&self.path, "read", error)))?;
+            match &mut self.store {
+                Store::File(file) => file
+                    .read_exact_at(bytes, (page * PAGE) as u64)
+                    .map_err(|error| Box::new(StageError::io(&self.path, "read", error)))?,
+                Store::Packed(blocks) => blocks.read(page, bytes).map_err(Box::new)?,
+            }
         } else {
             elements.fill(self.fill);
         }
@@ -187,11 +209,12 @@ impl<T: Pod> Paged<T> {
             }
             let page = self.page_in[frame];
             if page != NONE {
-                if std::mem::take(&mut self.changed[frame]) {
+                if std::mem::take(&mut self.changed[frame])
+                    && let Store::File(file) = &self.store
+                {
                     let bytes: &[u8] =
                         bytemuck::cast_slice(&self.frames[frame << Self::SHIFT..(frame + 1) << Self::SHIFT]);
-                    self.file
-                        .write_all_at(bytes, u64::from(page) * PAGE as u64)
+                    file.write_all_at(bytes, u64::from(page) * PAGE as u64)
                         .map_err(|error| Box::new(StageError::io(&self.path, "write", error)))?;
                     self.stored[page as usize] = true;
                 }

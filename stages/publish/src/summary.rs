@@ -13,7 +13,9 @@ use crate::class_issues::ClassIssues;
 use crate::sets::{Example, Words, status};
 use heaplake_kit::access::{column, document, texts};
 use heaplake_kit::retainer_tree::text::Trees;
-use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable};
+use heaplake_kit::{
+    ColumnMap, ColumnPoints, ColumnReader, Job, Scratch, Setting, Stage, StageError, Stats, StringTable,
+};
 use heaplake_lake::source::read;
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::options::TableName;
@@ -165,14 +167,14 @@ fn owners(scratch: &Scratch) -> Result<Vec<NamedOwner>, StageError> {
 fn duplicates(scratch: &Scratch) -> Result<DuplicateSummary, StageError> {
     let mut reader = ColumnReader::open(scratch, columns::SET_ROW)?;
     let words = Words::open(scratch)?;
-    let classes = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
-    let names = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let classes = ColumnPoints::open(scratch, columns::NODE_CLASS)?;
+    let names = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let mut summary = DuplicateSummary::default();
     for set in 0..reader.remaining() as u32 {
         let row = reader.next()?;
         let outermost = count(&row, &mut summary);
         if outermost && summary.largest.len() < SETS {
-            let example = Example::of(&row, &mut &classes[..], Some(&mut &names[..]))?;
+            let example = Example::of(&row, &mut &classes, Some(&mut &names))?;
             summary.largest.push(DuplicateSet {
                 set,
                 class: words.class_name(example),

@@ -12,7 +12,7 @@ use arrow::array::{ArrayRef, ListArray, StringBuilder};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::UInt32Type;
 use heaplake_kit::access::{column, texts};
-use heaplake_kit::{ColumnMap, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
+use heaplake_kit::{ColumnPoints, ColumnReader, Job, Scratch, Stage, StageError, Stats, StringTable};
 use heaplake_lake::source::{array, sizes};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::options::TableName;
@@ -68,16 +68,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 
 struct Texts {
     strings: StringTable,
-    names: ColumnMap<StringId>,
-    retained: ColumnMap<u64>,
+    names: ColumnPoints<StringId>,
+    retained: ColumnPoints<u64>,
 }
 
 impl Texts {
     fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
             strings: StringTable::open(scratch, STRINGS)?,
-            names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
-            retained: ColumnMap::uncounted(scratch, columns::NODE_RETAINED)?,
+            names: ColumnPoints::open(scratch, columns::NODE_NAME)?,
+            retained: ColumnPoints::open(scratch, columns::NODE_RETAINED)?,
         })
     }
 }
@@ -98,10 +98,10 @@ struct Rows {
 impl Rows {
     fn push(&mut self, node: NodeId, locals: u64, texts: &Texts) {
         self.nodes.push(node.0);
-        append(&mut self.names, texts.names[node.index()], texts);
+        append(&mut self.names, texts.names.at(node.index()), texts);
         self.lengths.push(0);
         self.locals.push(locals);
-        self.retained.push(texts.retained[node.index()]);
+        self.retained.push(texts.retained.at(node.index()));
     }
 
     /// A frame of the last row.

@@ -1,6 +1,6 @@
 //! Single nodes, looked up in scratch columns: a few of them, or those of a path.
 
-use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnMap, ColumnPoints, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{ClassId, NO_ID, NodeId, StringId};
 use heaplake_schemas::run::Step;
 use heaplake_schemas::scratch::{self as columns, STRINGS};
@@ -14,19 +14,19 @@ const MOST_LABEL: usize = 40;
 /// lookup of an array plan.
 pub struct Nodes {
     /// The format's own id.
-    pub id: ColumnMap<u64>,
+    pub id: ColumnPoints<u64>,
     /// Kind.
-    pub kind: ColumnMap<u8>,
+    pub kind: ColumnPoints<u8>,
     /// Class.
-    pub class: ColumnMap<ClassId>,
+    pub class: ColumnPoints<ClassId>,
     /// Shallow size.
-    pub shallow: ColumnMap<u64>,
+    pub shallow: ColumnPoints<u64>,
     /// Retained size.
-    pub retained: ColumnMap<u64>,
+    pub retained: ColumnPoints<u64>,
     /// Immediate dominator.
-    pub dominator: ColumnMap<NodeId>,
+    pub dominator: ColumnPoints<NodeId>,
     class_name: ColumnMap<StringId>,
-    name: ColumnMap<StringId>,
+    name: ColumnPoints<StringId>,
     strings: StringTable,
 }
 
@@ -37,22 +37,23 @@ impl Nodes {
     /// [`StageError::Io`].
     pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
         Ok(Self {
-            id: ColumnMap::uncounted(scratch, columns::NODE_ID)?,
-            kind: ColumnMap::uncounted(scratch, columns::NODE_KIND)?,
-            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
+            id: ColumnPoints::open(scratch, columns::NODE_ID)?,
+            kind: ColumnPoints::open(scratch, columns::NODE_KIND)?,
+            class: ColumnPoints::open(scratch, columns::NODE_CLASS)?,
             class_name: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
-            name: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
-            shallow: ColumnMap::uncounted(scratch, columns::NODE_SHALLOW)?,
-            retained: ColumnMap::uncounted(scratch, columns::NODE_RETAINED)?,
-            dominator: ColumnMap::uncounted(scratch, columns::NODE_DOMINATOR)?,
+            name: ColumnPoints::open(scratch, columns::NODE_NAME)?,
+            shallow: ColumnPoints::open(scratch, columns::NODE_SHALLOW)?,
+            retained: ColumnPoints::open(scratch, columns::NODE_RETAINED)?,
+            dominator: ColumnPoints::open(scratch, columns::NODE_DOMINATOR)?,
             strings: StringTable::open(scratch, STRINGS)?,
         })
     }
 
-    /// Lets go of what was looked at so far, see [`ColumnMap::release`].
+    /// Lets go of what was looked at so far, see [`ColumnPoints::release`].
     pub fn release(&self) {
-        [&self.id, &self.shallow, &self.retained].into_iter().for_each(ColumnMap::release);
-        [&self.class_name, &self.name].into_iter().for_each(ColumnMap::release);
+        [&self.id, &self.shallow, &self.retained].into_iter().for_each(ColumnPoints::release);
+        self.class_name.release();
+        self.name.release();
         self.kind.release();
         self.class.release();
         self.dominator.release();
@@ -64,22 +65,22 @@ impl Nodes {
     pub fn step(&self, node: NodeId) -> Step {
         Step {
             node: node.0,
-            id: Some(self.id[node.index()]).filter(|&id| id != NO_ID),
+            id: Some(self.id.at(node.index())).filter(|&id| id != NO_ID),
             class: self.class_text(node).into_owned(),
             name: self.own_name(node, MOST_NAME),
-            shallow_bytes: self.shallow[node.index()],
-            retained_bytes: self.retained[node.index()],
+            shallow_bytes: self.shallow.at(node.index()),
+            retained_bytes: self.retained.at(node.index()),
         }
     }
 
     fn class_text(&self, node: NodeId) -> std::borrow::Cow<'_, str> {
-        self.strings.text(self.class_name[self.class[node.index()].index()].index())
+        self.strings.text(self.class_name[self.class.at(node.index()).index()].index())
     }
 
     /// The node's own name, of at most so many characters; empty where it says no more than the class.
     #[must_use]
     pub fn own_name(&self, node: NodeId, most: usize) -> String {
-        let (name, class) = (self.name[node.index()], self.class_name[self.class[node.index()].index()]);
+        let (name, class) = (self.name.at(node.index()), self.class_name[self.class.at(node.index()).index()]);
         if name == class || name.is_none() {
             String::new()
         } else {

@@ -16,8 +16,8 @@ use heaplake_kit::array_plan::filled;
 use heaplake_kit::charge::{Charge, allocated};
 use heaplake_kit::sorter::Sorter;
 use heaplake_kit::{
-    Array, ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError, Stats,
-    StringTable, StringWriter, WriteAt,
+    Array, ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Job, ReadAt, Stage, StageError,
+    Stats, StringTable, StringWriter, WriteAt,
 };
 use heaplake_names::source_maps::{self, BYTES_PER_BYTE, Original, Place, of_script};
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -122,7 +122,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
 /// What is at a location, and which script it is in.
 struct Names {
     nodes: ColumnMap<NodeId>,
-    of_nodes: ColumnMap<StringId>,
+    of_nodes: ColumnPoints<StringId>,
     scripts: ColumnMap<u32>,
     urls: ColumnMap<StringId>,
     strings: StringTable,
@@ -132,7 +132,7 @@ impl Names {
     fn open(job: &Job<'_>, nodes: ColumnMap<NodeId>) -> Result<Self, StageError> {
         Ok(Self {
             nodes,
-            of_nodes: ColumnMap::uncounted(job.scratch, columns::NODE_NAME)?,
+            of_nodes: ColumnPoints::open(job.scratch, columns::NODE_NAME)?,
             scripts: ColumnMap::uncounted(job.scratch, columns::SCRIPT_ID)?,
             urls: ColumnMap::uncounted(job.scratch, columns::SCRIPT_URL)?,
             strings: StringTable::open(job.scratch, STRINGS)?,
@@ -140,7 +140,7 @@ impl Names {
     }
 
     fn of_row(&self, row: u32) -> String {
-        let name = self.of_nodes[self.nodes[row as usize].0 as usize].get();
+        let name = self.of_nodes.at(self.nodes[row as usize].0 as usize).get();
         name.map(|name| self.strings.text(name as usize).chars().take(LONGEST).collect()).unwrap_or_default()
     }
 

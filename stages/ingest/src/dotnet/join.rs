@@ -25,8 +25,8 @@ use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array::{Fault, Residency};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnMap, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats, StringTable,
-    WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Job, Scratch, Stage, StageError, Stats,
+    StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, EdgeKind, Facts, STRINGS, documents};
@@ -100,7 +100,7 @@ fn index(walk: &Walk, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
     match Index::build(FIRST, walk.unit, nodes + nodes / 8, job)? {
         Ok(index) => Ok(index),
         Err(Twice(node)) => {
-            let address = ColumnMap::uncounted(job.scratch, columns::NODE_ID)?[node.index()];
+            let address = ColumnPoints::open(job.scratch, columns::NODE_ID)?.at(node.index());
             Err(walk.error(walk.offset, "every object once", format!("another one at {address:#x}")))
         }
     }

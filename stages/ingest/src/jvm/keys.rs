@@ -4,7 +4,7 @@ use super::layouts::{Position, Types};
 use super::origins::Origins;
 use crate::index::Find;
 use crate::names::Names;
-use heaplake_kit::{ColumnMap, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
+use heaplake_kit::{ColumnPoints, ColumnWriter, Context, Reservation, Scratch, StageError, StringTable, StringWriter};
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, STRINGS};
 use rustc_hash::FxHashMap;
@@ -159,14 +159,14 @@ impl Loaders {
         context: &Context<'_>,
     ) -> Result<Self, StageError> {
         let _reservation = context.budget.reserve("class loaders", 104 * types.descriptors.len() as u64)?;
-        let class_of = ColumnMap::uncounted(scratch, columns::NODE_CLASS)?;
+        let class_of = ColumnPoints::open(scratch, columns::NODE_CLASS)?;
         let (mut class, mut node_of, mut alike) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         for loaded in types.descriptors.iter().filter(|class| class.loader != 0) {
             let loader = match class.get(&loaded.loader) {
                 Some(&name) => name,
                 None => {
                     let node = index.find(loaded.loader)?;
-                    let its_class = node.and_then(|node| class_of[..].get(node.index()).copied());
+                    let its_class = node.and_then(|node| class_of.get(node.index()));
                     let name = its_class.and_then(|id| types.descriptors[..].get(id.index())).map(|class| class.name);
                     let name = name.unwrap_or(StringId::NONE);
                     class.insert(loaded.loader, name);

@@ -36,7 +36,7 @@ use crate::output::{Output, Wanted, writes_and};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::SizeRule;
@@ -140,7 +140,7 @@ fn index(dump: &Dump, nodes: u64, job: &Job<'_>) -> Result<Index, StageError> {
         Ok(index) => Ok(index),
         Err(Twice(node)) => {
             let offset = place::offset_of(dump, node, job.context)?;
-            let address = ColumnMap::uncounted(job.scratch, columns::NODE_ID)?[node.index()];
+            let address = ColumnPoints::open(job.scratch, columns::NODE_ID)?.at(node.index());
             Err(dump.error(offset, "every object once", format!("another one at {address:#x}")))
         }
     }

@@ -22,7 +22,7 @@ use super::types::{DESCRIPTORS, FIELDS as TYPE_FIELDS, STATICS, TypeDescriptor};
 use super::value;
 use crate::index::{CHUNKS, Find, Index};
 use heaplake_kit::access::{column, texts};
-use heaplake_kit::{ColumnMap, ColumnReader, Job, Stage, StageError, Stats, StringTable, StringWriter};
+use heaplake_kit::{ColumnMap, ColumnPoints, ColumnReader, Job, Stage, StageError, Stats, StringTable, StringWriter};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{ClassId, NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, SET_PREVIEWS, STRINGS};
@@ -170,11 +170,11 @@ struct Viewer {
     index: Index,
     id_bytes: usize,
     strings: StringTable,
-    names: ColumnMap<StringId>,
-    class: ColumnMap<ClassId>,
+    names: ColumnPoints<StringId>,
+    class: ColumnPoints<ClassId>,
     class_names: ColumnMap<StringId>,
     /// Where records of objects begin; 0 for what has none or is no duplicate of anything.
-    records: ColumnMap<u64>,
+    records: ColumnPoints<u64>,
 }
 
 impl Viewer {
@@ -188,14 +188,14 @@ impl Viewer {
             index: Index::build_again(FIRST, dump.unit, 0, job)?,
             id_bytes: dump.id_bytes.into(),
             strings: StringTable::open(scratch, STRINGS)?,
-            names: ColumnMap::uncounted(scratch, columns::NODE_NAME)?,
-            class: ColumnMap::uncounted(scratch, columns::NODE_CLASS)?,
+            names: ColumnPoints::open(scratch, columns::NODE_NAME)?,
+            class: ColumnPoints::open(scratch, columns::NODE_CLASS)?,
             class_names: ColumnMap::uncounted(scratch, columns::CLASS_NAME)?,
-            records: ColumnMap::uncounted(scratch, RECORDS)?,
+            records: ColumnPoints::open(scratch, RECORDS)?,
         })
     }
 
-    /// Releases the pages that were read so far, see [`ColumnMap::release`].
+    /// Releases the pages that were read so far, see [`ColumnPoints::release`].
     fn release(&self) {
         self.names.release();
         self.class.release();
@@ -205,20 +205,20 @@ impl Viewer {
 
     /// The text of a string or the name of a class, quoted.
     fn text_of(&self, node: NodeId, most: usize) -> Option<String> {
-        let name = self.names[node.index()].get()?;
+        let name = self.names.at(node.index()).get()?;
         Some(format!("{:?}", cut(&self.strings.beginning(name as usize, most + 1), most)))
     }
 
     /// Name of a node's class, without its package.
     fn class_name(&self, node: NodeId) -> String {
-        let name = self.class_names[self.class[node.index()].index()];
+        let name = self.class_names[self.class.at(node.index()).index()];
         let name = name.get().map_or_else(String::new, |name| self.strings.text(name as usize).into_owned());
         cut(name.rsplit('.').next().unwrap_or_default(), 2 * SHORT)
     }
 
     /// The beginning of an object's record.
     fn record(&mut self, node: NodeId) -> Result<Option<(Head, Vec<u8>)>, StageError> {
-        let Some(&offset) = self.records[..].get(node.index()).filter(|&&offset| offset > 0) else { return Ok(None) };
+        let Some(offset) = self.records.get(node.index()).filter(|&offset| offset > 0) else { return Ok(None) };
         let head = match self.id_bytes {
             4 => head::<4>(&mut self.content, offset)?,
             _ => head::<8>(&mut self.content, offset)?,

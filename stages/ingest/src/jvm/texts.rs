@@ -23,8 +23,8 @@ use crate::output::Wanted;
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Job, Lookup, ReadAt, Scratch, Stage,
-    StageError, Stats,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, Lookup, ReadAt, Scratch,
+    Stage, StageError, Stats,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
@@ -136,12 +136,12 @@ fn name_strings(
 type Threads = Vec<(NodeId, Option<(NodeId, u8)>)>;
 
 fn threads(scratch: &Scratch) -> Result<Threads, StageError> {
-    let nodes = ColumnMap::uncounted(scratch, STRING_NODE)?;
-    let values = ColumnMap::uncounted(scratch, STRING_VALUE)?;
-    let coders = ColumnMap::uncounted(scratch, STRING_CODER)?;
+    let nodes = ColumnPoints::open(scratch, STRING_NODE)?;
+    let values = ColumnPoints::open(scratch, STRING_VALUE)?;
+    let coders = ColumnPoints::open(scratch, STRING_CODER)?;
     let threads = ColumnMap::uncounted(scratch, columns::THREAD_NODE)?;
     let names = ColumnMap::uncounted(scratch, THREAD_STRING)?;
-    let text = |string: &NodeId| nodes.binary_search(string).ok().map(|at| (values[at], coders[at]));
+    let text = |string: &NodeId| nodes.position(*string).map(|at| (values.at(at), coders.at(at)));
     Ok(threads.iter().zip(names.iter()).map(|(&thread, string)| (thread, text(string))).collect())
 }
 

@@ -109,7 +109,7 @@ fn update<T: Pod>(
     column: Column<T>,
     mut change: impl FnMut(T) -> Result<T, StageError>,
 ) -> Result<(), StageError> {
-    let new = Column::new(REWRITTEN);
+    let new = Column::of(REWRITTEN, column.per);
     let mut reader = ColumnReader::open(scratch, column)?;
     let mut writer = ColumnWriter::create(scratch, new)?;
     while reader.remaining() > 0 {

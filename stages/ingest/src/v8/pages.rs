@@ -8,7 +8,7 @@ use super::header::Header;
 use super::root_edges::RootEdges;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnMap, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError, on_resident,
+    ArrayPlan, Bitset, ColumnPoints, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
@@ -62,14 +62,14 @@ fn seeds(
     context: &Context<'_>,
 ) -> Result<Option<Bitset>, StageError> {
     // Only targets of the root are looked at.
-    let node_kind = ColumnMap::uncounted(scratch, columns::NODE_KIND)?;
-    let name = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let node_kind = ColumnPoints::open(scratch, columns::NODE_KIND)?;
+    let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let synthetic = header.node_type("synthetic");
     let (shortcut, element) = (header.edge_type("shortcut"), header.edge_type("element"));
     let mut owned: Option<Bitset> = None;
     let mut edges = RootEdges::open(header, scratch)?;
     while let Some((edge_kind, target)) = edges.next()? {
-        let is_tree = || Some(node_kind[target.index()]) == synthetic && name[target.index()] == document_trees;
+        let is_tree = || Some(node_kind.at(target.index())) == synthetic && name.at(target.index()) == document_trees;
         if Some(edge_kind) != shortcut && !(Some(edge_kind) == element && is_tree()) {
             continue;
         }

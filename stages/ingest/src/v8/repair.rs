@@ -11,7 +11,7 @@ use super::salvage::Damage;
 use bytemuck::Pod;
 use heaplake_kit::{ColumnReader, ColumnWriter, Context, Scratch, StageError, StringWriter};
 use heaplake_schemas::ids::{NodeId, StringId};
-use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Stands for a name whose string is missing.
@@ -20,11 +20,11 @@ pub const NAMELESS: &str = "(missing)";
 /// Rows between two looks at whether the user stopped the run.
 const PATIENCE: u64 = 1 << 16;
 
-const NEW_COUNT: Column<u32> = Column::new("v8.repaired.edge_count");
-const NEW_KIND: Column<u8> = Column::new("v8.repaired.edge_kind");
-const NEW_EDGE_NAME: Column<u32> = Column::new("v8.repaired.edge_name");
-const NEW_TO: Column<NodeId> = Column::new("v8.repaired.edge_to");
-const NEW_NAME: Column<StringId> = Column::new("v8.repaired.name");
+const NEW_COUNT: Column<u32> = Column::of("v8.repaired.edge_count", Per::Node);
+const NEW_KIND: Column<u8> = Column::of("v8.repaired.edge_kind", Per::Edge);
+const NEW_EDGE_NAME: Column<u32> = Column::of("v8.repaired.edge_name", Per::Edge);
+const NEW_TO: Column<NodeId> = Column::of("v8.repaired.edge_to", Per::Edge);
+const NEW_NAME: &str = "v8.repaired.name";
 
 /// Mends the columns and sets the header's number of edges; gives the number of strings. `edges` and `strings` are how
 /// many there are, `nameless` says that some name is none of these strings.
@@ -90,13 +90,14 @@ impl Names<'_> {
         context: &Context<'_>,
     ) -> Result<(), StageError> {
         let mut names = ColumnReader::open(scratch, column)?;
-        let mut new = ColumnWriter::create(scratch, NEW_NAME)?;
+        let renamed = Column::of(NEW_NAME, column.per);
+        let mut new = ColumnWriter::create(scratch, renamed)?;
         for row in 0..names.remaining() {
             new.push(StringId(self.valid(names.next()?.0, row, section)))?;
             patient(row, context)?;
         }
         new.finish()?;
-        scratch.replace(column, NEW_NAME)
+        scratch.replace(column, renamed)
     }
 }
 

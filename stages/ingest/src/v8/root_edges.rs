@@ -1,7 +1,7 @@
 //! The edges of the root, and where distances start.
 
 use super::header::Header;
-use heaplake_kit::{ColumnMap, ColumnReader, ColumnWriter, Scratch, StageError};
+use heaplake_kit::{ColumnPoints, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, DistanceSeed, SYSTEM_DISTANCE};
 
@@ -47,13 +47,13 @@ pub(super) fn distance_seeds(
     document_trees: StringId,
     scratch: &Scratch,
 ) -> Result<Vec<DistanceSeed>, StageError> {
-    let kind = ColumnMap::uncounted(scratch, columns::NODE_KIND)?;
-    let name = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let kind = ColumnPoints::open(scratch, columns::NODE_KIND)?;
+    let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let synthetic = header.node_type("synthetic");
     let mut seeds = ColumnWriter::create(scratch, columns::DISTANCE_SEED)?;
     let mut edges = RootEdges::open(header, scratch)?;
     while let Some((_, to)) = edges.next()? {
-        if Some(kind[to.index()]) != synthetic || name[to.index()] == document_trees {
+        if Some(kind.at(to.index())) != synthetic || name.at(to.index()) == document_trees {
             seeds.push(to)?;
         }
     }

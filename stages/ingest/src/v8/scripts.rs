@@ -19,7 +19,7 @@ use super::{locations, names};
 use heaplake_kit::access::{column, document, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    ArrayPlan, ColumnMap, ColumnReader, ColumnWriter, Context, Job, ReadAt, Reservation, Scratch, Stage, StageError,
+    ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, ReadAt, Reservation, Scratch, Stage, StageError,
     Stats, StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
@@ -223,12 +223,12 @@ fn settle(
     context: &Context<'_>,
 ) -> Result<(), StageError> {
     // Only names of scripts are looked at, of which there are few.
-    let name = ColumnMap::uncounted(scratch, columns::NODE_NAME)?;
+    let name = ColumnPoints::open(scratch, columns::NODE_NAME)?;
     let [of_script, of_scope, of_context, of_function] = PAIRS.map(|column| ColumnReader::open(scratch, column));
     let mut pairs = of_script?;
     while pairs.remaining() > 0 {
         let [shared, script] = pairs.next()?;
-        let origin = scripts.of(name[script.index()])?;
+        let origin = scripts.of(name.at(script.index()))?;
         take(&mut origins, shared, origin)?;
         take(&mut origins, script, origin)?;
     }

@@ -21,7 +21,7 @@ use heaplake_kit::{
     ArrayPlan, ColumnReader, Job, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, Column, STRING_HASH, STRINGS};
+use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
 use std::ops::Deref;
 
 /// What the engine knows of this stage.
@@ -51,7 +51,7 @@ pub const STAGE: Stage = Stage {
 };
 
 /// Owner of each node, between the two halves of this stage.
-const OWNER: Column<u32> = Column::new("v8.owner");
+const OWNER: Column<u32> = Column::of("v8.owner", Per::Node);
 
 /// No owner found yet.
 const NOBODY: u32 = u32::MAX;

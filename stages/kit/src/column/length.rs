@@ -1,18 +1,10 @@
 //! How much a column holds, and how much of it is buffered.
 
-use crate::fs::File;
-use crate::{Scratch, StageError};
+use crate::StageError;
 use std::path::Path;
 
 /// Bytes that a reader or writer buffers: large enough to hide system calls, small enough to stay in cache.
 pub const BUFFER: usize = 1 << 17;
-
-/// Number of whole elements in a file.
-pub fn elements<T>(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
-    let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();
-    scratch.check_length(path, bytes)?;
-    whole::<T>(path, bytes)
-}
 
 /// Number of elements in so many bytes.
 pub fn whole<T>(path: &Path, bytes: u64) -> Result<u64, StageError> {

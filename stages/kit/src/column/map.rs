@@ -1,6 +1,8 @@
 //! Columns for random access.
 
-use super::length::{elements, whole};
+use super::file::{self, Opened};
+use super::length::whole;
+use super::packed::Groups;
 use super::resident::Pages;
 use crate::bus::{self, Known};
 use crate::fs::File;
@@ -63,7 +65,8 @@ impl<T: Pod> ColumnMap<T> {
     }
 
     /// Maps a column whose pages are not counted against the budget: for small columns, and for columns of which few
-    /// pages are accessed.
+    /// pages are accessed. A packed file is read whole, so of a column with an entry per node or edge that may have a file
+    /// take [`ColumnPoints`](crate::ColumnPoints).
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
@@ -72,7 +75,7 @@ impl<T: Pod> ColumnMap<T> {
     }
 
     /// Maps a column whose bytes stay reserved while the map exists; with `is_read` they are read, so that they stay in memory
-    /// when other pages take the place of those of the page cache.
+    /// when other pages take the place of those of the page cache. What is packed is read in any case.
     ///
     /// # Errors
     /// As [`Self::uncounted`].
@@ -114,17 +117,25 @@ impl<T: Pod> ColumnMap<T> {
             whole::<T>(&path, pages.bytes().len() as u64)?;
             return Ok(Self::of(Held::Memory(pages), reservation));
         }
-        let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-        let count = elements::<T>(scratch, &path, &file)? as usize;
-        if is_read || count * size_of::<T>() <= SMALL {
-            let mut all = Vec::with_capacity(count);
-            hint::large_pages(all.spare_capacity_mut());
-            all.resize(count, T::zeroed());
-            file.read_exact_at(bytemuck::cast_slice_mut(&mut all), 0)
-                .map_err(|error| StageError::io(&path, "read", error))?;
-            return Ok(Self::of(Held::Read(all), reservation));
+        let opened = file::open(scratch, column)?;
+        let count = opened.count() as usize;
+        if let Opened::Plain(file, _) = &opened
+            && !is_read
+            && count * size_of::<T>() > SMALL
+        {
+            return Self::map(&path, file, reservation.is_some()).map(|held| Self::of(held, reservation));
         }
-        Self::map(&path, &file, reservation.is_some()).map(|held| Self::of(held, reservation))
+        let mut all = Vec::with_capacity(count);
+        hint::large_pages(all.spare_capacity_mut());
+        all.resize(count, T::zeroed());
+        let bytes = bytemuck::cast_slice_mut(&mut all);
+        match opened {
+            Opened::Plain(file, _) => {
+                file.read_exact_at(bytes, 0).map_err(|error| StageError::io(&path, "read", error))?;
+            }
+            Opened::Packed(packed) => Groups::new(packed).read(0, bytes)?,
+        }
+        Ok(Self::of(Held::Read(all), reservation))
     }
 
     /// Maps a file. What is counted has room, so it is read at once, in large pieces; of anything else as few pages as are

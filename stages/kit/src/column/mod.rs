@@ -1,10 +1,13 @@
-//! Columns: fixed-width elements without a header, in files or in memory, read and written sequentially, or mapped for
-//! random access.
+//! Columns: fixed-width elements, in files or in memory, read and written sequentially, or mapped for random access.
 
 mod ahead;
+pub(crate) mod file;
 mod length;
 mod map;
+pub(crate) mod packed;
+pub(crate) mod packing;
 mod pages;
+mod points;
 mod reader;
 mod resident;
 mod source;
@@ -12,6 +15,7 @@ mod store;
 mod writer;
 
 pub use map::ColumnMap;
+pub use points::ColumnPoints;
 pub use reader::{BLOCK, ColumnReader, ReverseReader};
 pub(crate) use resident::Growing;
 pub use resident::Residents;
@@ -20,12 +24,15 @@ pub use writer::ColumnWriter;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array_plan::lookup;
+    use crate::{ArrayPlan, Budget, Lookup, ReadAt};
     use crate::{Scratch, StageError};
-    use heaplake_schemas::scratch::Column;
+    use heaplake_schemas::scratch::{Column, Per};
 
     const NUMBERS: Column<u32> = Column::new("numbers");
     const OTHERS: Column<u32> = Column::new("others");
     const THIRD: Column<u32> = Column::new("third");
+    const PACKED: Column<u32> = Column::of("packed", Per::Edge);
 
     /// Scratch in files alone, and with columns in memory up to several limits.
     fn scratches(folder: &std::path::Path) -> Vec<Scratch> {
@@ -80,25 +87,24 @@ mod tests {
         assert_eq!(rest, &numbers[100_000..]);
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
 
-        in_parts(scratch, &numbers);
+        in_parts(scratch, NUMBERS, &numbers);
+    }
 
-        let mut reader = ReverseReader::open(scratch, NUMBERS).unwrap();
+    /// Blocks of several sizes from the front, elements and slices from the back.
+    fn in_parts(scratch: &Scratch, column: Column<u32>, numbers: &[u32]) {
+        let mut reader = ReverseReader::open(scratch, column).unwrap();
         for &number in numbers.iter().rev() {
             assert_eq!(reader.next().unwrap(), number);
         }
         assert!(matches!(reader.next(), Err(StageError::Scratch { .. })));
-    }
-
-    /// Blocks of several sizes from the front, slices from the back.
-    fn in_parts(scratch: &Scratch, numbers: &[u32]) {
         for size in [1000, BLOCK - 1, BLOCK] {
-            let mut reader = ColumnReader::open(scratch, NUMBERS).unwrap();
+            let mut reader = ColumnReader::open(scratch, column).unwrap();
             for part in numbers.chunks(size) {
                 assert_eq!(reader.block(part.len()).unwrap(), part);
             }
             assert!(reader.remaining() == 0 && matches!(reader.block(1), Err(StageError::Scratch { .. })));
         }
-        let (mut reader, mut end) = (ReverseReader::open(scratch, NUMBERS).unwrap(), numbers.len());
+        let (mut reader, mut end) = (ReverseReader::open(scratch, column).unwrap(), numbers.len());
         while end > 0 {
             let part = reader.next_slice(999).unwrap();
             assert!(!part.is_empty() && numbers[..end].ends_with(part));
@@ -109,6 +115,59 @@ mod tests {
             assert_eq!(reader.remaining(), end as u64);
         }
         assert!(reader.skip(1).is_err() && reader.next_slice(1).is_err());
+    }
+
+    #[test]
+    fn packed_columns_are_read_like_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbers: Vec<u32> = (0..200_000u32).map(|i| ((i / 3) * (1 + i % 2 * 7)) ^ (i % 5)).collect();
+        for (nth, scratch) in scratches(folder.path()).iter().enumerate() {
+            let mut writer = ColumnWriter::create(scratch, PACKED).unwrap();
+            writer.extend(&numbers[..50_001]).unwrap();
+            numbers[50_001..60_000].iter().for_each(|&number| writer.push(number).unwrap());
+            writer.extend(&numbers[60_000..]).unwrap();
+            assert_eq!(writer.finish().unwrap(), 200_000);
+            assert_eq!(file::bytes(scratch, PACKED), Some(800_000));
+            if nth == 1 {
+                scratch.limit_residents(0).unwrap();
+            }
+            let path = scratch.path(PACKED);
+            assert_eq!(scratch.sum(&path).unwrap().length(), scratch.length(&path).unwrap());
+            assert!(scratch.is_resident(PACKED) || scratch.length(&path).unwrap() < 600_000);
+            in_parts(scratch, PACKED, &numbers);
+            let mut reader = ColumnReader::open(scratch, PACKED).unwrap();
+            reader.skip(123_456).unwrap();
+            assert_eq!(reader.next_slice(7).unwrap(), &numbers[123_456..123_463]);
+            let points = ColumnPoints::open(scratch, PACKED).unwrap();
+            assert_eq!((points.len(), points.get(200_000)), (200_000, None));
+            assert!((0..200_000).step_by(501).rev().all(|i| points.at(i) == numbers[i]));
+            for memory in [64 << 20, (1 << 20) + (3 << 17)] {
+                let budget = Budget::new(memory);
+                let mut elements = ArrayPlan::new(&budget, scratch, "all");
+                let mut elements = elements.one(lookup(PACKED)).unwrap();
+                (0..200_000).step_by(7).for_each(|i| {
+                    elements.prefetch(i + 3000);
+                    assert_eq!(elements.get(i).unwrap(), numbers[i]);
+                });
+                assert!(matches!(elements, Lookup::Mapped(_)) || memory < 2 << 20);
+            }
+        }
+    }
+
+    #[test]
+    fn an_element_that_cannot_be_read_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut writer = ColumnWriter::create(&scratch, PACKED).unwrap();
+        (0..100_000).for_each(|number| writer.push(number * 3).unwrap());
+        writer.finish().unwrap();
+        let points = ColumnPoints::open(&scratch, PACKED).unwrap();
+        assert_eq!((points.position(1500), points.position(1501)), (Some(500), None));
+        assert!(scratch.undamaged().is_ok());
+        let file = std::fs::File::options().write(true).open(scratch.path(PACKED)).unwrap();
+        file.set_len(100).unwrap();
+        assert_eq!(points.at(99_999), 0);
+        assert!(scratch.undamaged().is_err());
     }
 
     #[test]
@@ -143,7 +202,7 @@ mod tests {
             // There is never more than one of a name, wherever it is.
             for (limit, number) in [(0, 6), (1 << 30, 7), (0, 8)].into_iter().filter(|_| scratch.residents().is_some())
             {
-                scratch.residents().unwrap().limit_to(limit).unwrap();
+                scratch.limit_residents(limit).unwrap();
                 scratch.write_document("it.json", &[number]).unwrap();
                 assert_eq!(scratch.file("it.json").exists(), limit == 0);
                 assert_eq!(scratch.read_document::<[u32; 1]>("it.json").unwrap(), [number]);
@@ -208,13 +267,13 @@ mod tests {
             writer.finish().unwrap();
         }
         let looked_at = ColumnMap::uncounted(&scratch, THIRD).unwrap();
-        residents.limit_to(9 << 20).unwrap();
+        scratch.limit_residents(9 << 20).unwrap();
         // The largest goes first.
         assert!(!scratch.is_resident(NUMBERS) && scratch.is_resident(THIRD));
-        residents.limit_to(5 << 20).unwrap();
+        scratch.limit_residents(5 << 20).unwrap();
         assert!(scratch.is_resident(THIRD), "somebody looks at it");
         drop(looked_at);
-        residents.limit_to(1 << 20).unwrap();
+        scratch.limit_residents(1 << 20).unwrap();
         assert!(!scratch.is_resident(THIRD) && residents.used() < 1 << 20);
         let numbers = ColumnMap::uncounted(&scratch, NUMBERS).unwrap();
         assert!(numbers.len() == 3_000_000 && (0..).zip(numbers.iter()).all(|(at, number)| at ^ 1 == *number));
@@ -235,7 +294,7 @@ mod tests {
             assert!(values().eq(column.iter().copied()));
             drop(column);
             // It ends with the limit, at once.
-            residents.limit_to(0).unwrap();
+            scratch.limit_residents(0).unwrap();
             assert_eq!(residents.taken(), 0);
         }
     }

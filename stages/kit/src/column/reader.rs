@@ -101,7 +101,7 @@ impl<T: Pod> ColumnReader<T> {
     #[cold]
     fn show_block(&mut self, count: usize) -> Result<(), StageError> {
         let first = self.next - (self.source.shown().len() - self.position) as u64;
-        let shown = (self.count - first).min(self.source.most() as u64);
+        let shown = (self.count - first).min(Source::<T>::MOST as u64);
         if shown < count as u64 {
             return Err(self.source.ended("it ends too early"));
         }
@@ -157,7 +157,9 @@ impl<T: Pod> ColumnReader<T> {
 
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
-        let count = (self.count - self.next).min(self.source.most() as u64);
+        // To where a packed group ends, so that none is unpacked twice.
+        let most = Source::<T>::MOST as u64;
+        let count = (self.count - self.next).min(most - self.next % most);
         if count == 0 {
             return Err(self.source.ended("it ends too early"));
         }
@@ -236,10 +238,11 @@ impl<T: Pod> ReverseReader<T> {
 
     #[cold]
     fn refill(&mut self) -> Result<(), StageError> {
-        let count = self.before.min(self.source.most() as u64);
-        if count == 0 {
+        if self.before == 0 {
             return Err(self.source.ended("it begins too late"));
         }
+        // From where a packed group begins, so that none is unpacked twice.
+        let count = (self.before - 1) % Source::<T>::MOST as u64 + 1;
         self.source.show(self.before - count, count as usize)?;
         (self.left, self.before) = (count as usize, self.before - count);
         Ok(())

@@ -2,15 +2,18 @@
 //!
 //! A scratch folder may have [`Residents`]: columns without a file. A writer puts a column there as long as the limit
 //! allows it, and otherwise writes all of it to its file; readers and maps look at the memory itself, so nothing is
-//! copied. Whoever owns the folder may move columns to their files later ([`Residents::limit_to`]).
+//! copied. Whoever owns the folder may move columns to their files later ([`Scratch::limit_residents`]).
+//!
+//! [`Scratch::limit_residents`]: crate::Scratch::limit_residents
 
+use super::packing::Width;
 use super::store::{Store, Tract};
+use super::writer;
 use crate::StageError;
-use crate::fs::File;
+use crate::sums::Sum;
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,6 +41,8 @@ struct Shared {
 pub(crate) struct Pages {
     memory: Memory,
     length: usize,
+    /// How its file would be packed, if it would.
+    width: Option<Width>,
     store: Arc<Store>,
     /// The document that these are the bytes of, once somebody has read it.
     parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
@@ -186,38 +191,38 @@ impl Residents {
     }
 
     /// Sets what the columns may take. If they take more, columns go to their files, the largest first, until they do
-    /// not; columns that somebody looks at stay. To be called when nobody writes any.
+    /// not; columns that somebody looks at stay. To be called when nobody writes any. Returns the paths of those that went, and
+    /// what their files hold.
     ///
     /// # Errors
     /// [`StageError::Io`]; the column that could not be written stays.
-    pub fn limit_to(&self, limit: u64) -> Result<(), StageError> {
+    pub(crate) fn limit_to(&self, limit: u64) -> Result<Vec<(OsString, Sum)>, StageError> {
         let store = &self.0.store;
         store.set_limit(limit);
+        let mut gone = Vec::new();
         while self.used() > limit {
             let mut columns = self.columns();
             let unused = columns.iter().filter(|(_, pages)| Arc::strong_count(pages) == 1);
             let Some((path, pages)) = unused.max_by_key(|(path, pages)| (pages.taken(), *path)) else { break };
-            let path = Path::new(path);
-            let failed = |error| StageError::io(path, "write", error);
+            let path = path.clone();
             self.note_file();
-            let mut file = File::create(path).map_err(failed)?;
-            file.write_all(pages.bytes()).map_err(failed)?;
-            file.whole().map_err(failed)?;
-            let path = path.as_os_str().to_owned();
+            let sum = writer::write_file(Path::new(&path), pages.bytes(), pages.width)
+                .map_err(|error| StageError::io(Path::new(&path), "write", error))?;
             columns.remove(&path);
+            gone.push((path, sum));
         }
         store.clear_beyond(limit);
-        Ok(())
+        Ok(gone)
     }
 
     fn columns(&self) -> MutexGuard<'_, FxHashMap<OsString, Arc<Pages>>> {
         self.0.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A column that is to be written.
-    pub(crate) fn grow(&self) -> Growing {
+    /// A column that is to be written, whose file would be packed so.
+    pub(crate) fn grow(&self, width: Option<Width>) -> Growing {
         let store = Arc::clone(&self.0.store);
-        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, store, parsed: OnceLock::new() } }
+        Growing { pages: Pages { memory: Memory::Small(Vec::new()), length: 0, width, store, parsed: OnceLock::new() } }
     }
 
     /// A column that is to be written further, if it is here; what there is no room to copy stays. Until the column is
@@ -229,10 +234,10 @@ impl Residents {
             && tract.lend(pages.length)
         {
             let memory = Memory::Large(Arc::clone(tract));
-            let parsed = OnceLock::new();
-            return Some(Ok(Growing { pages: Pages { memory, length: pages.length, store, parsed } }));
+            let (length, width, parsed) = (pages.length, pages.width, OnceLock::new());
+            return Some(Ok(Growing { pages: Pages { memory, length, width, store, parsed } }));
         }
-        let mut copy = self.grow();
+        let mut copy = self.grow(pages.width);
         Some(if copy.push(pages.bytes()) { Ok(copy) } else { Err(pages) })
     }
 
@@ -244,7 +249,7 @@ impl Residents {
 
     /// Keeps bytes under a name; false if there is no room.
     pub(crate) fn keep(&self, path: &Path, bytes: &[u8]) -> bool {
-        let mut growing = self.grow();
+        let mut growing = self.grow(None);
         let fits = growing.push(bytes);
         if fits {
             self.put(path, growing);

@@ -1,6 +1,8 @@
 //! Where the elements of a column come from: a window into its memory, or a buffer that is filled from its file.
 
-use super::length::{BUFFER, elements, whole};
+use super::file::{self, Opened};
+use super::length::{BUFFER, whole};
+use super::packed::Groups;
 use super::resident::{ALIGNMENT, Pages};
 use crate::fs::File;
 use crate::{Scratch, StageError};
@@ -21,6 +23,7 @@ pub(super) struct Source<T> {
 
 enum From<T> {
     File(File, Vec<T>),
+    Packed(Box<Groups>, Vec<T>),
     Memory(Arc<Pages>),
 }
 
@@ -46,23 +49,25 @@ impl<T: Pod> Source<T> {
                 (From::Memory(pages), count)
             }
             None => {
-                let file = File::open(&path).map_err(|error| StageError::io(&path, "open", error))?;
-                let count = elements::<T>(scratch, &path, &file)?;
-                (From::File(file, vec![T::zeroed(); (BUFFER / size_of::<T>()).min(count as usize)]), count)
+                let opened = file::open(scratch, column)?;
+                let count = opened.count();
+                let buffer = vec![T::zeroed(); Self::MOST.min(count as usize)];
+                match opened {
+                    Opened::Plain(file, _) => (From::File(file, buffer), count),
+                    Opened::Packed(packed) => (From::Packed(Box::new(Groups::new(packed)), buffer), count),
+                }
             }
         };
         Ok((Self { path, from, start: NonNull::dangling(), count: 0 }, count))
     }
 
-    /// Elements that can be in sight at once.
-    pub fn most(&self) -> usize {
-        BUFFER / size_of::<T>()
-    }
+    /// Elements that can be in sight at once: those of a group of a packed file, if they begin where one does.
+    pub const MOST: usize = BUFFER / size_of::<T>();
 
-    /// Brings elements into sight: at most [`Self::most`] of them, none past the end.
+    /// Brings elements into sight: at most [`Self::MOST`] of them, none past the end.
     ///
     /// # Errors
-    /// [`StageError::Io`].
+    /// [`StageError::Io`], or [`StageError::Scratch`] when a packed file is damaged.
     #[cold]
     pub fn show(&mut self, first: u64, count: usize) -> Result<(), StageError> {
         let shown: &[T] = match &mut self.from {
@@ -74,6 +79,11 @@ impl<T: Pod> Source<T> {
                 let part = &mut buffer[..count];
                 file.read_exact_at(bytemuck::cast_slice_mut(part), first * size_of::<T>() as u64)
                     .map_err(|error| StageError::io(&self.path, "read", error))?;
+                part
+            }
+            From::Packed(groups, buffer) => {
+                let part = &mut buffer[..count];
+                groups.read(first, bytemuck::cast_slice_mut(part))?;
                 part
             }
         };

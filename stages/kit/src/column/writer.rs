@@ -1,13 +1,16 @@
 //! Writing a column.
 
-use super::length::{BUFFER, elements, whole};
+use super::file::{length, width_of};
+use super::length::{BUFFER, whole};
+use super::packed::Packer;
+use super::packing::Width;
 use super::resident::Growing;
 use crate::fs::File;
 use crate::sums::Sum;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -17,19 +20,75 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct ColumnWriter<T> {
     scratch: Scratch,
     path: PathBuf,
+    /// How its file is packed, if it is.
+    width: Option<Width>,
     sink: Sink,
     /// What was there before; nothing if nobody knows.
     before: Option<Sum>,
-    hash: Box<Xxh3>,
-    /// Elements that were there before.
-    first: u64,
     buffer: Vec<T>,
+    /// Elements that were written, and those that were there before.
     written: u64,
 }
 
 enum Sink {
     Memory(Growing),
-    File(File),
+    File(Box<Target>),
+}
+
+/// A file that is written from some place on.
+struct Target {
+    file: File,
+    packer: Option<Packer>,
+    /// Of what was written, without what was there before.
+    hash: Xxh3,
+    /// Bytes of the file that were there before, and those that are there now.
+    first: u64,
+    end: u64,
+}
+
+impl Target {
+    fn new(file: File, width: Option<Width>, first: u64) -> Box<Self> {
+        Box::new(Self { file, packer: width.map(Packer::new), hash: Xxh3::default(), first, end: first })
+    }
+
+    /// A new file that begins with what was there before.
+    fn create(scratch: &Scratch, path: &Path, width: Option<Width>, there: &[u8]) -> Result<Box<Self>, StageError> {
+        scratch.note_file();
+        let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
+        file.write_all(there).map_err(|error| StageError::io(path, "write", error))?;
+        Ok(Self::new(file, width, there.len() as u64))
+    }
+
+    fn write(&mut self, elements: &[u8]) -> io::Result<()> {
+        let Self { file, packer, hash, end, .. } = self;
+        let mut write = |bytes: &[u8]| put(file, hash, end, bytes);
+        match packer {
+            Some(packer) => packer.push(elements, write),
+            None => write(elements),
+        }
+    }
+
+    /// Ends what is packed.
+    fn end(&mut self) -> io::Result<()> {
+        let Self { file, packer, hash, end, .. } = self;
+        packer.take().map_or(Ok(()), |packer| packer.finish(|bytes| put(file, hash, end, bytes)))
+    }
+}
+
+fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    hash.update(bytes);
+    *end += bytes.len() as u64;
+    Ok(())
+}
+
+/// Writes a column in memory to its file, and tells what that holds.
+pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> io::Result<Sum> {
+    let mut target = Target::new(File::create(path)?, width, 0);
+    target.write(elements)?;
+    target.end()?;
+    target.file.whole()?;
+    Ok(Sum::default().and(target.end, &target.hash))
 }
 
 impl<T: Pod> ColumnWriter<T> {
@@ -45,8 +104,10 @@ impl<T: Pod> ColumnWriter<T> {
             Some(residents) => {
                 scratch.withdraw(column)?;
                 // As a file would be, it is there from now on.
-                residents.put(&path, residents.grow());
-                Ok(Self::new(scratch, path, Sink::Memory(residents.grow()), (0, Some(Sum::default()))))
+                let width = width_of(column);
+                residents.put(&path, residents.grow(width));
+                let sink = Sink::Memory(residents.grow(width));
+                Ok(Self::new(scratch, column, sink, (0, Some(Sum::default()))))
             }
             None => Self::create_file(scratch, column),
         }
@@ -59,16 +120,16 @@ impl<T: Pod> ColumnWriter<T> {
     pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         scratch.note(&path, None);
-        scratch.note_file();
-        let file = File::create(&path).map_err(|error| StageError::io(&path, "create", error))?;
-        Ok(Self::new(scratch, path, Sink::File(file), (0, Some(Sum::default()))))
+        let target = Target::create(scratch, &path, width_of(column), &[])?;
+        Ok(Self::new(scratch, column, Sink::File(target), (0, Some(Sum::default()))))
     }
 
-    /// Appends to a column that an earlier writer finished.
+    /// Appends to a column that an earlier writer finished, and whose file is not packed.
     ///
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn append(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        debug_assert!(width_of(column).is_none(), "{} is packed", column.name);
         let path = scratch.path(column);
         let before = scratch.sum(&path);
         scratch.note(&path, None);
@@ -79,26 +140,28 @@ impl<T: Pod> ColumnWriter<T> {
             }
             // There is no room for a copy.
             Some(Err(pages)) => {
-                let file = written(scratch, &path, pages.bytes())?;
-                (Sink::File(file), whole::<T>(&path, pages.bytes().len() as u64)?)
+                let target = Target::create(scratch, &path, None, pages.bytes())?;
+                let first = whole::<T>(&path, target.first)?;
+                (Sink::File(target), first)
             }
             None => {
                 let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
-                let first = elements::<T>(scratch, &path, &file)?;
-                (Sink::File(file), first)
+                let there = length(scratch, &path, &file)?;
+                (Sink::File(Target::new(file, None, there)), whole::<T>(&path, there)?)
             }
         };
         let bytes = first * size_of::<T>() as u64;
         if let Some(before) = before.as_ref().filter(|before| before.length() != bytes) {
             return Err(StageError::cut_off(&path, before.length(), bytes));
         }
-        Ok(Self::new(scratch, path, sink, (first, before)))
+        Ok(Self::new(scratch, column, sink, (first, before)))
     }
 
-    fn new(scratch: &Scratch, path: PathBuf, sink: Sink, (first, before): (u64, Option<Sum>)) -> Self {
+    fn new(scratch: &Scratch, column: Column<T>, sink: Sink, (written, before): (u64, Option<Sum>)) -> Self {
         // It grows as it is filled: most columns of a small input take less, and large memory is dear to get and give back.
         let buffer = Vec::new();
-        Self { scratch: scratch.clone(), path, sink, before, hash: Box::default(), first, buffer, written: first }
+        let (path, width) = (scratch.path(column), width_of(column));
+        Self { scratch: scratch.clone(), path, width, sink, before, buffer, written }
     }
 
     /// Elements written so far.
@@ -147,25 +210,26 @@ impl<T: Pod> ColumnWriter<T> {
     /// [`StageError::Io`], or [`StageError::Scratch`] when the file does not hold what was written.
     pub fn finish(mut self) -> Result<u64, StageError> {
         self.flush()?;
-        let bytes = self.written * size_of::<T>() as u64;
         match self.sink {
             Sink::Memory(growing) => {
                 if let Some(residents) = self.scratch.residents_for(&self.path) {
                     residents.put(&self.path, growing);
                 }
+                let bytes = self.written * size_of::<T>() as u64;
                 self.scratch.note(&self.path, Some(Sum::of_length(bytes)));
             }
-            Sink::File(file) => {
+            Sink::File(mut target) => {
+                target.end().map_err(|error| StageError::io(&self.path, "write", error))?;
+                let Target { file, hash, first, end, .. } = *target;
                 let there = file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
-                if there != bytes {
-                    return Err(StageError::cut_off(&self.path, bytes, there));
+                if there != end {
+                    return Err(StageError::cut_off(&self.path, end, there));
                 }
                 if let Some(residents) = self.scratch.residents() {
                     // What was there before somebody appended.
                     residents.remove(&self.path);
                 }
-                let appended = (self.written - self.first) * size_of::<T>() as u64;
-                self.scratch.note(&self.path, self.before.map(|before| before.and(appended, &self.hash)));
+                self.scratch.note(&self.path, self.before.map(|before| before.and(end - first, &hash)));
             }
         }
         Ok(self.written)
@@ -188,9 +252,8 @@ impl<T: Pod> ColumnWriter<T> {
             }
             self.leave_memory()?;
         }
-        if let Sink::File(file) = &mut self.sink {
-            file.write_all(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
-            self.hash.update(bytes);
+        if let Sink::File(target) = &mut self.sink {
+            target.write(bytes).map_err(|error| StageError::io(&self.path, "write", error))?;
             self.written += elements.len() as u64;
         }
         Ok(())
@@ -200,18 +263,12 @@ impl<T: Pod> ColumnWriter<T> {
     #[cold]
     fn leave_memory(&mut self) -> Result<(), StageError> {
         if let Sink::Memory(growing) = &self.sink {
-            let file = written(&self.scratch, &self.path, growing.bytes())?;
-            self.hash.update(&growing.bytes()[(self.first * size_of::<T>() as u64) as usize..]);
-            self.sink = Sink::File(file);
+            let first = self.before.as_ref().map_or(0, Sum::length) as usize;
+            let (there, more) = growing.bytes().split_at(first);
+            let mut target = Target::create(&self.scratch, &self.path, self.width, there)?;
+            target.write(more).map_err(|error| StageError::io(&self.path, "write", error))?;
+            self.sink = Sink::File(target);
         }
         Ok(())
     }
-}
-
-/// A file with this content, to be written further.
-fn written(scratch: &Scratch, path: &Path, content: &[u8]) -> Result<File, StageError> {
-    scratch.note_file();
-    let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
-    file.write_all(content).map_err(|error| StageError::io(path, "write", error))?;
-    Ok(file)
 }

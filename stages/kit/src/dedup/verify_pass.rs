@@ -4,10 +4,10 @@ use super::records::Records;
 use crate::array_plan::filled;
 use crate::{Array, ArrayPlan, Budget, BudgetVec, ColumnReader, ReadAt, Scratch, StageError, WriteAt};
 use bytemuck::{Pod, Zeroable};
-use heaplake_schemas::scratch::Column;
+use heaplake_schemas::scratch::{Column, Per};
 
 /// Number of words of each node's record, 0 if it has none. The hash pass writes it.
-pub const LENGTHS: Column<u32> = Column::new("values.lengths");
+pub const LENGTHS: Column<u32> = Column::of("values.lengths", Per::Node);
 
 /// No number.
 pub const NONE: u32 = u32::MAX;

@@ -74,7 +74,7 @@ mod tests {
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap().with_residents(residents.clone());
         let shared = || scratch.share_document::<Vec<u32>>("it.json").unwrap();
         for limit in [1 << 20, 0] {
-            residents.limit_to(limit).unwrap();
+            scratch.limit_residents(limit).unwrap();
             scratch.write_document("it.json", &[1, 2]).unwrap();
             let (first, second) = (shared(), shared());
             assert_eq!((&*first, &*second, Arc::ptr_eq(&first, &second)), (&vec![1, 2], &vec![1, 2], limit > 0));

@@ -113,7 +113,18 @@ impl Scratch {
         self.residents.as_ref()
     }
 
-    /// The same for a path to be written, if it is not refused: that of a refused file is none of this folder.
+    /// Sets what columns in memory may take; see [`Residents`]. Those beyond go to their files. To be called when nobody
+    /// reads or writes any.
+    ///
+    /// # Errors
+    /// [`StageError::Io`]; the column that could not be written stays.
+    pub fn limit_residents(&self, limit: u64) -> Result<(), StageError> {
+        let gone = self.residents.as_ref().map_or_else(|| Ok(Vec::new()), |residents| residents.limit_to(limit))?;
+        gone.into_iter().for_each(|(path, sum)| self.note(Path::new(&path), Some(sum)));
+        Ok(())
+    }
+
+    /// [`Self::residents`] for a path to be written, if it is not refused: that of a refused file is none of this folder.
     pub(crate) fn residents_for(&self, path: &Path) -> Option<&Residents> {
         self.residents.as_ref().filter(|_| path.parent() == Some(&self.folder))
     }
@@ -181,7 +192,8 @@ impl Scratch {
             Some(StageError::Scratch { path, problem }) => {
                 Err(StageError::Scratch { path: path.clone(), problem: problem.clone() })
             }
-            _ => Ok(()),
+            Some(error) => Err(StageError::Scratch { path: self.folder.clone(), problem: error.to_string() }),
+            None => Ok(()),
         }
     }
 
@@ -356,7 +368,7 @@ mod tests {
         assert!(!own.exists());
         // One that had no room.
         let other = Scratch::create(&folder.path().join("other")).unwrap().with_residents(residents.clone());
-        residents.limit_to(0).unwrap();
+        other.limit_residents(0).unwrap();
         write(&other, THEIRS, 2).unwrap();
         assert!(other.path(THEIRS).exists() && other.has(THEIRS));
         other.discard(THEIRS);

@@ -18,7 +18,7 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Nothing yet.
     pub fn new(scratch: &Scratch) -> Self {
-        let memory = scratch.residents().map(crate::Residents::grow);
+        let memory = scratch.residents().map(|residents| residents.grow(None));
         Self { memory: RwLock::new(memory), in_memory: 0, file: None, length: 0, scratch: scratch.clone() }
     }
 

@@ -60,7 +60,7 @@ impl Cause {
         let example =
             || finding.class_id.filter(|_| finding.scope == Scope::Class).and_then(|class| heap.example(class));
         let anchor = finding.node.or_else(example).filter(|_| finding.scope != Scope::Snapshot);
-        let holds = anchor.is_some_and(|node| heap.nodes.retained[node as usize] >= finding.bytes / 10 * 9);
+        let holds = anchor.is_some_and(|node| heap.nodes.retained.at(node as usize) >= finding.bytes / 10 * 9);
         Self { finding, tells, anchor, holds, siblings: 0, evidence: Vec::new() }
     }
 

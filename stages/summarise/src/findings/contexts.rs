@@ -45,7 +45,7 @@ impl Detector for Contexts {
 
     fn report(&mut self, heap: &Heap) -> Result<Vec<Finding>, StageError> {
         self.largest.sort_unstable();
-        let is_context = |node: u32| heap.classes.has(heap.nodes.class[node as usize].0, role::CLOSURE_CONTEXT);
+        let is_context = |node: u32| heap.classes.has(heap.nodes.class.at(node as usize).0, role::CLOSURE_CONTEXT);
         let found = self.largest.iter().filter(|(_, node)| is_context(*node)).filter_map(|&(Reverse(bytes), node)| {
             let mut finding = about_node(NAME, severity(bytes, heap.bytes, PERCENT)?, node, heap);
             let function = heap.subject(node);

@@ -119,7 +119,7 @@ impl DuplicateValues {
         // One set alone has a finding of its own.
         let severity = severity(tally.bytes, heap.bytes, PERCENT).filter(|_| tally.sets > 1)?;
         let example = largest.example.0;
-        let is_string = self.strings.has(heap.nodes.kind[example as usize]);
+        let is_string = self.strings.has(heap.nodes.kind.at(example as usize));
         let mut finding = about_class(if is_string { STRINGS } else { ARRAYS }, severity, class, heap);
         finding.set = Some(set);
         finding.node = Some(example);
@@ -150,8 +150,8 @@ impl DuplicateValues {
 
 /// Whether an array is that of a text.
 fn is_in_text(node: u32, heap: &Heap) -> bool {
-    let above = heap.nodes.dominator[node as usize].index();
+    let above = heap.nodes.dominator.at(node as usize).index();
     let parent = heap.tree.as_ref().and_then(|tree| tree.parent(node).get()).map_or(above, |parent| parent as usize);
-    let is_text = |node: usize| heap.facts.roles.text_classes.fit(&heap.class_name(heap.nodes.class[node].0));
+    let is_text = |node: usize| heap.facts.roles.text_classes.fit(&heap.class_name(heap.nodes.class.at(node).0));
     is_text(above) || is_text(parent)
 }

@@ -47,7 +47,7 @@ impl Detector for Duplicates {
 
 fn judge(set: u32, row: &SetRow, heap: &Heap) -> Option<Finding> {
     let severity = severity(row.additional_bytes, heap.bytes, PERCENT)?;
-    let class = heap.nodes.class[row.example.index()].0;
+    let class = heap.nodes.class.at(row.example.index()).0;
     let mut finding = blank(NAME, severity, Scope::Set, heap.shown_class(class));
     finding.class_id = Some(class);
     finding.set = Some(set);

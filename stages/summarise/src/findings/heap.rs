@@ -64,7 +64,7 @@ impl<'a> Heap<'a> {
         let classes = ClassRoles::of(names.len(), name, &facts.roles, &context.budget)?;
         strings.release();
         Ok(Self {
-            bytes: nodes.retained[facts.root.index()],
+            bytes: nodes.retained.at(facts.root.index()),
             nodes,
             classes,
             parts: Kinds::of(&facts.roles.part_kinds, &facts).with(&facts.synthetic_kinds),
@@ -138,7 +138,7 @@ impl<'a> Heap<'a> {
     }
 
     fn is_internal(&self, node: u32) -> bool {
-        self.is_part(self.nodes.kind[node as usize], self.nodes.class[node as usize].0)
+        self.is_part(self.nodes.kind.at(node as usize), self.nodes.class.at(node as usize).0)
     }
 
     /// The nearest dominator that is an object of the program, the node itself included.
@@ -151,7 +151,7 @@ impl<'a> Heap<'a> {
             if !self.is_internal(at) {
                 return Some(at);
             }
-            at = self.nodes.dominator[at as usize].0;
+            at = self.nodes.dominator.at(at as usize).0;
         }
         None
     }
@@ -167,7 +167,7 @@ impl<'a> Heap<'a> {
         let plural = if many == 1 { "" } else { "s" };
         let plain = name.strip_prefix('(').and_then(|name| name.strip_suffix(')'));
         let own = example.map_or_else(String::new, |node| self.nodes.own_name(NodeId(node), 60));
-        if example.is_some_and(|node| self.functions.has(self.nodes.kind[node as usize])) {
+        if example.is_some_and(|node| self.functions.has(self.nodes.kind.at(node as usize))) {
             let such = if own.is_empty() { String::new() } else { format!(" such as {own}()") };
             return format!("{} function{plural}{such}", count(many));
         }
@@ -184,25 +184,25 @@ impl<'a> Heap<'a> {
 
     /// Whether a node is the text of code, which the runtime keeps with the code.
     pub fn is_source(&self, node: u32) -> bool {
-        let above = self.nodes.dominator[node as usize].0;
+        let above = self.nodes.dominator.at(node as usize).0;
         let parent = self.tree.as_ref().map_or(above, |tree| tree.parent(node).get().unwrap_or(above));
         self.is_code(above) || self.is_code(parent)
     }
 
     /// Whether a node is code.
     pub fn is_code(&self, node: u32) -> bool {
-        self.code.has(self.nodes.kind[node as usize])
+        self.code.has(self.nodes.kind.at(node as usize))
     }
 
     /// Whether a node is, or is only a part of what is, in a variable of a closure.
     pub fn is_variable(&self, node: u32) -> bool {
         let mut at = node;
         for _ in 0..NEAR {
-            at = self.nodes.dominator[at as usize].0;
+            at = self.nodes.dominator.at(at as usize).0;
             if at == self.facts.root.0 {
                 return false;
             }
-            if self.classes.has(self.nodes.class[at as usize].0, role::CLOSURE_CONTEXT) {
+            if self.classes.has(self.nodes.class.at(at as usize).0, role::CLOSURE_CONTEXT) {
                 return true;
             }
         }
@@ -213,20 +213,20 @@ impl<'a> Heap<'a> {
     pub fn is_reached_by_variable(&self, node: u32) -> bool {
         let above = self.tree.as_ref().map(|tree| tree.parent(node));
         above.is_none_or(|above| {
-            !above.is_none() && self.classes.has(self.nodes.class[above.index()].0, role::CLOSURE_CONTEXT)
+            !above.is_none() && self.classes.has(self.nodes.class.at(above.index()).0, role::CLOSURE_CONTEXT)
         })
     }
 
     /// The nearest node above on the path to a node, itself included, that is no part of another.
     pub fn whole(&self, node: u32) -> u32 {
         let is_inner = |&at: &u32| {
-            let (kind, class) = (self.nodes.kind[at as usize], self.nodes.class[at as usize].0);
+            let (kind, class) = (self.nodes.kind.at(at as usize), self.nodes.class.at(at as usize).0);
             self.is_part(kind, class) || self.classes.has(class, role::ENTRY)
         };
         let above = |at: &u32| match &self.tree {
             _ if *at == self.facts.root.0 => None,
             Some(tree) if !tree.parent(*at).is_none() => Some(tree.parent(*at).0),
-            _ => Some(self.nodes.dominator[*at as usize].0),
+            _ => Some(self.nodes.dominator.at(*at as usize).0),
         };
         std::iter::successors(Some(node), above).take(CHAIN_STEPS).find(|at| !is_inner(at)).unwrap_or(node)
     }
@@ -256,7 +256,7 @@ impl<'a> Heap<'a> {
 
     /// Whether a node is `holder` or is dominated by it.
     pub fn is_within(&self, node: u32, holder: u32) -> bool {
-        let up = |&at: &u32| Some(self.nodes.dominator[at as usize].0).filter(|_| at != self.facts.root.0);
+        let up = |&at: &u32| Some(self.nodes.dominator.at(at as usize).0).filter(|_| at != self.facts.root.0);
         std::iter::successors(Some(node), up).take(CHAIN_STEPS).any(|at| at == holder)
     }
 
@@ -274,7 +274,7 @@ pub fn about_class(rule: &str, severity: Severity, class: u32, heap: &Heap) -> F
 
 /// A finding about a node.
 pub fn about_node(rule: &str, severity: Severity, node: u32, heap: &Heap) -> Finding {
-    let class = heap.nodes.class[node as usize].0;
+    let class = heap.nodes.class.at(node as usize).0;
     Finding {
         class_id: Some(class),
         node: Some(node),

@@ -60,7 +60,7 @@ impl LeakSuspects {
         let retained: BTreeMap<u32, u64> = self.largest.iter().map(|Reverse((bytes, node))| (node.0, *bytes)).collect();
         let mut below: BTreeMap<u32, u64> = BTreeMap::new();
         for (&node, bytes) in &retained {
-            let dominator = heap.nodes.dominator[node as usize].0;
+            let dominator = heap.nodes.dominator.at(node as usize).0;
             *below.entry(dominator).or_default() += bytes;
         }
         let parts = |node: u32, bytes: u64| below.get(&node).is_none_or(|&below| below < bytes / 2);
@@ -283,7 +283,7 @@ impl Detector for LeakSuspects {
         }
         let crowds = crowds(&places, heap)?;
         let found = places.iter().map(|&place| {
-            let bytes = heap.nodes.retained[place as usize];
+            let bytes = heap.nodes.retained.at(place as usize);
             let of_place = || crowds.range((place, 0)..=(place, u32::MAX)).map(|(key, crowd)| (key.1, crowd));
             let large = |&(_, crowd): &(u32, &Crowd)| crowd.count >= CROWD && crowd.bytes >= bytes / 4;
             let size = |&(class, crowd): &(u32, &Crowd)| (crowd.bytes, Reverse(class));
@@ -308,7 +308,7 @@ fn held_crowd(place: u32, class: u32, crowd: Crowd, heap: &Heap) -> Option<Findi
         // What a global object holds is the program.
         return None;
     }
-    let is_function = |node: u32| heap.functions.has(heap.nodes.kind[node as usize]);
+    let is_function = |node: u32| heap.functions.has(heap.nodes.kind.at(node as usize));
     if collection.is_some_and(is_function) && is_function(crowd.alike.example) {
         // The functions of a module are its code.
         return None;
@@ -350,11 +350,11 @@ fn at_most(grows: bool, severity: Severity) -> Severity {
 
 /// The first of a list: the highest dominator in a row of objects of one class.
 fn head(node: u32, heap: &Heap) -> u32 {
-    let class = heap.nodes.class[node as usize];
+    let class = heap.nodes.class.at(node as usize);
     let mut at = node;
     for _ in 0..CANDIDATES {
-        let above = heap.nodes.dominator[at as usize].0;
-        if above == heap.facts.root.0 || heap.nodes.class[above as usize] != class {
+        let above = heap.nodes.dominator.at(at as usize).0;
+        if above == heap.facts.root.0 || heap.nodes.class.at(above as usize) != class {
             break;
         }
         at = above;
@@ -365,15 +365,15 @@ fn head(node: u32, heap: &Heap) -> u32 {
 /// One object that is, or holds, something large. By itself that is no mistake; but lists grow, and data in one piece
 /// that only the variables of a closure hold was probably forgotten.
 fn single(place: u32, bytes: u64, heap: &Heap) -> Option<Finding> {
-    let is_data = heap.data_arrays.has(heap.nodes.kind[place as usize]);
+    let is_data = heap.data_arrays.has(heap.nodes.kind.at(place as usize));
     let end = heap.owner(place).filter(|_| !is_data).unwrap_or(place);
     let owner = head(end, heap);
     if heap.is_source(place) || heap.is_top(owner) {
         return None;
     }
     let is_list = owner != end;
-    let bytes = if is_list { heap.nodes.retained[owner as usize] } else { bytes };
-    let alone = heap.nodes.shallow[place as usize] >= bytes / 2;
+    let bytes = if is_list { heap.nodes.retained.at(owner as usize) } else { bytes };
+    let alone = heap.nodes.shallow.at(place as usize) >= bytes / 2;
     let forgotten = alone && heap.is_variable(owner);
     let severity = at_most(is_list || forgotten, severity(bytes, heap.bytes, PERCENT)?);
     let mut finding = about_node(NAME, severity, owner, heap);

@@ -36,7 +36,7 @@ fn finding((key, group): &(Key, Group), words: &Words<'_>) -> Option<Finding> {
     } else {
         let event = words.name(name);
         finding.subject = format!("{} {event:?}", finding.subject);
-        format!(" of {event:?} on one {} @{}", heap.nodes.label(NodeId(holder)), heap.nodes.id[holder as usize])
+        format!(" of {event:?} on one {} @{}", heap.nodes.label(NodeId(holder)), heap.nodes.id.at(holder as usize))
     };
     finding.count = group.count;
     finding.bytes = group.bytes;

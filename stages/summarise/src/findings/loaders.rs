@@ -14,7 +14,7 @@ use super::heap::{Heap, blank, shorten};
 use super::rule::{Detector, Rule, list_bytes, severity};
 use heaplake_kit::access::{column, per_node};
 use heaplake_kit::text::count;
-use heaplake_kit::{BudgetVec, ColumnMap, StageError, StringTable};
+use heaplake_kit::{BudgetVec, ColumnMap, ColumnPoints, StageError, StringTable};
 use heaplake_schemas::findings::{Finding, Scope, Severity};
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, STRINGS};
@@ -83,10 +83,10 @@ struct Names<'a> {
 
 /// Loader and name of each class that a reachable loader has defined, sorted; not those that are made at run time.
 fn names(loader_of: &[NodeId], heap: &Heap) -> Result<BudgetVec<(u32, u32)>, StageError> {
-    let preorder: ColumnMap<Preorder> = ColumnMap::uncounted(heap.job.scratch, columns::NODE_PREORDER)?;
+    let preorder: ColumnPoints<Preorder> = ColumnPoints::open(heap.job.scratch, columns::NODE_PREORDER)?;
     let mut names = heap.job.context.budget.growing("findings: classes of loaders");
     for (class, &loader) in loader_of.iter().enumerate() {
-        let is_garbage = loader.is_none() || preorder[loader.index()].is_none();
+        let is_garbage = loader.is_none() || preorder.at(loader.index()).is_none();
         if !is_garbage && !heap.classes.has(class as u32, role::GENERATED) {
             names.push((loader.0, heap.class_name_id(class as u32).0))?;
         }
@@ -105,7 +105,7 @@ fn groups(names: &[(u32, u32)], heap: &Heap) -> Result<Vec<Vec<Loader>>, StageEr
         }
         first += chunk.len();
     }
-    let kind = |loader: &Loader| heap.class_name_id(heap.nodes.class[loader.node as usize].0);
+    let kind = |loader: &Loader| heap.class_name_id(heap.nodes.class.at(loader.node as usize).0);
     loaders.sort_unstable_by_key(|loader| (kind(loader), Reverse(loader.count), loader.node));
     let mut all = Vec::new();
     for alike in loaders.chunk_by(|a, b| kind(a) == kind(b)).filter(|alike| alike.len() >= MANY) {
@@ -141,7 +141,7 @@ fn about(group: &[Loader], worlds: &[World], names: &Names<'_>, heap: &Heap) -> 
     let severity = severity(bytes, heap.bytes, PERCENT).filter(|_| !alike).unwrap_or(Severity::Low);
     let largest = (0..worlds.len()).filter(|&at| at != living).max_by_key(|&at| (worlds[at].bytes, Reverse(at)));
     let example = group[largest.unwrap_or(0)];
-    let class = heap.nodes.class[example.node as usize].0;
+    let class = heap.nodes.class.at(example.node as usize).0;
     let mut finding = blank(NAME, severity, Scope::Class, heap.shown_class(class));
     (finding.class_id, finding.node) = (Some(class), Some(example.node));
     (finding.count, finding.bytes) = (dead.len() as u64, bytes);

@@ -96,9 +96,9 @@ impl Detector for Native {
                 continue;
             }
             if let Some(owner) = heap.owner(node)
-                && heap.nodes.shallow[owner as usize] <= SMALL
+                && heap.nodes.shallow.at(owner as usize) <= SMALL
             {
-                self.add(heap.nodes.class[owner as usize].0, owner, heap.nodes.shallow[owner as usize], bytes);
+                self.add(heap.nodes.class.at(owner as usize).0, owner, heap.nodes.shallow.at(owner as usize), bytes);
             }
         }
         let found = self.classes.iter().filter_map(|(&class, tally)| {

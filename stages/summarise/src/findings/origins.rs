@@ -54,10 +54,10 @@ impl Origins {
     }
 
     fn code(&mut self, node: u32, heap: &Heap) -> Result<Code, StageError> {
-        if heap.facts.synthetic_kinds.contains(&heap.nodes.kind[node as usize]) {
+        if heap.facts.synthetic_kinds.contains(&heap.nodes.kind.at(node as usize)) {
             return Ok(Code::NOBODY);
         }
-        self.rules.owner(heap.nodes.class[node as usize], self.origin(node))
+        self.rules.owner(heap.nodes.class.at(node as usize), self.origin(node))
     }
 
     /// The owner for which an object counts; if it has none, that of the nearest object on the path to it.
@@ -66,7 +66,7 @@ impl Origins {
         let mut at = node;
         while at != heap.facts.root.0 && codes.len() < STEPS {
             codes.push(self.code(at, heap)?);
-            at = heap.nodes.dominator[at as usize].0;
+            at = heap.nodes.dominator.at(at as usize).0;
         }
         let code = codes.iter().rev().fold(Code::NOBODY, |above, code| code.under(above));
         let mut found = code.owner().and_then(|owner| self.rules.name(owner));

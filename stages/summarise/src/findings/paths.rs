@@ -154,14 +154,14 @@ impl Heap<'_> {
 
     /// The same as the subject of a sentence: `Server.sessions, a Map,`, or `One Map @12`.
     pub fn described(&self, node: u32) -> String {
-        let class = self.shown_class(self.nodes.class[node as usize].0);
+        let class = self.shown_class(self.nodes.class.at(node as usize).0);
         // The root of some formats has no id.
-        let id = Some(self.nodes.id[node as usize]).filter(|&id| id != NO_ID);
+        let id = Some(self.nodes.id.at(node as usize)).filter(|&id| id != NO_ID);
         let id = id.map_or_else(String::new, |id| format!(" @{id}"));
         match Path::to(node, self).field() {
             Some(name) => format!("{name} ({class}{id})"),
             None => {
-                let kind = self.nodes.kind[node as usize];
+                let kind = self.nodes.kind.at(node as usize);
                 let name = if self.is_class_object(kind) { self.nodes.label(NodeId(node)) } else { class };
                 format!("One {name}{id}")
             }
@@ -210,7 +210,7 @@ fn by_dominators(node: u32, heap: &Heap) -> (Vec<Hop>, bool) {
     let mut at = node;
     while at != heap.facts.root.0 && hops.len() < MOST {
         hops.push(Hop { node: at, label: label::NONE });
-        at = heap.nodes.dominator[at as usize].0;
+        at = heap.nodes.dominator.at(at as usize).0;
     }
     hops.reverse();
     let cut = hops.len() == MOST;
@@ -220,11 +220,12 @@ fn by_dominators(node: u32, heap: &Heap) -> (Vec<Hop>, bool) {
 fn steps(hops: &[Hop], heap: &Heap) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (at, hop) in hops.iter().enumerate() {
-        let (kind, class) = (heap.nodes.kind[hop.node as usize], heap.nodes.class[hop.node as usize].0);
+        let (kind, class) = (heap.nodes.kind.at(hop.node as usize), heap.nodes.class.at(hop.node as usize).0);
         let is_last = at + 1 == hops.len();
         let variables = heap.classes.has(class, role::CLOSURE_CONTEXT);
         let root = heap.facts.synthetic_kinds.contains(&kind);
-        if root && steps.iter().all(|step| heap.facts.synthetic_kinds.contains(&heap.nodes.kind[step.node as usize])) {
+        if root && steps.iter().all(|step| heap.facts.synthetic_kinds.contains(&heap.nodes.kind.at(step.node as usize)))
+        {
             steps.clear();
         } else if let Some(last) = steps.last_mut() {
             let inside = heap.is_part(kind, class) || heap.classes.has(class, role::ENTRY);

@@ -61,12 +61,12 @@ fn finding(realms: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     match held {
         Some((holder, held)) => {
             finding.node = Some(holder);
-            finding.class_id = Some(heap.nodes.class[holder as usize].0);
+            finding.class_id = Some(heap.nodes.class.at(holder as usize).0);
             finding.message += &format!(
                 ". {} of them are held by one {} @{}: {}",
                 count(held),
                 heap.nodes.label(NodeId(holder)),
-                heap.nodes.id[holder as usize],
+                heap.nodes.id.at(holder as usize),
                 words.heap.chain(holder),
             );
         }
@@ -106,7 +106,7 @@ fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
     }
     let most = |at: u32| above.get(&at).is_some_and(|&held| 2 * held > realms.len() as u64);
     let holder = realms.iter().find_map(|&realm| dominators(realm, heap).find(|&at| most(at)))?;
-    if heap.is_part(heap.nodes.kind[holder as usize], heap.nodes.class[holder as usize].0) {
+    if heap.is_part(heap.nodes.kind.at(holder as usize), heap.nodes.class.at(holder as usize).0) {
         return None;
     }
     let mut children = BTreeSet::new();
@@ -120,7 +120,7 @@ fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
             below = at;
         }
     }
-    let retained = |node: u32| heap.nodes.retained[node as usize];
+    let retained = |node: u32| heap.nodes.retained.at(node as usize);
     let mut place = Accumulation { holder, count: above[&holder], bytes: children.into_iter().map(retained).sum() };
     for ([realm, _], group) in groups.iter().take(REALMS) {
         if group.largest.holder == holder && dominators(*realm, heap).all(|at| at != holder) {
@@ -133,6 +133,6 @@ fn accumulation(groups: &[(Key, Group)], heap: &Heap) -> Option<Accumulation> {
 
 /// The dominators of a node, the nearest first, without the root.
 fn dominators<'a>(node: u32, heap: &'a Heap<'_>) -> impl Iterator<Item = u32> + 'a {
-    let above = move |&at: &u32| Some(heap.nodes.dominator[at as usize].0).filter(|&next| next != heap.facts.root.0);
+    let above = move |&at: &u32| Some(heap.nodes.dominator.at(at as usize).0).filter(|&next| next != heap.facts.root.0);
     std::iter::successors(above(&node), above).take(STEPS)
 }

@@ -1,13 +1,13 @@
 //! The tree of shortest paths, for single nodes.
 
-use heaplake_kit::{ColumnMap, Scratch, StageError};
+use heaplake_kit::{ColumnPoints, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
 
 /// The tree of shortest paths.
 pub struct Tree {
-    parent: ColumnMap<NodeId>,
-    label: ColumnMap<u32>,
+    parent: ColumnPoints<NodeId>,
+    label: ColumnPoints<u32>,
 }
 
 impl Tree {
@@ -16,18 +16,18 @@ impl Tree {
         if !scratch.has(columns::PATH_PARENT) {
             return Ok(None);
         }
-        let parent = ColumnMap::uncounted(scratch, columns::PATH_PARENT)?;
-        Ok(Some(Self { parent, label: ColumnMap::uncounted(scratch, columns::PATH_LABEL)? }))
+        let parent = ColumnPoints::open(scratch, columns::PATH_PARENT)?;
+        Ok(Some(Self { parent, label: ColumnPoints::open(scratch, columns::PATH_LABEL)? }))
     }
 
     /// The node before one on the shortest path.
     pub fn parent(&self, node: u32) -> NodeId {
-        self.parent[node as usize]
+        self.parent.at(node as usize)
     }
 
     /// Label of the edge from that one.
     pub fn label(&self, node: u32) -> u32 {
-        self.label[node as usize]
+        self.label.at(node as usize)
     }
 
     /// Lets go of what was looked at so far.

@@ -30,7 +30,7 @@ const JUDGE: Judge = Judge {
 
 fn finding(memories: &[(Key, Group)], words: &Words<'_>) -> Option<Finding> {
     let heap = words.heap;
-    let data = |node: u32| heap.nodes.shallow[node as usize];
+    let data = |node: u32| heap.nodes.shallow.at(node as usize);
     let bytes: u64 = memories.iter().map(|([holder, _], _)| data(*holder)).sum();
     let percent = if memories.len() >= MANY { SEVERAL } else { FEW };
     let severity = severity(bytes, heap.bytes, percent).filter(|_| memories.len() >= MANY || bytes >= FEW_FLOOR)?;

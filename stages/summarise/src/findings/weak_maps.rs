@@ -207,7 +207,7 @@ fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) ->
         "{} entries of one {} @{} keep {} because their keys live: values of {}. Their keys are kept, for example, by {}",
         count(map.entries),
         finding.subject,
-        heap.nodes.id[owner as usize],
+        heap.nodes.id.at(owner as usize),
         heap.share(map.bytes),
         classes(table, entries, heap),
         heap.chain(key),
@@ -221,7 +221,7 @@ fn about_values(table: u32, map: &Map, entries: &[WeakEntryRow], heap: &Heap) ->
 fn classes(table: u32, entries: &[WeakEntryRow], heap: &Heap) -> String {
     let mut classes: BTreeMap<u32, u64> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.table == table) {
-        let class = heap.nodes.class[entry.value as usize].0;
+        let class = heap.nodes.class.at(entry.value as usize).0;
         if classes.len() < CLASSES || classes.contains_key(&class) {
             *classes.entry(class).or_default() += 1;
         }
@@ -245,10 +245,10 @@ fn about_chain(table: u32, map: &Map, heap: &Heap) -> Option<Finding> {
     finding.message = format!(
         "Entries of one {} @{} are a chain of {}: the value of each holds the key of the next; at the end is {} @{}",
         finding.subject,
-        heap.nodes.id[owner as usize],
+        heap.nodes.id.at(owner as usize),
         count(links.into()),
         heap.nodes.label(NodeId(key)),
-        heap.nodes.id[key as usize],
+        heap.nodes.id.at(key as usize),
     );
     finding.next_step =
         "Keep the next key out of the values, or the values in their keys: collectors look at all entries again for \

@@ -169,7 +169,7 @@ impl Passed {
 
     /// Whether a node is one of the runtime's own, above all objects.
     fn is_top(&self, node: NodeId, nodes: &Nodes) -> bool {
-        self.synthetic.contains(&nodes.kind[node.index()])
+        self.synthetic.contains(&nodes.kind.at(node.index()))
     }
 
     /// Passes a node or the dominator of which it is nearly all; then also those of which that one is only a part.

@@ -30,7 +30,7 @@ use heaplake_kit::{
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::options::TableName;
-use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, STRINGS, documents};
+use heaplake_schemas::scratch::{self as columns, Column, Facts, OWNER_NAMES, Per, STRINGS, documents};
 use rules::{Code, Rules};
 use std::cmp::Reverse;
 use tallies::{Tallies, add};
@@ -84,10 +84,10 @@ const PASSES: usize = 4;
 const AHEAD: usize = 16;
 
 /// Owner of each node, between the parts of this stage.
-const NODE_OWNER: Column<Code> = Column::new("owner.of_node");
+const NODE_OWNER: Column<Code> = Column::of("owner.of_node", Per::Node);
 
 /// The same by position in the preorder.
-const OWNER_AT: Column<Code> = Column::new("owner.by_position");
+const OWNER_AT: Column<Code> = Column::of("owner.by_position", Per::Node);
 
 /// Writes the rows of owners, by retained size, largest first, equals by name.
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {

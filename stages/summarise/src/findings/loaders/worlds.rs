@@ -3,7 +3,8 @@
 use super::super::heap::Heap;
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnReader, ReadAt, Reservation, StageError, StringTable, WriteAt, on_resident,
+    ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ReadAt, Reservation, StageError, StringTable, WriteAt,
+    on_resident,
 };
 use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::{ClassId, NodeId, Preorder};
@@ -65,7 +66,7 @@ impl<'a> Worlds<'a> {
         }
         let mut named = budget.filled("findings: classes of loaders", loader_of.len(), false)?;
         for &node in of_node.keys() {
-            if let Some(named) = named.get_mut(heap.nodes.class[node as usize].index()) {
+            if let Some(named) = named.get_mut(heap.nodes.class.at(node as usize).index()) {
                 *named = true;
             }
         }
@@ -123,7 +124,7 @@ fn add_up(
         if own == NONE {
             continue;
         }
-        let bytes = of.heap.nodes.retained[node.index()];
+        let bytes = of.heap.nodes.retained.at(node.index());
         let world = &mut worlds[usize::from(own) - 1];
         world.bytes = world.bytes.saturating_add(bytes);
         if bytes > world.largest {
@@ -141,13 +142,13 @@ pub(super) fn path(node: u32, strings: &StringTable, heap: &Heap<'_>) -> Result<
     if !scratch.has(columns::PATH_PARENT) {
         return Ok(String::new());
     }
-    let parents: ColumnMap<NodeId> = ColumnMap::uncounted(scratch, columns::PATH_PARENT)?;
-    let labels = ColumnMap::uncounted(scratch, columns::PATH_LABEL)?;
+    let parents: ColumnPoints<NodeId> = ColumnPoints::open(scratch, columns::PATH_PARENT)?;
+    let labels = ColumnPoints::open(scratch, columns::PATH_LABEL)?;
     let mut steps = Vec::new();
     let mut at = NodeId(node);
     while at != heap.facts.root && steps.len() < STEPS {
-        steps.push((at, labels[at.index()]));
-        at = parents[at.index()];
+        steps.push((at, labels.at(at.index())));
+        at = parents.at(at.index());
         if at.is_none() {
             return Ok(String::new());
         }

@@ -1,0 +1,368 @@
+//! The file of a packed column, and who reads it.
+//!
+//! Elements lie in blocks ([`packing`](super::packing)), and these in groups of [`BLOCKS`]: as many elements as a reader
+//! shows at a time. A group begins with the length of each of its blocks, two bytes each. Behind the groups stand where each of
+//! them begins, eight bytes each, and at the end the number of elements and a mark. So a reader holds eight bytes for 128 KiB
+//! of elements, and who looks elements up finds a block with one more read for its group.
+
+use super::packing::{BLOCK, Width};
+use crate::StageError;
+use crate::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Blocks of a group.
+const BLOCKS: usize = 32;
+/// Bytes of elements of a group.
+pub const GROUP: usize = BLOCKS * BLOCK;
+/// Bytes that a group takes at most: those of its elements, what blocks add in the worst case, and their lengths.
+const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
+/// The end of a packed file.
+const MARK: u64 = u64::from_le_bytes(*b"heappack");
+const END: u64 = 16;
+
+/// Packs elements on their way to a file.
+pub struct Packer {
+    width: Width,
+    /// The block that is not full, in words so that any element is aligned.
+    block: Vec<u64>,
+    /// Bytes of it that are there.
+    filled: usize,
+    /// The blocks of the group so far, and their lengths.
+    group: Vec<u8>,
+    lengths: Vec<u16>,
+    /// Where groups begin, and where the next one does.
+    starts: Vec<u64>,
+    end: u64,
+    bytes: u64,
+}
+
+impl Packer {
+    pub fn new(width: Width) -> Self {
+        Self {
+            width,
+            block: Vec::new(),
+            filled: 0,
+            group: Vec::new(),
+            lengths: Vec::new(),
+            starts: Vec::new(),
+            end: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Packs the bytes of whole elements, aligned as those; what is complete goes to `write`.
+    pub fn push(&mut self, mut elements: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        self.bytes += elements.len() as u64;
+        while !elements.is_empty() {
+            let part;
+            (part, elements) = elements.split_at(elements.len().min(BLOCK - self.filled));
+            if part.len() == BLOCK {
+                self.pack(part);
+            } else {
+                self.block.resize(BLOCK / size_of::<u64>(), 0);
+                let block = bytemuck::cast_slice_mut(&mut self.block);
+                block[self.filled..self.filled + part.len()].copy_from_slice(part);
+                self.filled += part.len();
+                self.pack_pending(BLOCK);
+            }
+            if self.lengths.len() == BLOCKS {
+                self.end_group(&mut write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Packs the block that is pending, if it has so many bytes.
+    fn pack_pending(&mut self, least: usize) {
+        if self.filled >= least {
+            let block = std::mem::take(&mut self.block);
+            self.pack(&bytemuck::cast_slice(&block)[..self.filled]);
+            (self.block, self.filled) = (block, 0);
+        }
+    }
+
+    fn pack(&mut self, block: &[u8]) {
+        let start = self.group.len();
+        self.width.pack(block, &mut self.group);
+        // A packed block has some bytes more than one that is not, at most.
+        self.lengths.push((self.group.len() - start) as u16);
+    }
+
+    fn end_group(&mut self, write: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let lengths: &[u8] = bytemuck::cast_slice(&self.lengths);
+        write(lengths)?;
+        write(&self.group)?;
+        self.starts.push(self.end);
+        self.end += (lengths.len() + self.group.len()) as u64;
+        self.lengths.clear();
+        self.group.clear();
+        Ok(())
+    }
+
+    /// Packs the rest, and ends the file.
+    pub fn finish(mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        self.pack_pending(1);
+        if !self.lengths.is_empty() {
+            self.end_group(&mut write)?;
+        }
+        write(bytemuck::cast_slice(&self.starts))?;
+        write(bytemuck::bytes_of(&[self.bytes / self.width.bytes() as u64, MARK]))
+    }
+}
+
+/// A packed file to read.
+pub struct Packed {
+    path: PathBuf,
+    file: Arc<File>,
+    width: Width,
+    count: u64,
+    /// Where each group begins, and where the last one ends.
+    starts: Vec<u64>,
+}
+
+impl Packed {
+    /// Number of elements of a packed file of so many bytes.
+    pub fn count(path: &Path, file: &File, length: u64) -> Result<u64, StageError> {
+        let mut end = [0u64; 2];
+        if length >= END {
+            file.read_exact_at(bytemuck::bytes_of_mut(&mut end), length - END)
+                .map_err(|error| StageError::io(path, "read", error))?;
+        }
+        if end[1] == MARK { Ok(end[0]) } else { Err(damaged(path, "it is not packed to its end")) }
+    }
+
+    pub fn open(path: &Path, file: Arc<File>, length: u64, width: Width) -> Result<Self, StageError> {
+        let count = Self::count(path, &file, length)?;
+        let groups = count.div_ceil((GROUP / width.bytes()) as u64);
+        let index = groups.checked_mul(8).and_then(|bytes| (length - END).checked_sub(bytes));
+        let index = index.ok_or_else(|| damaged(path, "it has fewer groups than elements need"))?;
+        let mut starts = vec![0; groups as usize + 1];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut starts[..groups as usize]), index)
+            .map_err(|error| StageError::io(path, "read", error))?;
+        starts[groups as usize] = index;
+        if starts[0] != 0 || starts.windows(2).any(|pair| pair[1].checked_sub(pair[0]).is_none_or(|it| it > MOST)) {
+            return Err(damaged(path, "its groups do not follow each other"));
+        }
+        Ok(Self { path: path.to_owned(), file, width, count, starts })
+    }
+
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Blocks of a group.
+    fn blocks(&self, group: usize) -> usize {
+        let bytes = (self.count as usize * self.width.bytes()) - group * GROUP;
+        bytes.div_ceil(BLOCK).min(BLOCKS)
+    }
+
+    fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), StageError> {
+        self.file.read_exact_at(bytes, at).map_err(|error| StageError::io(&self.path, "read", error))
+    }
+
+    fn unpack(&self, block: Option<&[u8]>, elements: &mut [u8]) -> Result<(), StageError> {
+        let unpacked = block.and_then(|block| self.width.unpack(block, elements));
+        unpacked.ok_or_else(|| damaged(&self.path, "a block of it is not what was packed"))
+    }
+}
+
+fn damaged(path: &Path, problem: &str) -> StageError {
+    StageError::Scratch { path: path.to_owned(), problem: problem.to_owned() }
+}
+
+/// Reads a packed file in order, a group at a time.
+pub struct Groups {
+    packed: Packed,
+    /// The group that was read last, and its bytes.
+    group: Option<usize>,
+    bytes: Vec<u8>,
+    /// A block of which a part is asked for.
+    block: Vec<u64>,
+}
+
+impl Groups {
+    pub fn new(packed: Packed) -> Self {
+        Self { packed, group: None, bytes: Vec::new(), block: vec![0; BLOCK / size_of::<u64>()] }
+    }
+
+    /// Fills `elements`, the bytes of whole ones and aligned as those, with what begins at element `first`.
+    pub fn read(&mut self, first: u64, mut elements: &mut [u8]) -> Result<(), StageError> {
+        let mut at = first as usize * self.packed.width.bytes();
+        while !elements.is_empty() {
+            let end = (at / GROUP + 1) * GROUP;
+            let (part, rest) = elements.split_at_mut(elements.len().min(end - at));
+            self.bring(at / GROUP)?;
+            self.unpack(at % GROUP, part)?;
+            (at, elements) = (end, rest);
+        }
+        Ok(())
+    }
+
+    fn bring(&mut self, group: usize) -> Result<(), StageError> {
+        if self.group != Some(group) {
+            self.group = None;
+            let (start, end) = (self.packed.starts[group], self.packed.starts[group + 1]);
+            self.bytes.resize((end - start) as usize, 0);
+            self.packed.read(start, &mut self.bytes)?;
+            self.group = Some(group);
+        }
+        Ok(())
+    }
+
+    /// Unpacks the bytes of the elements of the group that begin at `at`.
+    fn unpack(&mut self, mut at: usize, mut elements: &mut [u8]) -> Result<(), StageError> {
+        let Self { packed, group, bytes, block } = self;
+        let count = packed.blocks(group.unwrap_or(0));
+        let lengths = bytes.get(..2 * count).unwrap_or_default().as_chunks::<2>().0;
+        let length = |block: &[u8; 2]| usize::from(u16::from_le_bytes(*block));
+        let mut start = 2 * count + lengths.iter().take(at / BLOCK).map(length).sum::<usize>();
+        // The last block of the column may be short.
+        let whole = packed.count as usize * packed.width.bytes() - group.unwrap_or(0) * GROUP;
+        for (nth, length) in lengths.iter().map(length).enumerate().skip(at / BLOCK) {
+            if elements.is_empty() {
+                break;
+            }
+            let there = BLOCK.min(whole - nth * BLOCK);
+            let skipped = at - nth * BLOCK;
+            let (part, rest) = elements.split_at_mut(elements.len().min(there - skipped));
+            let source = bytes.get(start..start + length);
+            if part.len() == there {
+                packed.unpack(source, part)?;
+            } else {
+                let block = &mut bytemuck::cast_slice_mut(block)[..there];
+                packed.unpack(source, block)?;
+                part.copy_from_slice(&block[skipped..skipped + part.len()]);
+            }
+            (start, at, elements) = (start + length, (nth + 1) * BLOCK, rest);
+        }
+        if elements.is_empty() { Ok(()) } else { Err(damaged(&packed.path, "a group has fewer blocks than it should")) }
+    }
+}
+
+/// Reads single blocks of a packed file.
+pub struct Blocks {
+    packed: Packed,
+    /// Length of each block; 0 where its group was not looked at.
+    lengths: Vec<u16>,
+    bytes: Vec<u8>,
+}
+
+impl Blocks {
+    /// Bytes that it takes for a block of a file: its length, and where its group begins.
+    pub const BYTES_PER_BLOCK: usize = 3;
+
+    pub fn new(packed: Packed) -> Self {
+        let blocks = (packed.count as usize * packed.width.bytes()).div_ceil(BLOCK);
+        Self { packed, lengths: vec![0; blocks], bytes: Vec::new() }
+    }
+
+    pub fn packed(&self) -> &Packed {
+        &self.packed
+    }
+
+    /// Fills `elements` with a block: [`BLOCK`] bytes, or what the last block has.
+    pub fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
+        let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
+        let count = self.packed.blocks(group);
+        if self.lengths[block] == 0 {
+            let lengths = &mut self.lengths[first..first + count];
+            self.packed.read(self.packed.starts[group], bytemuck::cast_slice_mut(lengths))?;
+        }
+        let before: u64 = self.lengths[first..block].iter().map(|&length| u64::from(length)).sum();
+        self.bytes.resize(self.lengths[block].into(), 0);
+        self.packed.read(self.packed.starts[group] + 2 * count as u64 + before, &mut self.bytes)?;
+        self.packed.unpack(Some(&self.bytes), elements)
+    }
+
+    /// Asks the system for blocks, which may be out of range: about where they lie, for those of a group are about as long as
+    /// each other.
+    pub fn will_need(&self, block: usize, count: usize) {
+        let at = |block: usize| {
+            let group = (block / BLOCKS).min(self.packed.starts.len().saturating_sub(2));
+            let (start, end) = (self.packed.starts[group], self.packed.starts.get(group + 1).copied().unwrap_or(0));
+            start + (end.saturating_sub(start)) * (block - group * BLOCKS).min(BLOCKS) as u64 / BLOCKS as u64
+        };
+        let (from, to) = (at(block).saturating_sub(BLOCK as u64 / 2), at(block + count) + BLOCK as u64 / 2);
+        self.packed.file.will_need(from, to - from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn packed(folder: &Path, elements: &[u32], parts: usize) -> PathBuf {
+        let path = folder.join("packed");
+        let mut file = File::create(&path).unwrap();
+        let mut packer = Packer::new(Width::Four);
+        for part in elements.chunks(parts) {
+            packer.push(bytemuck::cast_slice(part), |bytes| file.write_all(bytes)).unwrap();
+        }
+        packer.finish(|bytes| file.write_all(bytes)).unwrap();
+        path
+    }
+
+    fn open(path: &Path) -> Result<Packed, StageError> {
+        let file = File::open(path).unwrap();
+        let length = file.metadata().unwrap().len();
+        Packed::open(path, Arc::new(file), length, Width::Four)
+    }
+
+    #[test]
+    fn any_part_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for count in [0, 1, 1000, 1024, 32_768, 32_769, 100_001] {
+            let numbers: Vec<u32> = (0..count).map(|at: u32| at.wrapping_mul(2_654_435_761) >> (at % 23)).collect();
+            let mut files = Vec::new();
+            for parts in [1, 7, 1000, 1024, 5000, 200_000] {
+                let path = packed(folder.path(), &numbers, parts);
+                files.push(std::fs::read(&path).unwrap());
+                let packed = open(&path).unwrap();
+                assert_eq!(packed.len(), numbers.len() as u64);
+                let mut groups = Groups::new(packed);
+                for (first, length) in [(0, count), (5, 3), (1000, 50), (1023, 2), (32_000, 40_000), (99_000, 1001)] {
+                    let (first, end) = (first.min(count) as usize, (first + length).min(count) as usize);
+                    let mut part = vec![0u32; end.saturating_sub(first)];
+                    groups.read(first as u64, bytemuck::cast_slice_mut(&mut part)).unwrap();
+                    assert_eq!(part, numbers[first..end.max(first)]);
+                }
+                let mut blocks = Blocks::new(open(&path).unwrap());
+                for (nth, block) in numbers.chunks(1024).enumerate().rev() {
+                    blocks.will_need(nth, 64);
+                    let mut part = vec![0u32; block.len()];
+                    blocks.read(nth, bytemuck::cast_slice_mut(&mut part)).unwrap();
+                    assert_eq!(part, block);
+                }
+            }
+            assert!(files.windows(2).all(|pair| pair[0] == pair[1]), "however it was written");
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbers: Vec<u32> = (0..70_000).collect();
+        let path = packed(folder.path(), &numbers, 70_000);
+        let bytes = std::fs::read(&path).unwrap();
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let mut part = vec![0u32; numbers.len()];
+            let packed = open(&path)?;
+            let part = &mut part[..numbers.len().min(packed.len() as usize)];
+            Groups::new(packed).read(0, bytemuck::cast_slice_mut(part))
+        };
+        assert!(read(&bytes).is_ok());
+        for length in [0, 7, 15, 16, 100, bytes.len() / 2, bytes.len() - 1] {
+            assert!(matches!(read(&bytes[..length]), Err(StageError::Scratch { .. })), "{length}");
+        }
+        for at in (0..bytes.len()).step_by(97).chain(bytes.len() - 48..bytes.len()) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x81;
+            // An error or other numbers, never a panic.
+            let _ = read(&damaged);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Columns of which few elements are looked up.
+
+use super::file::{self, Opened};
+use super::packed::Blocks;
+use super::packing::BLOCK;
+use crate::array::Fault;
+use crate::{ColumnMap, ReadAt, Scratch, StageError};
+use bytemuck::Pod;
+use heaplake_schemas::scratch::Column;
+use std::cmp::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// A column of which few elements are looked up, near each other or once: nothing is counted against the budget. A packed
+/// file is unpacked a block at a time. Whoever asks for many elements takes a [`lookup`](crate::array_plan::lookup).
+///
+/// An element that cannot be read is noted with the scratch folder as damage, with which the stage then fails, and taken for
+/// zero until then.
+pub struct ColumnPoints<T> {
+    scratch: Scratch,
+    count: usize,
+    from: From<T>,
+}
+
+enum From<T> {
+    Map(ColumnMap<T>),
+    Packed(Mutex<Last<T>>),
+}
+
+/// The block that was looked at last.
+struct Last<T> {
+    blocks: Blocks,
+    block: Option<usize>,
+    elements: Vec<T>,
+}
+
+impl<T: Pod> ColumnPoints<T> {
+    /// Opens a column.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
+    pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
+        let from = match file::width_of(column).filter(|_| !scratch.is_resident(column)) {
+            None => From::Map(ColumnMap::uncounted(scratch, column)?),
+            Some(_) => match file::open(scratch, column)? {
+                Opened::Packed(packed) => {
+                    let blocks = Blocks::new(packed);
+                    From::Packed(Mutex::new(Last { blocks, block: None, elements: Vec::new() }))
+                }
+                Opened::Plain(..) => From::Map(ColumnMap::uncounted(scratch, column)?),
+            },
+        };
+        let count = match &from {
+            From::Map(map) => map.len(),
+            From::Packed(last) => last.lock().unwrap_or_else(PoisonError::into_inner).blocks.packed().len() as usize,
+        };
+        Ok(Self { scratch: scratch.clone(), count, from })
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Element `i`; nothing past the end.
+    #[must_use]
+    pub fn get(&self, i: usize) -> Option<T> {
+        match &self.from {
+            From::Map(map) => map.get(i).copied(),
+            From::Packed(_) if i >= self.count => None,
+            From::Packed(last) => {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(last.get(i, self.count).unwrap_or_else(|error| {
+                    self.scratch.note_damage(error);
+                    T::zeroed()
+                }))
+            }
+        }
+    }
+
+    /// Element `i`, which must be there.
+    ///
+    /// # Panics
+    /// Past the end.
+    #[must_use]
+    pub fn at(&self, i: usize) -> T {
+        assert!(i < self.count, "element {i} of {}", self.count);
+        self.get(i).unwrap_or_else(T::zeroed)
+    }
+
+    /// Where an element lies in an ascending column, if it is there.
+    #[must_use]
+    pub fn position(&self, element: T) -> Option<usize>
+    where
+        T: Ord,
+    {
+        let (mut from, mut to) = (0, self.count);
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.at(middle).cmp(&element) {
+                Ordering::Less => from = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => to = middle,
+            }
+        }
+        None
+    }
+
+    /// Drops the pages of a map that were accessed so far, see [`ColumnMap::release`].
+    pub fn release(&self) {
+        if let From::Map(map) = &self.from {
+            map.release();
+        }
+    }
+}
+
+impl<T: Pod> ReadAt<T> for &ColumnPoints<T> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline]
+    fn get(&mut self, i: usize) -> Result<T, Fault> {
+        Ok(self.at(i))
+    }
+}
+
+impl<T: Pod> Last<T> {
+    fn get(&mut self, i: usize, count: usize) -> Result<T, StageError> {
+        let per_block = BLOCK / size_of::<T>();
+        let block = i / per_block;
+        if self.block != Some(block) {
+            self.block = None;
+            self.elements.resize(per_block.min(count - block * per_block), T::zeroed());
+            self.blocks.read(block, bytemuck::cast_slice_mut(&mut self.elements))?;
+            self.block = Some(block);
+        }
+        Ok(self.elements[i % per_block])
+    }
+}
