@@ -1,10 +1,9 @@
 //! The columns through which stages meet on disk: name, element type, meaning, and who writes them.
 //!
-//! A scratch column has elements of fixed width, little-endian. Its file has no header, or is packed where a column has an
-//! entry per node or edge (the kit says how). `node.*` columns have one
-//! element per node in input order, `edge.*` one per edge grouped by source node in node order, `essential.*` describe
-//! the *essential* edges only (those that keep their target alive), `preorder.*` are indexed by [`Preorder`].
-//! Nothing here is public: the contract with users is the Parquet tables.
+//! A scratch column has elements of fixed width; with an entry per node or edge its file is packed (the kit says how), else
+//! it has no header. `node.*` columns have one element per node in input order, `edge.*` one per edge grouped by source in
+//! node order, `essential.*` describe the *essential* edges only (those that keep their target alive), `preorder.*` are
+//! indexed by [`Preorder`]. Nothing here is public: the contract with users is the Parquet tables.
 
 use crate::chains::{ChainRow, Element};
 use crate::classes::ClassRow;
