@@ -8,6 +8,9 @@ use heaplake_kit::{Budget, Stage, StageError};
 /// A stage gets one part in so many beyond what it declares, for memory other than its arrays.
 const MARGIN: u64 = 16;
 
+/// A stage that pages beside another one has at least one part of the budget in so many.
+const LEAST_SHARE: u64 = 3;
+
 /// Refuses an input before the work on it starts, when some stage cannot keep in memory what it must.
 ///
 /// # Errors
@@ -28,19 +31,32 @@ pub fn smallest_budget() -> u64 {
     registry::all_stages().map(|stage| stage.least_bytes(0, 0)).max().unwrap_or(0) + FIXED_OVERHEAD
 }
 
-/// The share of the budget for a stage, while other stages use a part of it and `ready` stages, this one among them,
-/// wait for a share; nothing where it must wait. A stage whose arrays do not fit runs alone, with the whole budget,
-/// and pages.
+/// What a stage would like to have: its arrays resident, and some more.
 #[must_use]
-pub fn grant(stage: &Stage, budget: &Budget, alone: bool, ready: u64, (nodes, edges): (u64, u64)) -> Option<u64> {
+pub fn wanted(stage: &Stage, (nodes, edges): (u64, u64)) -> u64 {
     let resident = stage.resident_bytes(nodes, edges);
-    let wanted = resident.saturating_add(resident / MARGIN);
-    let free = budget.free();
+    resident.saturating_add(resident / MARGIN)
+}
+
+/// The share of the budget for a stage, while other stages use a part of it; nothing where it must wait. `others` has what
+/// the stages want that could start now too. A stage whose arrays do not fit the budget pages: alone, with all of it, or with
+/// at least half of it beside another one, if it [shares](Stage::shares).
+#[must_use]
+pub fn grant(stage: &Stage, budget: &Budget, alone: bool, others: &[u64], size: (u64, u64)) -> Option<u64> {
+    let (wanted, free) = (wanted(stage, size), budget.free());
+    let for_others = others.iter().fold(0, |sum: u64, &other| sum.saturating_add(other));
     if wanted <= free {
         // Memory that no stage declares is shared, for stages that can use more.
-        Some((free / ready.max(1)).max(wanted))
-    } else {
-        alone.then_some(free)
+        let spare = (free - wanted).saturating_sub(for_others);
+        return Some(wanted + spare / (others.len() as u64 + 1));
+    }
+    // No stage that fits the budget pages because of another one.
+    let shares = stage.shares && wanted > budget.limit();
+    let least = stage.least_bytes(size.0, size.1);
+    match alone {
+        true if shares => Some((free - for_others.min(free / 2)).max(least).min(free)),
+        true => Some(free),
+        false => (shares && free >= least.max(budget.limit() / LEAST_SHARE)).then_some(free),
     }
 }
 
@@ -54,10 +70,24 @@ mod tests {
     #[test]
     fn stages_share_what_there_is() {
         let budget = Budget::new(64 << 20);
-        assert_eq!(grant(&HALF, &budget, true, 1, (1 << 20, 0)), Some(64 << 20));
-        assert_eq!(grant(&HALF, &budget, true, 2, (1 << 20, 0)), Some(32 << 20));
-        assert_eq!(grant(&HALF, &budget, true, 64, (1 << 20, 0)), Some((9 << 20) + (9 << 16)));
-        assert_eq!(grant(&HALF, &budget, true, 2, (1 << 23, 0)), Some(64 << 20), "it pages, alone");
-        assert_eq!(grant(&HALF, &budget, false, 2, (1 << 23, 0)), None);
+        let fits = (1 << 20, 0);
+        assert_eq!(grant(&HALF, &budget, true, &[], fits), Some(64 << 20));
+        assert_eq!(grant(&HALF, &budget, true, &[wanted(&HALF, fits)], fits), Some(32 << 20));
+        assert_eq!(grant(&HALF, &budget, true, &[64 << 20], fits), Some((9 << 20) + (9 << 16)));
+        assert_eq!(grant(&HALF, &budget, true, &[1 << 20], (1 << 23, 0)), Some(64 << 20), "it pages, alone");
+        assert_eq!(grant(&HALF, &budget, false, &[], (1 << 23, 0)), None);
+        let shares = Stage { shares: true, ..HALF };
+        assert_eq!(grant(&shares, &budget, true, &[], (1 << 23, 0)), Some(64 << 20), "nothing else is ready");
+        assert_eq!(
+            grant(&shares, &budget, true, &[1 << 20], (1 << 23, 0)),
+            Some(63 << 20),
+            "the other one needs little"
+        );
+        assert_eq!(grant(&shares, &budget, true, &[60 << 20], (1 << 23, 0)), Some(32 << 20));
+        let other = budget.reserve("another stage", 32 << 20).unwrap();
+        assert_eq!(grant(&shares, &budget, false, &[], (1 << 23, 0)), Some(32 << 20));
+        assert_eq!(grant(&shares, &budget, false, &[], (5 << 20, 0)), None, "it fits when the other one has ended");
+        assert_eq!(grant(&HALF, &budget, false, &[], (1 << 23, 0)), None);
+        drop(other);
     }
 }

@@ -202,10 +202,16 @@ impl<'a> Queue<'a> {
         if let Err(error) = self.make_room(&ready, size) {
             return self.fail(ready[0], error);
         }
-        let free_threads = self.work.threads.saturating_sub(self.running.len());
-        for (nth, &step) in ready.iter().take(free_threads).enumerate() {
-            let competitors = free_threads.min(ready.len()) - nth;
-            let Some(bytes) = self.grant(step, competitors as u64, size) else { continue };
+        // Past those that wait for memory, so that they do not hold up what would fit beside them.
+        for (nth, &step) in ready.iter().enumerate() {
+            let free_threads = self.work.threads.saturating_sub(self.running.len());
+            if free_threads == 0 {
+                break;
+            }
+            let others = ready[nth + 1..].iter().take(free_threads - 1);
+            let others: Vec<u64> =
+                others.map(|&other| admission::wanted(self.graph.steps[other].stage, size)).collect();
+            let Some(bytes) = self.grant(step, &others, size) else { continue };
             // The reader cannot run again here: its input is read. Who calls sees to it.
             let is_all = step == 0 || !self.work.columns.is_shared();
             let all_memory = self.running.is_empty() && bytes == self.work.budget.free() && is_all;
@@ -247,13 +253,13 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The memory with which a step can start now, if it can, while `ready` steps, itself among them, want a share.
-    fn grant(&self, step: usize, ready: u64, size: (u64, u64)) -> Option<u64> {
+    /// The memory with which a step can start now, if it can, while others could start that want so much.
+    fn grant(&self, step: usize, others: &[u64], size: (u64, u64)) -> Option<u64> {
         let (budget, nothing_runs) = (&self.work.budget, self.running.is_empty());
         if self.alone.contains(&step) {
             return nothing_runs.then(|| budget.free());
         }
-        admission::grant(self.graph.steps[step].stage, budget, nothing_runs, ready, size)
+        admission::grant(self.graph.steps[step].stage, budget, nothing_runs, others, size)
     }
 
     fn spawn<'scope>(

@@ -34,6 +34,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::PREORDER_NODE), column(columns::PREORDER_PARENT), column(columns::NODE_PREORDER)],
     arrays: &[&[per_node::<Preorder>(), per_node::<u32>(), per_edge::<NodeId>()]],
     fixed: 8 << 20,
+    shares: true,
     passes: "each node's edges once, in depth-first order",
     run,
     ..Stage::NEW

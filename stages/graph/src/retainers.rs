@@ -54,6 +54,7 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[per_node::<Preorder>(), per_node::<u32>(), per_edge::<Preorder>()]],
     fixed: PairSpill::MOST_BYTES + (4 << 20),
     // The pairs, which the groups gradually replace.
+    shares: true,
     temporary: &[bytes_per_edge(3)],
     passes: "edges once; pairs written once, read once",
     run,

@@ -41,6 +41,9 @@ pub struct Stage {
     pub least: &'static [Size],
     /// Bytes that must be resident for any input.
     pub fixed: u64,
+    /// Whether it may run beside another stage, with half of the budget, where its arrays do not fit all of it. For stages that
+    /// go through their arrays mostly in order, and take hardly longer with half the page frames.
+    pub shares: bool,
     /// Scratch that it uses only while it runs.
     pub temporary: &'static [Size],
     /// Its passes over disk, in words.
@@ -66,6 +69,7 @@ impl Stage {
         arrays: &[],
         least: &[],
         fixed: 0,
+        shares: false,
         temporary: &[],
         passes: "",
         run: |_| Ok(Stats { rows: 0, spilled_bytes: 0 }),

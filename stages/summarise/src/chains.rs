@@ -51,6 +51,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::CHAIN_ROW), column(columns::CHAIN_ELEMENT)],
     arrays: &[&[per_node::<u32>(), per_node::<NodeId>(), per_node::<ClassId>(), per_node::<u32>()]],
     fixed: 40 << 20,
+    shares: true,
     passes: "node columns twice, and the trees",
     run,
     ..Stage::NEW

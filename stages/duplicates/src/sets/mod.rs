@@ -95,6 +95,7 @@ pub const STAGE: Stage = Stage {
     // Groups have at least 8 MiB.
     fixed: numbers::LATER + (8 << 20),
     // Numbers, members twice while they are grouped, sizes, and the order of the sets while it is merged.
+    shares: true,
     temporary: &[per_node::<u32>(), per_node::<[u32; 2]>(), per_node::<u32>(), per_node::<u64>()],
     passes: "groups twice, components once",
     run,

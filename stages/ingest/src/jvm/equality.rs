@@ -65,6 +65,7 @@ pub const STAGE: Stage = Stage {
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
     // Hashes and lengths of records, and what references mean.
+    shares: true,
     temporary: &[per_node::<[u32; 3]>(), per_node::<u32>(), per_edge::<u8>()],
     passes: "input twice",
     run,

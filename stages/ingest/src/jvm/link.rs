@@ -90,6 +90,7 @@ pub const STAGE: Stage = Stage {
     updates: &[document(documents::FACTS), Dump::DOCUMENT],
     arrays: &[&[Index::SIZE, per_node::<u8>()], containers::ARRAYS],
     fixed: 12 << 20,
+    shares: true,
     passes: "input once, addresses twice",
     run,
     ..Stage::NEW

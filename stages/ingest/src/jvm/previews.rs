@@ -50,6 +50,7 @@ pub const STAGE: Stage = Stage {
     writes: &[texts(SET_PREVIEWS)],
     arrays: &[&[Index::SIZE]],
     fixed: 32 << 20,
+    shares: true,
     passes: "sets and addresses once; first members at random",
     run,
     ..Stage::NEW

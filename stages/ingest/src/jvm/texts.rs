@@ -51,6 +51,7 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[per_node::<u32>()]],
     least: &[bits_per_node(2)],
     fixed: 16 << 20,
+    shares: true,
     passes: "strings once, their contents nearby",
     run,
     ..Stage::NEW

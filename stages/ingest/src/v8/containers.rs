@@ -57,6 +57,7 @@ pub const STAGE: Stage = Stage {
         per_edge::<u32>(),
     ]],
     fixed: 8 << 20,
+    shares: true,
     passes: "nodes twice, edges once",
     run,
     ..Stage::NEW

@@ -43,6 +43,7 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[per_node::<u8>(), per_node::<u8>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(1)],
     fixed: 8 << 20,
+    shares: true,
     passes: "nodes once; edges of native nodes at random",
     run,
     ..Stage::NEW

@@ -66,6 +66,7 @@ pub const STAGE: Stage = Stage {
     ],
     least: &[bits_per_node(1)],
     fixed: 16 << 20,
+    shares: true,
     temporary: &[per_node::<[u32; 4]>(), per_node::<u8>()],
     passes: "nodes four times, edges three times",
     run,

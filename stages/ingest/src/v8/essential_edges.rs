@@ -56,6 +56,7 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(3)],
     fixed: 8 << 20,
+    shares: true,
     passes: "nodes and edges once",
     run,
     ..Stage::NEW

@@ -49,6 +49,7 @@ pub const STAGE: Stage = Stage {
         per_edge::<NodeId>(),
     ]],
     fixed: 8 << 20,
+    shares: true,
     passes: "sets once",
     run,
     ..Stage::NEW

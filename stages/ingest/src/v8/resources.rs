@@ -57,6 +57,7 @@ pub const STAGE: Stage = Stage {
         per_node::<u32>(),
     ]],
     least: &[bits_per_node(4)],
+    shares: true,
     temporary: &[bits_per_node(8)],
     fixed: (8 << 20) + LATER + Variables::BYTES,
     passes: "nodes and edges once, edges of functions again",

@@ -44,6 +44,7 @@ pub const STAGE: Stage = Stage {
         &[per_node::<u64>(), per_node::<u8>()],
     ],
     fixed: 8 << 20,
+    shares: true,
     temporary: &[per_node::<u32>()],
     passes: "edges once; edges of owned nodes at random",
     run,

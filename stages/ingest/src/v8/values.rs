@@ -40,6 +40,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(VALUE_DEGREE), column(VALUE_ROW), texts(VALUE_TEXTS)],
     arrays: &[&[per_node::<u8>(), per_node::<StringId>(), per_node::<StringId>()]],
     fixed: 8 << 20,
+    shares: true,
     passes: "nodes and edges twice",
     run,
     ..Stage::NEW

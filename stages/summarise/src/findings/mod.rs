@@ -119,6 +119,7 @@ pub const STAGE: Stage = Stage {
     arrays: &ARRAYS,
     least: &[bits_per_node(BOUNDS.bits_per_node)],
     fixed: BUFFERS + BOUNDS.candidates + BOUNDS.working,
+    shares: true,
     passes: "node columns twice",
     run,
     ..Stage::NEW

@@ -45,6 +45,7 @@ pub const STAGE: Stage = Stage {
     arrays: &[&[per_node::<NodeId>(), per_node::<u64>(), per_node::<ClassId>(), per_node::<u8>()]],
     least: &[bits_per_node(2)],
     fixed: 5 << 20,
+    shares: true,
     passes: "retained sizes twice",
     run,
     ..Stage::NEW

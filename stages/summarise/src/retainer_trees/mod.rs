@@ -88,6 +88,7 @@ pub const STAGE: Stage = Stage {
     ]],
     least: &[bits_per_node(1)],
     fixed: Batch::LEAST.bytes(&Limits::OF_A_CLASS) + OF_A_LIST + (8 << 20),
+    shares: true,
     temporary: &[],
     passes: "node columns once; retainers, dominators and edges near instances",
     run,
