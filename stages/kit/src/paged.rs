@@ -5,7 +5,7 @@
 //! detected at once.
 
 use crate::column::file::{self, Opened};
-use crate::column::packed::Blocks;
+use crate::column::packed::{Blocks, MOST};
 use crate::column::packing::BLOCK;
 use crate::error::Fault;
 use crate::fs::File;
@@ -99,10 +99,14 @@ impl<T: Pod> Paged<T> {
     ) -> Result<Self, StageError> {
         let () = Self::WHOLE;
         let pages = len.div_ceil(Self::ELEMENTS);
-        // The tables count too: five bytes per page, six per frame.
-        let per_page = 5 + if matches!(store, Store::Packed(_)) { Blocks::BYTES_PER_BLOCK } else { 0 };
-        let count = ((frames.bytes as usize).saturating_sub(pages * per_page) / (PAGE + 6)).clamp(1, pages.max(1));
-        let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + pages * per_page) as u64)?;
+        // The tables count too: five bytes per page, six per frame; and what is read of a packed file.
+        let tables = pages * 5
+            + match store {
+                Store::File(_) => 0,
+                Store::Packed(_) => pages * Blocks::BYTES_PER_BLOCK + MOST as usize,
+            };
+        let count = ((frames.bytes as usize).saturating_sub(tables) / (PAGE + 6)).clamp(1, pages.max(1));
+        let reservation = frames.budget.reserve(frames.who, (count * (PAGE + 6) + tables) as u64)?;
         Ok(Self {
             path: path.to_owned(),
             store,

@@ -9,8 +9,8 @@ use heaplake_schemas::scratch::{Column, Per, limits};
 use std::ops::Range;
 
 /// Number of members of each set, by number of its group, the last set first.
-pub const GROUP_SIZES: Column<u32> = Column::new("set.group_sizes");
-pub const GROUP_MEMBERS: Column<u32> = Column::new("set.group_members");
+pub const GROUP_SIZES: Column<u32> = Column::of("set.group_sizes", Per::Node);
+pub const GROUP_MEMBERS: Column<u32> = Column::of("set.group_members", Per::Node);
 
 /// Number of each node's group; [`NONE`] for a group of one node.
 pub const NUMBER: Column<u32> = Column::of("equal.number", Per::Node);

@@ -1,24 +1,12 @@
-//! The file of a column, to be read.
-//!
-//! Columns with an entry per node or edge are packed in their files ([`packed`](super::packed)). Others are not: they are
-//! small, are appended to, or hold text and records.
+//! The file of a column, to be read: packed, or as it is in memory.
 
 use super::length::whole;
-use super::packed::Packed;
-use super::packing::Width;
+use super::packed::{Packed, width_of};
 use crate::fs::File;
 use crate::{Scratch, StageError};
-use heaplake_schemas::scratch::{Column, Per};
+use heaplake_schemas::scratch::Column;
 use std::path::Path;
 use std::sync::Arc;
-
-/// How the file of a column is packed, if it is.
-pub fn width_of<T>(column: Column<T>) -> Option<Width> {
-    match column.per {
-        Per::Node | Per::Edge => Width::of::<T>(),
-        Per::Few => None,
-    }
-}
 
 /// A column's file that was opened.
 pub enum Opened {

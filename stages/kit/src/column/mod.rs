@@ -12,6 +12,7 @@ mod reader;
 mod resident;
 mod source;
 mod store;
+mod target;
 mod writer;
 
 pub use map::ColumnMap;

@@ -4,11 +4,16 @@
 //! shows at a time. A group begins with the length of each of its blocks, two bytes each. Behind the groups stand where each of
 //! them begins, eight bytes each, and at the end the number of elements and a mark. So a reader holds eight bytes for 128 KiB
 //! of elements, and who looks elements up finds a block with one more read for its group.
+//!
+//! Columns with an entry per node or edge have such files. Others do not: they are small, are appended to, or hold text and
+//! records.
 
 use super::packing::{BLOCK, Width};
 use crate::StageError;
 use crate::fs::File;
+use heaplake_schemas::scratch::{Column, Per};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,10 +22,20 @@ const BLOCKS: usize = 32;
 /// Bytes of elements of a group.
 pub const GROUP: usize = BLOCKS * BLOCK;
 /// Bytes that a group takes at most: those of its elements, what blocks add in the worst case, and their lengths.
-const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
+pub const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
+/// A block that is at most so far behind the one before is taken for the next.
+const NEAR: usize = 4;
 /// The end of a packed file.
 const MARK: u64 = u64::from_le_bytes(*b"heappack");
 const END: u64 = 16;
+
+/// How the file of a column is packed, if it is.
+pub fn width_of<T>(column: Column<T>) -> Option<Width> {
+    match column.per {
+        Per::Node | Per::Edge => Width::of::<T>(),
+        Per::Few => None,
+    }
+}
 
 /// Packs elements on their way to a file.
 pub struct Packer {
@@ -241,12 +256,16 @@ impl Groups {
     }
 }
 
-/// Reads single blocks of a packed file.
+/// Reads single blocks of a packed file. Where they are asked for in order, the rest of a group is read in one call.
 pub struct Blocks {
     packed: Packed,
     /// Length of each block; 0 where its group was not looked at.
     lengths: Vec<u16>,
+    /// The blocks that were read last, and which they are.
     bytes: Vec<u8>,
+    held: Range<usize>,
+    /// The block that was asked for last.
+    last: usize,
 }
 
 impl Blocks {
@@ -255,7 +274,7 @@ impl Blocks {
 
     pub fn new(packed: Packed) -> Self {
         let blocks = (packed.count as usize * packed.width.bytes()).div_ceil(BLOCK);
-        Self { packed, lengths: vec![0; blocks], bytes: Vec::new() }
+        Self { packed, lengths: vec![0; blocks], bytes: Vec::new(), held: 0..0, last: usize::MAX - NEAR }
     }
 
     pub fn packed(&self) -> &Packed {
@@ -264,16 +283,31 @@ impl Blocks {
 
     /// Fills `elements` with a block: [`BLOCK`] bytes, or what the last block has.
     pub fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
+        if !self.held.contains(&block) {
+            self.bring(block)?;
+        }
+        self.last = block;
+        let start = total(&self.lengths[self.held.start..block]);
+        let packed = self.bytes.get(start..start + usize::from(self.lengths[block]));
+        self.packed.unpack(packed, elements)
+    }
+
+    /// Reads a block, and those behind it in its group if it follows the one before.
+    fn bring(&mut self, block: usize) -> Result<(), StageError> {
         let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
         let count = self.packed.blocks(group);
+        self.held = 0..0;
         if self.lengths[block] == 0 {
             let lengths = &mut self.lengths[first..first + count];
             self.packed.read(self.packed.starts[group], bytemuck::cast_slice_mut(lengths))?;
         }
-        let before: u64 = self.lengths[first..block].iter().map(|&length| u64::from(length)).sum();
-        self.bytes.resize(self.lengths[block].into(), 0);
-        self.packed.read(self.packed.starts[group] + 2 * count as u64 + before, &mut self.bytes)?;
-        self.packed.unpack(Some(&self.bytes), elements)
+        let is_next = (self.last..self.last + NEAR).contains(&block);
+        let held = block..if is_next { first + count } else { block + 1 };
+        let before = 2 * count + total(&self.lengths[first..block]);
+        self.bytes.resize(total(&self.lengths[held.clone()]), 0);
+        self.packed.read(self.packed.starts[group] + before as u64, &mut self.bytes)?;
+        self.held = held;
+        Ok(())
     }
 
     /// Asks the system for blocks, which may be out of range: about where they lie, for those of a group are about as long as
@@ -287,6 +321,10 @@ impl Blocks {
         let (from, to) = (at(block).saturating_sub(BLOCK as u64 / 2), at(block + count) + BLOCK as u64 / 2);
         self.packed.file.will_need(from, to - from);
     }
+}
+
+fn total(lengths: &[u16]) -> usize {
+    lengths.iter().map(|&length| usize::from(length)).sum()
 }
 
 #[cfg(test)]
@@ -330,7 +368,9 @@ mod tests {
                     assert_eq!(part, numbers[first..end.max(first)]);
                 }
                 let mut blocks = Blocks::new(open(&path).unwrap());
-                for (nth, block) in numbers.chunks(1024).enumerate().rev() {
+                let all: Vec<_> = numbers.chunks(1024).enumerate().collect();
+                let orders = [1, 2, 3, 40].map(|step| all.iter().step_by(step));
+                for &(nth, block) in orders.into_iter().flatten().chain(all.iter().rev()) {
                     blocks.will_need(nth, 64);
                     let mut part = vec![0u32; block.len()];
                     blocks.read(nth, bytemuck::cast_slice_mut(&mut part)).unwrap();

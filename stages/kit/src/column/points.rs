@@ -1,7 +1,7 @@
 //! Columns of which few elements are looked up.
 
 use super::file::{self, Opened};
-use super::packed::Blocks;
+use super::packed::{Blocks, width_of};
 use super::packing::BLOCK;
 use crate::array::Fault;
 use crate::{ColumnMap, ReadAt, Scratch, StageError};
@@ -39,7 +39,7 @@ impl<T: Pod> ColumnPoints<T> {
     /// # Errors
     /// [`StageError::Io`], or [`StageError::Scratch`] when the column does not hold whole elements.
     pub fn open(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
-        let from = match file::width_of(column).filter(|_| !scratch.is_resident(column)) {
+        let from = match width_of(column).filter(|_| !scratch.is_resident(column)) {
             None => From::Map(ColumnMap::uncounted(scratch, column)?),
             Some(_) => match file::open(scratch, column)? {
                 Opened::Packed(packed) => {

@@ -8,7 +8,7 @@
 
 use super::packing::Width;
 use super::store::{Store, Tract};
-use super::writer;
+use super::target::write_file;
 use crate::StageError;
 use crate::sums::Sum;
 use rustc_hash::FxHashMap;
@@ -206,8 +206,7 @@ impl Residents {
             let Some((path, pages)) = unused.max_by_key(|(path, pages)| (pages.taken(), *path)) else { break };
             let path = path.clone();
             self.note_file();
-            let sum = writer::write_file(Path::new(&path), pages.bytes(), pages.width)
-                .map_err(|error| StageError::io(Path::new(&path), "write", error))?;
+            let sum = write_file(Path::new(&path), pages.bytes(), pages.width)?;
             columns.remove(&path);
             gone.push((path, sum));
         }

@@ -1,18 +1,17 @@
 //! Writing a column.
 
-use super::file::{length, width_of};
+use super::file::length;
 use super::length::{BUFFER, whole};
-use super::packed::Packer;
+use super::packed::width_of;
 use super::packing::Width;
 use super::resident::Growing;
+use super::target::Target;
 use crate::fs::File;
 use crate::sums::Sum;
 use crate::{Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::Xxh3;
+use std::path::PathBuf;
 
 /// Writes a column front to back, into memory while there is room for it ([`Residents`](crate::Residents)), else into
 /// its file. Writes go to the end of the file, so one that is cut off meanwhile never has a hole of zeros but ends too
@@ -33,62 +32,6 @@ pub struct ColumnWriter<T> {
 enum Sink {
     Memory(Growing),
     File(Box<Target>),
-}
-
-/// A file that is written from some place on.
-struct Target {
-    file: File,
-    packer: Option<Packer>,
-    /// Of what was written, without what was there before.
-    hash: Xxh3,
-    /// Bytes of the file that were there before, and those that are there now.
-    first: u64,
-    end: u64,
-}
-
-impl Target {
-    fn new(file: File, width: Option<Width>, first: u64) -> Box<Self> {
-        Box::new(Self { file, packer: width.map(Packer::new), hash: Xxh3::default(), first, end: first })
-    }
-
-    /// A new file that begins with what was there before.
-    fn create(scratch: &Scratch, path: &Path, width: Option<Width>, there: &[u8]) -> Result<Box<Self>, StageError> {
-        scratch.note_file();
-        let mut file = File::create(path).map_err(|error| StageError::io(path, "create", error))?;
-        file.write_all(there).map_err(|error| StageError::io(path, "write", error))?;
-        Ok(Self::new(file, width, there.len() as u64))
-    }
-
-    fn write(&mut self, elements: &[u8]) -> io::Result<()> {
-        let Self { file, packer, hash, end, .. } = self;
-        let mut write = |bytes: &[u8]| put(file, hash, end, bytes);
-        match packer {
-            Some(packer) => packer.push(elements, write),
-            None => write(elements),
-        }
-    }
-
-    /// Ends what is packed.
-    fn end(&mut self) -> io::Result<()> {
-        let Self { file, packer, hash, end, .. } = self;
-        packer.take().map_or(Ok(()), |packer| packer.finish(|bytes| put(file, hash, end, bytes)))
-    }
-}
-
-fn put(file: &mut File, hash: &mut Xxh3, end: &mut u64, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    hash.update(bytes);
-    *end += bytes.len() as u64;
-    Ok(())
-}
-
-/// Writes a column in memory to its file, and tells what that holds.
-pub(super) fn write_file(path: &Path, elements: &[u8], width: Option<Width>) -> io::Result<Sum> {
-    let mut target = Target::new(File::create(path)?, width, 0);
-    target.write(elements)?;
-    target.end()?;
-    target.file.whole()?;
-    Ok(Sum::default().and(target.end, &target.hash))
 }
 
 impl<T: Pod> ColumnWriter<T> {
@@ -120,8 +63,9 @@ impl<T: Pod> ColumnWriter<T> {
     pub fn create_file(scratch: &Scratch, column: Column<T>) -> Result<Self, StageError> {
         let path = scratch.path(column);
         scratch.note(&path, None);
-        let target = Target::create(scratch, &path, width_of(column), &[])?;
-        Ok(Self::new(scratch, column, Sink::File(target), (0, Some(Sum::default()))))
+        scratch.note_file();
+        let target = Target::create(&path, width_of(column), &[])?;
+        Ok(Self::new(scratch, column, Sink::File(Box::new(target)), (0, Some(Sum::default()))))
     }
 
     /// Appends to a column that an earlier writer finished, and whose file is not packed.
@@ -140,14 +84,14 @@ impl<T: Pod> ColumnWriter<T> {
             }
             // There is no room for a copy.
             Some(Err(pages)) => {
-                let target = Target::create(scratch, &path, None, pages.bytes())?;
-                let first = whole::<T>(&path, target.first)?;
-                (Sink::File(target), first)
+                scratch.note_file();
+                let target = Target::create(&path, None, pages.bytes())?;
+                (Sink::File(Box::new(target)), whole::<T>(&path, pages.bytes().len() as u64)?)
             }
             None => {
                 let file = File::append(&path).map_err(|error| StageError::io(&path, "open", error))?;
                 let there = length(scratch, &path, &file)?;
-                (Sink::File(Target::new(file, None, there)), whole::<T>(&path, there)?)
+                (Sink::File(Box::new(Target::new(file, None, there))), whole::<T>(&path, there)?)
             }
         };
         let bytes = first * size_of::<T>() as u64;
@@ -218,18 +162,13 @@ impl<T: Pod> ColumnWriter<T> {
                 let bytes = self.written * size_of::<T>() as u64;
                 self.scratch.note(&self.path, Some(Sum::of_length(bytes)));
             }
-            Sink::File(mut target) => {
-                target.end().map_err(|error| StageError::io(&self.path, "write", error))?;
-                let Target { file, hash, first, end, .. } = *target;
-                let there = file.metadata().map_err(|error| StageError::io(&self.path, "examine", error))?.len();
-                if there != end {
-                    return Err(StageError::cut_off(&self.path, end, there));
-                }
+            Sink::File(target) => {
+                let (appended, hash) = target.finish(&self.path)?;
                 if let Some(residents) = self.scratch.residents() {
                     // What was there before somebody appended.
                     residents.remove(&self.path);
                 }
-                self.scratch.note(&self.path, self.before.map(|before| before.and(end - first, &hash)));
+                self.scratch.note(&self.path, self.before.map(|before| before.and(appended, &hash)));
             }
         }
         Ok(self.written)
@@ -265,9 +204,10 @@ impl<T: Pod> ColumnWriter<T> {
         if let Sink::Memory(growing) = &self.sink {
             let first = self.before.as_ref().map_or(0, Sum::length) as usize;
             let (there, more) = growing.bytes().split_at(first);
-            let mut target = Target::create(&self.scratch, &self.path, self.width, there)?;
+            self.scratch.note_file();
+            let mut target = Target::create(&self.path, self.width, there)?;
             target.write(more).map_err(|error| StageError::io(&self.path, "write", error))?;
-            self.sink = Sink::File(target);
+            self.sink = Sink::File(Box::new(target));
         }
         Ok(())
     }

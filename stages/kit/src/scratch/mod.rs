@@ -280,7 +280,7 @@ impl Scratch {
         let unnamed = self.unnamed.lock().unwrap_or_else(PoisonError::into_inner);
         let unnamed = unnamed.iter().filter_map(Weak::upgrade).filter_map(|file| file.metadata().ok());
         let unnamed: u64 = unnamed.map(|file| file.blocks() * 512).sum();
-        let named = if self.may_have_files() { taken(&self.whole) } else { 0 };
+        let named = if self.may_have_files() { taken(&self.whole, &mut BTreeSet::new()) } else { 0 };
         self.peak.fetch_max(named + unnamed, Ordering::Relaxed);
     }
 
@@ -312,12 +312,16 @@ impl Scratch {
     }
 }
 
-/// Disk space of a folder, bytes.
-fn taken(folder: &Path) -> u64 {
+/// Disk space of a folder, bytes. What has several names counts once: `seen` has the inodes of those.
+fn taken(folder: &Path, seen: &mut BTreeSet<u64>) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.filter_map(|entry| {
         let file = entry.metadata().ok()?;
-        Some(if file.is_dir() { taken(&entry.path()) } else { file.blocks() * 512 })
+        if file.is_dir() {
+            return Some(taken(&entry.path(), seen));
+        }
+        let is_counted = file.nlink() > 1 && !seen.insert(file.ino());
+        Some(if is_counted { 0 } else { file.blocks() * 512 })
     });
     bytes.sum()
 }
@@ -373,6 +377,23 @@ mod tests {
         assert!(other.path(THEIRS).exists() && other.has(THEIRS));
         other.discard(THEIRS);
         assert!(!other.path(THEIRS).exists());
+    }
+
+    #[test]
+    fn a_second_name_takes_no_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut writer = ColumnWriter::create(&scratch, MINE).unwrap();
+        writer.extend(&[7; 100_000]).unwrap();
+        writer.finish().unwrap();
+        scratch.measure();
+        let peak = scratch.peak();
+        scratch.share(MINE, THEIRS).unwrap();
+        scratch.measure();
+        assert!(peak >= 100_000 && scratch.peak() == peak);
+        scratch.copy(MINE, Column::new("copy")).unwrap();
+        scratch.measure();
+        assert!(scratch.peak() > peak);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{ORIGINAL, Scratch};
 use crate::StageError;
-use crate::column::file;
+use crate::column::packed::width_of;
 use crate::fs::{self, File};
 use heaplake_schemas::scratch::Column;
 use std::io;
@@ -89,7 +89,7 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Io`].
     pub fn share<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
-        debug_assert_eq!(file::width_of(column), file::width_of(name));
+        debug_assert_eq!(width_of(column), width_of(name));
         let (from, to) = (self.path(column), self.path(name));
         if self.exists(&to) {
             return Ok(());
@@ -114,7 +114,7 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Io`].
     pub fn copy<T>(&self, column: Column<T>, name: Column<T>) -> Result<(), StageError> {
-        debug_assert_eq!(file::width_of(column), file::width_of(name));
+        debug_assert_eq!(width_of(column), width_of(name));
         let (from, to) = (self.path(column), self.path(name));
         self.note(&to, None);
         // In memory a second name does: who appends to one of two gets a copy.
@@ -133,7 +133,7 @@ impl Scratch {
     /// # Errors
     /// [`StageError::Io`].
     pub fn replace<T>(&self, column: Column<T>, by: Column<T>) -> Result<(), StageError> {
-        debug_assert_eq!(file::width_of(column), file::width_of(by));
+        debug_assert_eq!(width_of(column), width_of(by));
         let (path, by) = (self.path(column), self.path(by));
         self.rename(&by, &path).map_err(|error| StageError::io(&path, "replace", error))?;
         self.sums.rename(&by, &path);
