@@ -16,7 +16,7 @@ use heaplake_schemas::options::{
 use heaplake_schemas::replay;
 use heaplake_schemas::run::{LargeObject, Replay, Summary, Totals};
 use heaplake_schemas::scratch::{
-    self as columns, CLASS_SIGNATURES, Column, Facts, STRINGS, StringColumns, documents, limits,
+    self as columns, CLASS_SIGNATURES, Column, Facts, Per, STRINGS, StringColumns, documents, limits,
 };
 use heaplake_schemas::table::{Runs, TableSchema};
 use heaplake_schemas::values::VALUE_TEXTS;
@@ -128,8 +128,10 @@ fn each_table_has_one_line() {
 fn stages_declare_what_they_read_and_tables_may_be_empty() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
-    for name in TABLES.iter().flat_map(|table| files(table.stage)) {
-        std::fs::write(scratch.file(name), []).unwrap();
+    for file in TABLES.iter().flat_map(|table| table.stage.accesses()).flat_map(Access::all_files) {
+        // Rows and what is few have plain files.
+        let per = if matches!(file.size.bytes(1, 1), 1 | 4 | 8) { Per::Node } else { Per::Few };
+        write::<u8>(&scratch, Column::of(file.name, per), []);
     }
     scratch.write_document(documents::FACTS, &Facts::default()).unwrap();
     scratch.write_document(replay::FACTS, &replay::Facts::default()).unwrap();
