@@ -7,7 +7,7 @@
 //! * Order of work: sets that no other set holds, then the others; in both the order of the table, the largest first. Sets
 //!   nest, so the rows of all of them could be as many as the square of the nodes: the rows have a limit, and so has
 //!   the work, which is that of comparisons. A set has all of its rows or none.
-//! * Resident memory: slots 4 bytes per node and 4 per slot, components 4 per node, paged where the budget does not
+//! * Resident memory: slots 1.2 bytes per node and 4 per slot, components 4 per node, paged where the budget does not
 //!   allow it; 13 MiB for the pairs of a set. The rows are sorted on disk.
 //! * Passes over disk: sets and members twice.
 //! * Worst case: linear in the allowed work and the rows, and sorting of the rows.
@@ -20,7 +20,7 @@ use crate::slots::{SlotArrays, Slots};
 use heaplake_kit::access::{Size, bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::sorter::Sorter;
-use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, ReadAt, Stage, StageError, Stats};
+use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, Lookup, Offsets, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::duplicate_additional::{AdditionalRow, SET_ADDITIONAL};
 use heaplake_schemas::duplicate_sets::SetRow;
 use heaplake_schemas::ids::{NodeId, SetId};
@@ -42,7 +42,7 @@ pub const STAGE: Stage = Stage {
         texts(STRINGS).when(crate::options::names_classes),
     ],
     writes: &[column(SET_ADDITIONAL)],
-    arrays: &[&[per_node::<u32>(), per_edge::<NodeId>(), per_node::<u32>()]],
+    arrays: &[&[Offsets::SIZE, per_edge::<NodeId>(), per_node::<u32>()]],
     // Besides the pairs, the sorter and the frames of paged arrays.
     fixed: BYTES + (12 << 20),
     // The rows twice, while they are sorted.
@@ -76,8 +76,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let limit = nodes.max(LEAST_ROWS);
     let rows = Sorter::new(STAGE.name, limit as usize, SORTED, &context.budget, scratch)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (offsets, to, components) =
-        plan.make((offsets(columns::EQUAL_DEGREE), lookup(columns::EQUAL_TO), lookup(columns::EQUAL_COMPONENT)))?;
+    let (offsets, to, components) = plan.make((
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
+        lookup(columns::EQUAL_TO),
+        lookup(columns::EQUAL_COMPONENT),
+    ))?;
     let mut merge = Merge {
         slots: SlotArrays::new(offsets, to),
         components,

@@ -3,7 +3,7 @@
 //! * Computes: a candidate class for each node, from its value, the candidate classes of its targets and which of its
 //!   slots share a target; for the nodes of a cycle, from the whole cycle. Nodes in different candidate classes are
 //!   never duplicates.
-//! * Resident memory: candidate classes 4, offsets 4, values 4 and hash-cons table 12 to 24 bytes per node (the
+//! * Resident memory: candidate classes 4, offsets 1.2, values 4 and hash-cons table 12 to 24 bytes per node (the
 //!   table: per node with slots), 4 per slot, and 32 per node of the largest cycle, paged where the budget does not
 //!   allow it.
 //! * Passes over disk: each node's slots once, in the order of components; those of cycles 16 times and more, see
@@ -24,7 +24,7 @@ use heaplake_kit::access::{column, per_edge, per_node};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, Job, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
+    Array, ArrayPlan, ColumnReader, Context, Job, Offsets, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -45,7 +45,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::EQUAL_CANDIDATE)],
     arrays: &[&[
         per_node::<u32>(),
-        per_node::<u32>(),
+        Offsets::SIZE,
         per_edge::<NodeId>(),
         // The table has up to three entries for each node with slots.
         per_node::<[u64; 3]>(),
@@ -71,7 +71,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut classes, offsets, to, mut table, mut values, members) = plan.make((
         filled(shape.nodes, 0u32),
-        offsets(columns::EQUAL_DEGREE),
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
         filled(Names::<Array<u64>>::capacity(shape.inner), 0u64),
         lookup(columns::EQUAL_VALUE),

@@ -4,7 +4,7 @@
 //!   only one slot from outside enters its component; a private target is compared by its certificate. Any other
 //!   target is shared and compared by its identity. Nodes with equal values and equal targets in this sense are
 //!   duplicates. So are nodes of two cycles, or of one, if a map that respects all this takes one to the other.
-//! * Resident memory: four bits, certificates 4, offsets 4, values 4, components 8 and hash-cons table 12 to 24 bytes
+//! * Resident memory: four bits, certificates 4, offsets 1.2, values 4, components 8 and hash-cons table 12 to 24 bytes
 //!   per node (the table: per node with slots), 4 per slot, and 32 per node of the largest cycle, paged where the
 //!   budget does not allow it.
 //! * Passes over disk: targets once in order; the slots of nodes whose candidate class has others once, in the order of
@@ -30,7 +30,7 @@ use heaplake_kit::access::{bits_per_node, column, per_edge, per_node};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::naming::{Names, mix};
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, Job, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
+    Array, ArrayPlan, ColumnReader, Context, Job, Offsets, ReadAt, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -51,7 +51,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::EQUAL_CERTIFICATE)],
     arrays: &[&[
         per_node::<u32>(),
-        per_node::<u32>(),
+        Offsets::SIZE,
         per_edge::<NodeId>(),
         // The table has up to three entries for each node with slots.
         per_node::<[u64; 3]>(),
@@ -75,7 +75,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut certificates, offsets, to, mut table, mut values, members, components, sizes) = plan.make((
         filled(shape.nodes, 0u32),
-        offsets(columns::EQUAL_DEGREE),
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
         filled(Names::<Array<u64>>::capacity(marks.inner), 0u64),
         lookup(columns::EQUAL_VALUE),

@@ -2,7 +2,7 @@
 //!
 //! * Computes: the components in a topological order: all nodes that a node reaches precede it or are in its
 //!   component.
-//! * Resident memory: numbers 4 and offsets 4 bytes per node, 4 per slot, paged where the budget does not allow it; 2
+//! * Resident memory: numbers 4 and offsets 1.2 bytes per node, 4 per slot, paged where the budget does not allow it; 2
 //!   MiB for two stacks that spill to disk.
 //! * Passes over disk: each node's slots once, in order of discovery.
 //! * Worst case: linear.
@@ -15,7 +15,7 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::access::{column, per_edge, per_node};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Stack, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Stack, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch as columns;
@@ -26,7 +26,7 @@ pub const STAGE: Stage = Stage {
     when: |setting| setting.looks_into_references(),
     reads: &[column(columns::EQUAL_DEGREE), column(columns::EQUAL_TO)],
     writes: &[column(columns::EQUAL_ORDER), column(columns::EQUAL_COMPONENT), column(columns::EQUAL_COMPONENT_SIZE)],
-    arrays: &[&[per_node::<u32>(), per_node::<u32>(), per_edge::<NodeId>()]],
+    arrays: &[&[per_node::<u32>(), Offsets::SIZE, per_edge::<NodeId>()]],
     fixed: 8 << 20,
     passes: "each node's slots once, in depth-first order",
     run,
@@ -40,8 +40,11 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let path = Stack::new(&context.budget, scratch, "components.path")?;
     let unfinished = Stack::new(&context.budget, scratch, "components.unfinished")?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut numbers, offsets, to) =
-        plan.make((filled(nodes as usize, UNSEEN), offsets(columns::EQUAL_DEGREE), lookup(columns::EQUAL_TO)))?;
+    let (mut numbers, offsets, to) = plan.make((
+        filled(nodes as usize, UNSEEN),
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
+        lookup(columns::EQUAL_TO),
+    ))?;
     let mut slots = SlotArrays::new(offsets, to);
     let count = on_resident!(numbers, slots => search(numbers, slots, (path, unfinished), job))?;
     let mut components = ColumnWriter::create(scratch, columns::EQUAL_COMPONENT)?;

@@ -4,7 +4,7 @@
 //!   Otherwise one node of each certificate is compared with one node of each group found so far in that candidate
 //!   class, by all that they reach. A successful comparison also joins the groups of all corresponding nodes on the
 //!   way. So nodes that may contain the others are compared first.
-//! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 4 bytes per node, 4
+//! * Resident memory: two bits and groups 4, candidate classes 4, values 4, components 4, offsets 1.2 bytes per node, 4
 //!   per slot, paged where the budget does not allow it; 16 MiB for the pairs of a comparison. The pairs to compare are
 //!   sorted on disk.
 //! * Passes over disk: candidate classes and certificates three times.
@@ -23,8 +23,8 @@ use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::sorter::Sorted;
 use heaplake_kit::{
-    Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Job, ReadAt, Scratch, Stage, StageError, Stats,
-    WriteAt,
+    Array, ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Job, Offsets, ReadAt, Scratch, Stage, StageError,
+    Stats, WriteAt,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, limits};
@@ -48,7 +48,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::EQUAL_GROUP), column(columns::EQUAL_UNDECIDED), column(columns::EQUAL_UNDECIDED_REASON)],
     arrays: &[&[
         per_node::<NodeId>(),
-        per_node::<u32>(),
+        Offsets::SIZE,
         per_edge::<NodeId>(),
         per_node::<NodeId>(),
         per_node::<NodeId>(),
@@ -78,7 +78,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (groups, offsets, to, values, candidates, components) = plan.make((
         loaded(columns::EQUAL_CERTIFICATE),
-        offsets(columns::EQUAL_DEGREE),
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
         lookup(columns::EQUAL_VALUE),
         lookup(columns::EQUAL_CANDIDATE),

@@ -1,9 +1,9 @@
 //! The slots of nodes in the equality graph, resident or paged.
 
 use heaplake_kit::array::{Fault, Residency};
-use heaplake_kit::{ColumnMap, Lookup, Offsets, ReadAt};
+use heaplake_kit::{Lookup, OffsetBlock, Offsets, ReadAt};
 use heaplake_schemas::ids::NodeId;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
 /// Access to the targets of slots.
 pub trait Slots {
@@ -25,8 +25,8 @@ pub trait Slots {
 }
 
 /// The arrays of slots.
-pub struct SlotArrays<O = Lookup<u32>, B = ColumnMap<u64>, E = Lookup<NodeId>> {
-    offsets: Offsets<O, B>,
+pub struct SlotArrays<O = Lookup<OffsetBlock>, E = Lookup<NodeId>> {
+    offsets: Offsets<O>,
     to: E,
 }
 
@@ -37,7 +37,7 @@ impl SlotArrays {
     }
 }
 
-impl<O: ReadAt<u32>, B: Deref<Target = [u64]>, E: ReadAt<NodeId>> Slots for SlotArrays<O, B, E> {
+impl<O: ReadAt<OffsetBlock>, E: ReadAt<NodeId>> Slots for SlotArrays<O, E> {
     #[inline]
     fn of(&mut self, node: u32) -> Result<Range<usize>, Fault> {
         self.offsets.range(node as usize)
@@ -50,8 +50,8 @@ impl<O: ReadAt<u32>, B: Deref<Target = [u64]>, E: ReadAt<NodeId>> Slots for Slot
 }
 
 impl Residency for SlotArrays {
-    type Resident<'a> = SlotArrays<&'a [u32], &'a [u64], &'a [NodeId]>;
-    type Anywhere<'a> = SlotArrays<&'a mut Lookup<u32>, &'a [u64], &'a mut Lookup<NodeId>>;
+    type Resident<'a> = SlotArrays<&'a [OffsetBlock], &'a [NodeId]>;
+    type Anywhere<'a> = SlotArrays<&'a mut Lookup<OffsetBlock>, &'a mut Lookup<NodeId>>;
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
         Some(SlotArrays { offsets: self.offsets.resident()?, to: self.to.resident()? })

@@ -6,11 +6,12 @@
 //!   distance, and the second one is followed. Edges that paths avoid are followed when all others have been, to nodes
 //!   without a distance only, and the search continues from there over all edges.
 //! * Input: all edges; if distances follow essential edges only, the essential edges.
-//! * Resident memory: 8 bytes per node and 5 per edge, and while pairs are checked 8 per pair, paged where the budget
-//!   does not allow it; one byte per four nodes for the levels, and as much where paths avoid some edges; one bit per
-//!   pair.
-//! * Passes over disk: each node's edges once; nodes of a level in ascending order, so that reads move forward. A
-//!   level of more than one in [`WIDE`] nodes is not listed but found by a pass over the distances. If a pair has
+//! * Resident memory: 5.2 bytes per node and 5 per edge; where the budget does not allow that, a bit per edge, and 1.2 bytes
+//!   per node and 4 per edge paged. While pairs are checked 8 bytes per pair. Three bits per node for the levels and for
+//!   what has a distance, and two where paths avoid some edges; one bit per pair.
+//! * Passes over disk: each node's edges once; nodes of a level in ascending order, in which they get their distance, so
+//!   that reads and writes move forward. A level of more than one in [`WIDE`] nodes is not listed but a set, whose edges are
+//!   read as a column where they are not in memory: that is quicker than to look each up. If a pair has
 //!   more than two edges or more than one target, which no known runtime writes, the order within a level affects the
 //!   result; then nodes are visited in order of discovery, and a level that is too wide to be listed goes to disk.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
@@ -19,16 +20,18 @@
 //! * Reference: Chrome DevTools, distances.
 
 use crate::level::{LEVELS, Level};
-use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node};
+use crate::special_edges::{Avoided, Pairs};
+use crate::spilled_search::{Distances, SpecialFlags, Sweep};
+use heaplake_kit::access::{bits_per_edge, bits_per_node, column, document, per_edge, per_node};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
+use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{
-    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Context, Job, Offsets, ReadAt, Scratch, Stage,
-    StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, Bitset, BudgetVec, ColumnReader, ColumnWriter, Job, OffsetBlock, Offsets, ReadAt, Reservation, Stage,
+    StageError, Stats, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch::{self as columns, DistanceSeed, NO_DISTANCE, documents, edge_flags};
-use std::ops::Deref;
+use heaplake_schemas::scratch::{self as columns, Column, DistanceSeed, NO_DISTANCE, documents, edge_flags};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -51,21 +54,31 @@ pub const STAGE: Stage = Stage {
         column(columns::NODE_DISTANCE),
         column(columns::NODE_AVOIDED).when(|setting| setting.follows_essential).if_any(),
     ],
-    arrays: &[&[per_node::<i32>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
-    least: &[bits_per_node(4)],
-    fixed: 8 << 20,
+    arrays: &[&[Offsets::SIZE, per_node::<i32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
+    least: &[bits_per_node(6), bits_per_edge(1)],
+    fixed: PairSpill::MOST_BYTES + (8 << 20),
+    // Distances, with the nodes that have them.
+    temporary: &[bits_per_node(56)],
     passes: "each node's edges once, level by level",
     run,
     ..Stage::NEW
 };
 
 /// A level with more than one of this many nodes is not listed.
-const WIDE: usize = 64;
+const WIDE: usize = 1024;
 
 /// A level with fewer nodes is always listed.
-const NARROW: usize = 1 << 16;
+const NARROW: usize = 1 << 14;
+
+/// Where edges are on disk, those of a node are asked for so many nodes of a list ahead.
+const AHEAD: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    run_with(true, job)
+}
+
+/// The stage; in memory only if `may_fit`.
+pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = job.facts()?;
     let (degrees, targets) = if facts.follows_essential {
@@ -80,27 +93,62 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     // Reserve the lists first, so that the arrays do not take their memory.
     let avoided = Avoided::open(nodes, facts.follows_essential, scratch, context)?;
     let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
-    let listed = context.budget.reserve("distances: levels", 16 * ((nodes / WIDE as u64).max(NARROW as u64) + late))?;
-    let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut distance, mut offsets, flags, mut to) = plan.make((
-        filled(nodes as usize, NO_DISTANCE),
-        offsets(degrees),
-        (!facts.follows_essential).then(|| lookup(columns::EDGE_FLAGS)),
-        lookup(targets),
-    ))?;
-    drop(listed);
-    let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), &context.budget);
+    let listed = context.budget.reserve("distances: levels", 16 * (most as u64 + late) + nodes / 4)?;
+    let reached = Bitset::new(&context.budget, "distances: reached", nodes as usize)?;
+    let space = (&context.budget, nodes as usize);
+    let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), space);
     let (level, next) = (list(LEVELS[0]), list(LEVELS[1]));
-    let levels = Levels { seeds: &facts.distance_seeds, level, next, pairs, avoided };
-    let reached = match flags {
-        None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
-        Some(mut flags) => {
-            on_resident!(distance, offsets, flags, to => search(distance, offsets, (flags, to), levels, job))?
-        }
-    };
-    distance.write_to(scratch, columns::NODE_DISTANCE)?;
+    let levels = Levels { seeds: &facts.distance_seeds, reached, level, next, pairs, avoided, sweeps: None };
+    let columns = EdgeColumns { degrees, targets, flags: (!facts.follows_essential).then_some(columns::EDGE_FLAGS) };
+    let stats = in_memory_or_not((nodes as usize, may_fit), columns, levels, listed, job)?;
     context.progress.end();
-    Ok(Stats { rows: reached, spilled_bytes: plan.spilled_bytes() })
+    Ok(stats)
+}
+
+/// The columns of edges.
+#[derive(Clone, Copy)]
+struct EdgeColumns {
+    degrees: Column<u32>,
+    targets: Column<NodeId>,
+    /// None if all edges are followed.
+    flags: Option<Column<u8>>,
+}
+
+/// Searches with all arrays in memory if they fit, and with what [`spilled_search`](crate::spilled_search) has if not.
+/// What is reserved for lists is given back when all else is.
+fn in_memory_or_not(
+    (nodes, may_fit): (usize, bool),
+    EdgeColumns { degrees, targets, flags }: EdgeColumns,
+    levels: Levels<'_>,
+    listed: Reservation,
+    job: &Job<'_>,
+) -> Result<Stats, StageError> {
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let requests = (offsets(degrees, targets), filled(nodes, NO_DISTANCE), flags.map(lookup), lookup(targets));
+    if may_fit && plan.holds(&requests) {
+        let (mut offsets, mut distance, flags, mut to) = plan.make(requests)?;
+        drop(listed);
+        let rows = match flags {
+            None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
+            Some(mut flags) => {
+                on_resident!(distance, offsets, flags, to => search(distance, offsets, (flags, to), levels, job))?
+            }
+        };
+        distance.write_to(job.scratch, columns::NODE_DISTANCE)?;
+        return Ok(Stats { rows, spilled_bytes: 0 });
+    }
+    let mut distance = PairSpill::create(&job.context.budget, job.scratch, STAGE.name, nodes, nodes as u64)?;
+    let flags = flags.map(|_| SpecialFlags::open(job)).transpose()?;
+    let (offsets, to) = plan.make((offsets(degrees, targets), lookup(targets)))?;
+    drop(listed);
+    let levels = Levels { sweeps: Some(targets), ..levels };
+    let rows = match flags {
+        None => search(&mut distance, offsets, (AllFollowed, to), levels, job)?,
+        Some(flags) => search(&mut distance, offsets, (flags, to), levels, job)?,
+    };
+    let spilled_bytes = plan.spilled_bytes() + distance.spilled_bytes();
+    distance.write_last(job.scratch, job.context, NO_DISTANCE, columns::NODE_DISTANCE)?;
+    Ok(Stats { rows, spilled_bytes })
 }
 
 /// For inputs in which distances follow all edges.
@@ -120,72 +168,78 @@ impl ReadAt<u8> for AllFollowed {
 /// The state of the search besides the large arrays.
 struct Levels<'a> {
     seeds: &'a [DistanceSeed],
+    reached: Bitset,
     level: Level<'a>,
     next: Level<'a>,
     pairs: Pairs,
     avoided: Option<Avoided>,
+    /// The targets, if they are not in memory.
+    sweeps: Option<Column<NodeId>>,
 }
 
 /// The searches from all seeds. Returns the number of nodes that got a distance.
-fn search<D, O, B, F, E>(
+fn search<D, O, F, E>(
     distance: D,
-    offsets: Offsets<O, B>,
+    offsets: Offsets<O>,
     (flags, to): (F, E),
     levels: Levels<'_>,
     job: &Job<'_>,
 ) -> Result<u64, StageError>
 where
-    D: WriteAt<i32>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    D: Distances,
+    O: ReadAt<OffsetBlock>,
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
-    let Levels { seeds, level, next, pairs, avoided } = levels;
-    let mut search = Search { offsets, to, flags, pairs, avoided, distance, level, next, reached: 0 };
+    let Levels { seeds, reached, level, next, pairs, avoided, sweeps } = levels;
+    let mut search =
+        Search { offsets, to, flags, pairs, avoided, sweeps, distance, reached, level, next, rows: 0, job };
     let mut nodes = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
     let mut again = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
-    seeds.iter().try_for_each(|seed| search.run(seed, [&mut nodes, &mut again], job.context))?;
-    search.run_on(job)?;
-    Ok(search.reached)
+    seeds.iter().try_for_each(|seed| search.run(seed, [&mut nodes, &mut again]))?;
+    search.run_on()?;
+    Ok(search.rows)
 }
 
-struct Search<'a, D, O, B, F, E> {
-    offsets: Offsets<O, B>,
+struct Search<'a, D, O, F, E> {
+    offsets: Offsets<O>,
     to: E,
     flags: F,
     pairs: Pairs,
     avoided: Option<Avoided>,
+    sweeps: Option<Column<NodeId>>,
+    /// Of the nodes of this level and those before.
     distance: D,
+    /// The nodes that have a distance, or will have that of the next level.
+    reached: Bitset,
     level: Level<'a>,
     next: Level<'a>,
-    reached: u64,
+    /// Number of nodes reached.
+    rows: u64,
+    job: &'a Job<'a>,
 }
 
-impl<D, O, B, F, E> Search<'_, D, O, B, F, E>
+impl<D, O, F, E> Search<'_, D, O, F, E>
 where
-    D: WriteAt<i32>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    D: Distances,
+    O: ReadAt<OffsetBlock>,
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
     /// The search from a seed, whose nodes both readers have next.
-    fn run(
-        &mut self,
-        seed: &DistanceSeed,
-        [nodes, again]: [&mut ColumnReader<NodeId>; 2],
-        context: &Context<'_>,
-    ) -> Result<(), StageError> {
+    fn run(&mut self, seed: &DistanceSeed, [nodes, again]: [&mut ColumnReader<NodeId>; 2]) -> Result<(), StageError> {
         self.level.clear();
         for _ in 0..seed.count {
             let node = nodes.next()?;
-            self.reached += u64::from(self.distance.get(node.index())? == NO_DISTANCE);
-            self.distance.set(node.index(), seed.distance)?;
+            self.rows += u64::from(self.reached.insert(node.index()));
+            self.distance.settle(node, seed.distance)?;
+            if self.avoids(node) {
+                self.note_far(node, seed.distance)?;
+            }
         }
         // Not by the distances: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
         // paired edges again.
-        self.expand_all(again, seed.count, seed.distance, context)?;
+        self.expand_all(again, seed.count)?;
         let mut distance = seed.distance;
         loop {
             std::mem::swap(&mut self.level, &mut self.next);
@@ -194,31 +248,26 @@ where
             if self.level.is_empty() {
                 return Ok(());
             }
-            self.expand_level(distance, context)?;
+            self.expand_level(distance)?;
         }
     }
 
-    /// Expands the next nodes of a column, which have this distance.
-    fn expand_all(
-        &mut self,
-        nodes: &mut ColumnReader<NodeId>,
-        count: u64,
-        distance: i32,
-        context: &Context<'_>,
-    ) -> Result<(), StageError> {
+    /// Expands the next nodes of a column.
+    fn expand_all(&mut self, nodes: &mut ColumnReader<NodeId>, count: u64) -> Result<(), StageError> {
         for done in 1..=count {
-            self.expand(nodes.next()?, distance + 1)?;
+            self.expand(nodes.next()?)?;
             if done.is_multiple_of(1 << 16) {
-                context.step(1 << 16)?;
+                self.job.context.step(1 << 16)?;
             }
         }
-        context.step(count % (1 << 16))
+        self.job.context.step(count % (1 << 16))
     }
 
     /// Continues over the edges that paths avoid, when all others have been followed.
-    fn run_on(&mut self, job: &Job<'_>) -> Result<(), StageError> {
+    fn run_on(&mut self) -> Result<(), StageError> {
         let Some(mut avoided) = self.avoided.take() else { return Ok(()) };
-        let pending = self.pending(&avoided, job.context)?;
+        avoided.far.sort_by_key(|&(node, _)| node);
+        let pending = self.pending(&avoided)?;
         avoided.follows = true;
         self.avoided = Some(avoided);
         self.level.clear();
@@ -231,195 +280,166 @@ where
                 distance = nearest;
             }
             while let Some(&(_, target)) = rest.next_if(|(next, _)| *next == distance) {
-                if self.distance.get(target.index())? == NO_DISTANCE {
-                    self.reach(target, distance)?;
+                if self.reach(target) {
                     self.level.push(target)?;
                 }
             }
-            self.expand_level(distance, job.context)?;
+            self.expand_level(distance)?;
             std::mem::swap(&mut self.level, &mut self.next);
             self.next.clear();
             distance += 1;
         }
-        let mut column = ColumnWriter::create(job.scratch, columns::NODE_AVOIDED)?;
-        for node in 0..self.distance.count() {
+        let mut column = ColumnWriter::create(self.job.scratch, columns::NODE_AVOIDED)?;
+        for node in 0..self.offsets.groups() {
             column.push(self.avoided.as_ref().is_some_and(|avoided| avoided.late.contains(node)).into())?;
         }
         column.finish().map(drop)
     }
 
     /// Targets without a distance of the edges that paths avoid, with the distance that these give them, nearest first.
-    fn pending(&mut self, avoided: &Avoided, context: &Context<'_>) -> Result<BudgetVec<(i32, NodeId)>, StageError> {
-        let mut pending = context.budget.growing("distances: late nodes");
-        for (at, (&edge, from)) in avoided.edges.iter().zip(avoided.from.iter()).enumerate() {
-            let (far, target) = (self.distance.get(from.index())?, self.to.get(edge as usize)?);
-            if far != NO_DISTANCE && self.distance.get(target.index())? == NO_DISTANCE {
-                pending.push((far + 1, target))?;
+    fn pending(&mut self, avoided: &Avoided) -> Result<BudgetVec<(i32, NodeId)>, StageError> {
+        let mut pending = self.job.context.budget.growing("distances: late nodes");
+        for (at, (&edge, &from)) in avoided.edges.iter().zip(avoided.from.iter()).enumerate() {
+            if let Some(far) = avoided.distance_of(from) {
+                let target = self.to.get(edge as usize)?;
+                if !self.reached.contains(target.index()) {
+                    pending.push((far + 1, target))?;
+                }
             }
             if at.is_multiple_of(1 << 16) {
-                context.check()?;
+                self.job.context.check()?;
             }
         }
         pending.sort_unstable();
         Ok(pending)
     }
 
-    /// Gives a node its distance.
+    /// Notes that a node is reached; returns whether it was not before.
     #[inline]
-    fn reach(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
-        self.distance.set(node.index(), distance)?;
-        self.reached += 1;
-        if let Some(avoided) = self.avoided.as_mut().filter(|avoided| avoided.follows) {
+    fn reach(&mut self, node: NodeId) -> bool {
+        let is_new = self.reached.insert(node.index());
+        self.rows += u64::from(is_new);
+        if let Some(avoided) = self.avoided.as_mut().filter(|avoided| is_new && avoided.follows) {
             avoided.late.insert(node.index());
         }
+        is_new
+    }
+
+    /// Gives the nodes of the level their distance, and puts all new targets of theirs into the next one.
+    fn expand_level(&mut self, distance: i32) -> Result<(), StageError> {
+        if self.level.wide {
+            return self.expand_set(distance);
+        }
+        if !self.pairs.ambiguous {
+            self.level.nodes.sort_unstable();
+        }
+        let context = self.job.context;
+        for i in 0..self.level.nodes.len() {
+            if let Some(&soon) = self.level.nodes.get(i + AHEAD).filter(|_| self.sweeps.is_some()) {
+                let first = self.offsets.start(soon.index())?;
+                self.to.prefetch(first);
+            }
+            self.settle(self.level.nodes[i], distance)?;
+            if i % (1 << 16) == (1 << 16) - 1 {
+                context.step(1 << 16)?;
+            }
+        }
+        context.step((self.level.nodes.len() % (1 << 16)) as u64)?;
+        let Some(mut rest) = self.level.rest()? else { return Ok(()) };
+        while rest.remaining() > 0 {
+            let count = rest.remaining().min(1 << 16);
+            (0..count).try_for_each(|_| self.settle(rest.next()?, distance))?;
+            context.step(count)?;
+        }
         Ok(())
     }
 
-    /// Gives the next distance to all new targets of the nodes at this distance.
-    fn expand_level(&mut self, distance: i32, context: &Context<'_>) -> Result<(), StageError> {
-        if self.level.wide {
-            for node in 0..self.distance.count() {
-                if self.distance.get(node)? == distance {
-                    self.expand(NodeId(node as u32), distance + 1)?;
+    /// The same for a level that is a set.
+    fn expand_set(&mut self, distance: i32) -> Result<(), StageError> {
+        let Some(mut set) = self.level.set.take() else { return Ok(()) };
+        let mut sweep = self.sweeps.map(|to| Sweep::open(self.job.scratch, to)).transpose()?;
+        let mut count = 0;
+        for word in 0..set.words() {
+            for node in set.take_word(word) {
+                match &mut sweep {
+                    None => self.settle(NodeId(node as u32), distance)?,
+                    Some(sweep) => self.settle_in_sweep(NodeId(node as u32), distance, sweep)?,
                 }
-                if node.is_multiple_of(1 << 16) {
-                    context.check()?;
-                }
+                count += 1;
             }
-        } else {
-            if !self.pairs.ambiguous {
-                self.level.nodes.sort_unstable();
+            if word.is_multiple_of(1 << 10) {
+                self.job.context.step(std::mem::take(&mut count))?;
             }
-            for i in 0..self.level.nodes.len() {
-                self.expand(self.level.nodes[i], distance + 1)?;
-                if i % (1 << 16) == (1 << 16) - 1 {
-                    context.step(1 << 16)?;
-                }
-            }
-            context.step((self.level.nodes.len() % (1 << 16)) as u64)?;
-            if let Some(mut rest) = self.level.rest()? {
-                let count = rest.remaining();
-                self.expand_all(&mut rest, count, distance, context)?;
+        }
+        self.level.set = Some(set);
+        self.job.context.step(count)
+    }
+
+    #[inline]
+    fn settle(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        self.distance.settle(node, distance)?;
+        if self.avoids(node) {
+            self.note_far(node, distance)?;
+        }
+        self.expand(node)
+    }
+
+    /// The same for a node behind those before, with the column of targets in order.
+    fn settle_in_sweep(&mut self, node: NodeId, distance: i32, sweep: &mut Sweep) -> Result<(), StageError> {
+        self.distance.settle(node, distance)?;
+        if self.avoids(node) {
+            self.note_far(node, distance)?;
+        }
+        self.expand_with(node, |_, edge| sweep.target(edge))
+    }
+
+    /// Notes the distance of a node that edges to avoid leave.
+    #[cold]
+    fn note_far(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        self.avoided.as_mut().map_or(Ok(()), |avoided| avoided.far.push((node, distance)))
+    }
+
+    #[inline]
+    fn expand(&mut self, node: NodeId) -> Result<(), StageError> {
+        self.expand_with(node, |to, edge| Ok(to.get(edge)?))
+    }
+
+    /// Follows the edges of a node, whose targets `target` finds.
+    #[inline]
+    fn expand_with(
+        &mut self,
+        node: NodeId,
+        mut target: impl FnMut(&mut E, usize) -> Result<NodeId, StageError>,
+    ) -> Result<(), StageError> {
+        let avoids = self.avoids(node);
+        for edge in self.offsets.range(node.index())? {
+            let flags = self.flags.get(edge)?;
+            if flags & edge_flags::FOLLOWED != 0 && !(avoids && self.is_avoided(edge)) {
+                let target = target(&mut self.to, edge)?;
+                self.follow(edge, flags, target)?;
             }
         }
         Ok(())
     }
 
+    /// Whether some edges of the node are left out for now.
     #[inline]
-    fn expand(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
-        let avoids = self.avoided.as_ref().is_some_and(|avoided| avoided.leave(node));
-        for edge in self.offsets.range(node.index())? {
-            if avoids && self.avoided.as_ref().is_some_and(|avoided| avoided.has(edge as u64)) {
-                continue;
-            }
-            let flags = self.flags.get(edge)?;
-            if flags & edge_flags::FOLLOWED == 0 {
-                continue;
-            }
-            let target = self.to.get(edge)?;
-            if self.distance.get(target.index())? != NO_DISTANCE
-                || (flags & edge_flags::PAIRED != 0 && self.pairs.is_first(edge as u64))
-            {
-                continue;
-            }
-            self.reach(target, distance)?;
+    fn avoids(&self, node: NodeId) -> bool {
+        self.avoided.as_ref().is_some_and(|avoided| avoided.leave(node))
+    }
+
+    fn is_avoided(&self, edge: usize) -> bool {
+        self.avoided.as_ref().is_some_and(|avoided| avoided.has(edge as u64))
+    }
+
+    /// Follows an edge to a node that is new.
+    #[inline]
+    fn follow(&mut self, edge: usize, flags: u8, target: NodeId) -> Result<(), StageError> {
+        let is_new = !self.reached.contains(target.index());
+        if is_new && !(flags & edge_flags::PAIRED != 0 && self.pairs.is_first(edge as u64)) {
+            self.reach(target);
             self.next.push(target)?;
         }
         Ok(())
-    }
-}
-
-/// Edges that paths avoid.
-struct Avoided {
-    edges: ColumnMap<u64>,
-    from: ColumnMap<NodeId>,
-    /// The nodes that such edges leave.
-    sources: Bitset,
-    /// Whether all other edges have been followed, so that these are, too.
-    follows: bool,
-    /// The nodes that were reached since then.
-    late: Bitset,
-}
-
-impl Avoided {
-    /// Nothing where there are none.
-    fn open(
-        nodes: u64,
-        follows_essential: bool,
-        scratch: &Scratch,
-        context: &Context<'_>,
-    ) -> Result<Option<Self>, StageError> {
-        if !follows_essential || !scratch.has(columns::AVOIDED_EDGE) {
-            return Ok(None);
-        }
-        let edges = ColumnMap::uncounted(scratch, columns::AVOIDED_EDGE)?;
-        let from = ColumnMap::uncounted(scratch, columns::AVOIDED_FROM)?;
-        let mut sources = Bitset::new(&context.budget, "distances: edges to avoid", nodes as usize)?;
-        for node in from.iter() {
-            sources.insert(node.index());
-        }
-        let late = Bitset::new(&context.budget, "distances: late nodes", nodes as usize)?;
-        Ok(Some(Self { edges, from, sources, follows: false, late }))
-    }
-
-    /// Whether edges of the node are left out for now.
-    #[inline]
-    fn leave(&self, node: NodeId) -> bool {
-        !self.follows && self.sources.contains(node.index())
-    }
-
-    fn has(&self, edge: u64) -> bool {
-        self.edges.binary_search(&edge).is_ok()
-    }
-}
-
-/// Paired edges, which are followed only when both have been met.
-struct Pairs {
-    edges: ColumnMap<u64>,
-    pairs: ColumnMap<u32>,
-    /// Pairs of which one edge has been met.
-    met: Bitset,
-    /// Whether some pair is malformed: it has a third edge, or two targets.
-    ambiguous: bool,
-}
-
-impl Pairs {
-    /// No pairs.
-    fn none(context: &Context<'_>) -> Result<Self, StageError> {
-        let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
-        Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
-    }
-
-    fn open(job: &Job<'_>) -> Result<Self, StageError> {
-        let Job { scratch, context, .. } = *job;
-        let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
-        let mut position = 0;
-        let edges = ColumnMap::uncounted(scratch, columns::PAIRED_EDGE)?;
-        let pairs = ColumnMap::uncounted(scratch, columns::PAIRED_PAIR)?;
-        let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
-        // Of each pair the target of its last edge, and how many edges there were.
-        let mut seen = ArrayPlan::of(job, "distances: pairs").one(filled(count, [0u32; 2]))?;
-        let mut ambiguous = false;
-        for (at, (&edge, &pair)) in edges.iter().zip(pairs.iter()).enumerate() {
-            to.skip(edge - position)?;
-            position = edge + 1;
-            let this = to.next()?.0;
-            seen.change(pair as usize, |[target, times]| {
-                ambiguous |= *times >= 2 || (*times == 1 && *target != this);
-                (*target, *times) = (this, *times + 1);
-            })?;
-            if at.is_multiple_of(1 << 16) {
-                context.check()?;
-            }
-        }
-        drop(seen);
-        Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })
-    }
-
-    /// Whether this edge is the first of its pair that the search meets. A third one counts as a first one again.
-    fn is_first(&mut self, edge: u64) -> bool {
-        let Ok(at) = self.edges.binary_search(&edge) else { return false };
-        let pair = self.pairs[at] as usize;
-        !self.met.remove(pair) && self.met.insert(pair)
     }
 }

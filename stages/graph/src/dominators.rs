@@ -3,9 +3,10 @@
 //! * Computes: the immediate dominator of every node in the preorder, by the algorithm semi-NCA: semidominators from
 //!   the last position down with path compression, then each dominator as the nearest common ancestor of parent and
 //!   semidominator in the tree built so far. All inputs are read sequentially.
-//! * Resident memory: 12 bytes per node (ancestor, label, dominator), paged where the budget does not allow it; 1 MiB
-//!   for the path of a compression.
-//! * Passes over disk: one over the retainers.
+//! * Resident memory: 12 bytes per node (ancestor, label, dominator). Where the budget does not allow that, those of one
+//!   step at a time: 4.2 bytes per node and 4 per node with several retainers ([`CompactForest`]), then 4 per node; paged
+//!   if that is too much as well. 1 MiB for the path of a compression.
+//! * Passes over disk: one over the retainers; where the steps take memory one by one, semidominators once more.
 //! * Worst case: O(m log n). The climb of the second step alone could be quadratic. So its steps are counted, and
 //!   once they exceed [`PATIENCE`] per node, it continues with jump pointers (Myers, "An Applicative Random-Access
 //!   Stack", IPL 17(5), 1983), which bound a climb by O(log n). The pointers reuse the array of the first step, so
@@ -14,14 +15,15 @@
 //! * Determinism: dominators are unique.
 //! * Reference: Georgiadis, Tarjan, Werneck, "Finding Dominators in Practice", JGAA 10(1), 2006, section 2.2.
 
-use bytemuck::{Pod, Zeroable};
-use heaplake_kit::access::{column, per_node};
+use crate::forest::{CompactForest, Link, Links};
+use bytemuck::Zeroable;
+use heaplake_kit::access::{bits_per_node, column, per_node};
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, Job, ReverseReader, Stack, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, ReverseReader, Stack, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::Preorder;
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, Column, Per};
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -29,11 +31,16 @@ pub const STAGE: Stage = Stage {
     reads: &[column(columns::PREORDER_PARENT), column(columns::RETAINERS_DEGREE), column(columns::RETAINERS_FROM)],
     writes: &[column(columns::PREORDER_DOMINATOR)],
     arrays: &[&[per_node::<Link>(), per_node::<Preorder>()]],
+    least: &[bits_per_node(2)],
+    temporary: &[per_node::<Preorder>()],
     fixed: 8 << 20,
     passes: "retainers once, parents twice",
     run,
     ..Stage::NEW
 };
+
+/// Semidominators, from that of the last node down to that of position 1, where the steps take memory one by one.
+const SEMI: Column<Preorder> = Column::of("dominators.semi", Per::Node);
 
 /// A link is prefetched this many retainers ahead of its use.
 const AHEAD: usize = 24;
@@ -42,63 +49,73 @@ const AHEAD: usize = 24;
 const PATIENCE: u64 = 16;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    run_with(PATIENCE, job)
+    run_with(PATIENCE, true, job)
 }
 
-/// The stage with another value of [`PATIENCE`].
-pub(crate) fn run_with(patience: u64, job: &Job<'_>) -> Result<Stats, StageError> {
+/// The stage with another value of [`PATIENCE`]; in memory only if `may_fit`.
+pub(crate) fn run_with(patience: u64, may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::PREORDER_PARENT)?.remaining();
     job.context.progress.begin(STAGE.name, 2 * nodes);
+    // First, so that the arrays do not take its memory.
     let path = Stack::new(&job.context.budget, job.scratch, "dominators.path")?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut links, mut dominator) =
-        plan.make((filled(nodes as usize, Link::zeroed()), filled(nodes as usize, Preorder(0))))?;
-    on_resident!(links, dominator => both_steps(Forest { links, path }, dominator, patience, job))?;
-    dominator.write_to(job.scratch, columns::PREORDER_DOMINATOR)?;
+    let count = nodes as usize;
+    let requests = (filled(count, Link::zeroed()), filled(count, Preorder(0)));
+    let spilled_bytes = if may_fit && plan.holds(&requests) {
+        let (mut links, mut dominator) = plan.make(requests)?;
+        on_resident!(links, dominator => {
+            let mut forest = Forest { links, path };
+            semidominators(&mut forest, |node, semi| Ok(dominator.set(node.index(), semi)?), count, job)?;
+            // The first step is over; the second one reuses its array.
+            nearest_common_ancestors(dominator, || Ok(forest.links), patience, job)
+        })?;
+        dominator.write_to(job.scratch, columns::PREORDER_DOMINATOR)?;
+        0
+    } else {
+        one_by_one(count, path, patience, job)?
+    };
     job.context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: plan.spilled_bytes() })
+    Ok(Stats { rows: nodes, spilled_bytes })
 }
 
-fn both_steps<A: WriteAt<Link>>(
-    mut forest: Forest<A>,
-    mut dominator: impl WriteAt<Preorder>,
-    patience: u64,
-    job: &Job<'_>,
-) -> Result<(), StageError> {
-    semidominators(&mut forest, &mut dominator, job)?;
-    // The first step is over; the second one reuses its array.
-    nearest_common_ancestors(dominator, Jumps { jumps: forest.links }, patience, job)
-}
-
-/// Ancestor and label of a node, stored together because they are accessed together. In the second step: jump pointer
-/// and depth in the tree.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct Link {
-    /// The parent, or an ancestor further up after path compression.
-    ancestor: Preorder,
-    /// The node with the least semidominator on the path up to the ancestor, which is excluded.
-    label: Preorder,
+/// The steps where the arrays of both do not fit at a time. Returns the bytes of those that do not fit alone.
+fn one_by_one(nodes: usize, path: Stack<Preorder>, patience: u64, job: &Job<'_>) -> Result<u64, StageError> {
+    let mut plan = ArrayPlan::of(job, STAGE.name);
+    let mut semi = ColumnWriter::create(job.scratch, SEMI)?;
+    let mut forest = Forest { links: CompactForest::new(nodes, &mut plan, job)?, path };
+    semidominators(&mut forest, |_, least| semi.push(least), nodes, job)?;
+    drop(forest);
+    semi.finish()?;
+    let mut dominator = plan.one(filled(nodes, Preorder(0)))?;
+    let mut semi = ReverseReader::open(job.scratch, SEMI)?;
+    (1..nodes).try_for_each(|node| Ok::<_, StageError>(dominator.set(node, semi.next()?)?))?;
+    drop(semi);
+    job.scratch.measure();
+    job.scratch.discard(SEMI);
+    nearest_common_ancestors(&mut dominator, || plan.one(filled(nodes, Link::zeroed())), patience, job)?;
+    dominator.write_to(job.scratch, columns::PREORDER_DOMINATOR)?;
+    Ok(plan.spilled_bytes())
 }
 
 /// The nodes that are linked so far.
-struct Forest<A> {
-    links: A,
+struct Forest<L> {
+    links: L,
     path: Stack<Preorder>,
 }
 
-/// First step: computes each node's semidominator into `semi`.
+/// First step: passes each node's semidominator to `settle`, from the last node down.
 ///
 /// Nodes below the current one are not linked yet; each is a tree of its own.
-fn semidominators<A: WriteAt<Link>>(
-    forest: &mut Forest<A>,
-    semi: &mut impl WriteAt<Preorder>,
+fn semidominators<L: Links>(
+    forest: &mut Forest<L>,
+    mut settle: impl FnMut(Preorder, Preorder) -> Result<(), StageError>,
+    nodes: usize,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
     let mut degrees = ColumnReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
     let mut retainers = ColumnReader::open(job.scratch, columns::RETAINERS_FROM)?;
     let mut parents = ReverseReader::open(job.scratch, columns::PREORDER_PARENT)?;
-    for node in (1..semi.count() as u32).rev().map(Preorder) {
+    for node in (1..nodes as u32).rev().map(Preorder) {
         let mut least = node;
         let mut left = degrees.next()? as usize;
         while left > 0 {
@@ -106,14 +123,14 @@ fn semidominators<A: WriteAt<Link>>(
             left -= group.len();
             for (at, &retainer) in group.iter().enumerate() {
                 if let Some(soon) = group.get(at + AHEAD).or_else(|| ahead.get(at + AHEAD - group.len())) {
-                    forest.links.prefetch(soon.index());
+                    forest.links.prefetch(*soon);
                 }
                 let candidate = if retainer <= node { retainer } else { forest.evaluate(retainer, node)? };
                 least = least.min(candidate);
             }
         }
-        semi.set(node.index(), least)?;
-        forest.links.set(node.index(), Link { ancestor: parents.next()?, label: least })?;
+        settle(node, least)?;
+        forest.links.add(node, Link { ancestor: parents.next()?, label: least })?;
         if node.0.is_multiple_of(1 << 16) {
             job.context.step(1 << 16)?;
         }
@@ -121,12 +138,12 @@ fn semidominators<A: WriteAt<Link>>(
     Ok(())
 }
 
-impl<A: WriteAt<Link>> Forest<A> {
+impl<L: Links> Forest<L> {
     /// The least semidominator on the path from `node` up to the first node at or below `unlinked`. Compresses the
     /// path.
     #[inline]
     fn evaluate(&mut self, node: Preorder, unlinked: Preorder) -> Result<Preorder, StageError> {
-        let link = self.links.get(node.index())?;
+        let link = self.links.link(node)?;
         if link.ancestor > unlinked { self.compress(node, link, unlinked) } else { Ok(link.label) }
     }
 
@@ -135,13 +152,12 @@ impl<A: WriteAt<Link>> Forest<A> {
         while link.ancestor > unlinked {
             self.path.push(top)?;
             top = link.ancestor;
-            link = self.links.get(top.index())?;
+            link = self.links.link(top)?;
         }
         // The topmost node is already a child of an unlinked node; the others take over its values.
-        let mut best = link;
+        let (mut best, mut near) = (link, top);
         while let Some(below) = self.path.pop()? {
-            best.label = best.label.min(self.links.get(below.index())?.label);
-            self.links.set(below.index(), best)?;
+            self.links.shorten(below, &mut best, &mut near)?;
         }
         Ok(best.label)
     }
@@ -150,7 +166,7 @@ impl<A: WriteAt<Link>> Forest<A> {
 /// Second step: turns semidominators into dominators, in place, from position 1 up.
 fn nearest_common_ancestors<A: WriteAt<Link>>(
     mut dominator: impl WriteAt<Preorder>,
-    mut jumps: Jumps<A>,
+    links: impl FnOnce() -> Result<A, StageError>,
     patience: u64,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
@@ -161,11 +177,11 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
     parents.next()?;
     let limit = patience * dominator.count() as u64;
     let mut steps = 0u64;
-    let mut jumping = false;
+    let (mut links, mut jumps) = (Some(links), None::<Jumps<A>>);
     for node in 1..dominator.count() as u32 {
         let semi = dominator.get(node as usize)?;
         let mut candidate = parents.next()?;
-        if jumping {
+        if let Some(jumps) = &mut jumps {
             candidate = jumps.climb(candidate, semi, &mut dominator)?;
             jumps.add(node, candidate)?;
         } else {
@@ -175,10 +191,11 @@ fn nearest_common_ancestors<A: WriteAt<Link>>(
             }
         }
         dominator.set(node as usize, candidate)?;
-        if !jumping && steps > limit {
+        if steps > limit
+            && let Some(links) = links.take()
+        {
             // The tree is deep and the climbs are long: build the jump pointers and continue with them.
-            jumps.build(&mut dominator, node)?;
-            jumping = true;
+            jumps.insert(Jumps { jumps: links()? }).build(&mut dominator, node)?;
         }
         if node.is_multiple_of(1 << 16) {
             job.context.step(1 << 16)?;

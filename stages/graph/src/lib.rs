@@ -10,11 +10,14 @@
 
 pub mod distances;
 pub mod dominators;
+mod forest;
 mod level;
 pub mod preorder;
 pub mod retained;
 pub mod retainers;
 pub mod shortest_paths;
+mod special_edges;
+mod spilled_search;
 mod transpose;
 
 #[cfg(test)]

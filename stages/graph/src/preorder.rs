@@ -3,24 +3,24 @@
 //! * Computes: a depth-first preorder from the root over essential edges in input order, and each node's parent in
 //!   it. Orphans (nodes without an incoming essential edge) count as children of the root, after its own edges, in
 //!   node order. Nodes that are reachable only from cycles without an incoming edge have no number.
-//! * Resident memory: 8 bytes per node and 4 per essential edge, paged where the budget does not allow it; 1 MiB of
-//!   stack.
-//! * Passes over disk: each node's edges once, in order of discovery; long paths spill to disk.
+//! * Resident memory: 1.2 bytes per node and 4 per essential edge, paged where the budget does not allow it; a bit per
+//!   node; 1 MiB of stack. Then 4 bytes per node, or part by part of the nodes what the budget allows.
+//! * Passes over disk: each node's edges once, in order of discovery; long paths spill to disk. The preorder once for each
+//!   part of the nodes.
 //! * Worst case: linear time; one list through all nodes makes the stack as long as the list, mostly on disk.
 //! * Fails when: the budget is too small.
 //! * Determinism: the order is a function of the input; one thread.
 //! * Reference: Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM J. Comput. 1(2), 1972.
 
 use bytemuck::{Pod, Zeroable};
-use heaplake_kit::access::{column, document, per_edge, per_node};
-use heaplake_kit::array_plan::{filled, lookup, offsets};
+use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node};
+use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Context, Job, Offsets, ReadAt, Stack, Stage, StageError, Stats, WriteAt,
-    on_resident,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Context, Job, OffsetBlock, Offsets, ReadAt, Stack, Stage,
+    StageError, Stats, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, documents};
-use std::ops::Deref;
 
 /// The stage's declaration.
 pub const STAGE: Stage = Stage {
@@ -32,7 +32,8 @@ pub const STAGE: Stage = Stage {
         column(columns::ESSENTIAL_ORPHAN),
     ],
     writes: &[column(columns::PREORDER_NODE), column(columns::PREORDER_PARENT), column(columns::NODE_PREORDER)],
-    arrays: &[&[per_node::<Preorder>(), per_node::<u32>(), per_edge::<NodeId>()]],
+    arrays: &[&[Offsets::SIZE, per_edge::<NodeId>()], &[per_node::<Preorder>()]],
+    least: &[bits_per_node(1)],
     fixed: 8 << 20,
     shares: true,
     passes: "each node's edges once, in depth-first order",
@@ -40,14 +41,18 @@ pub const STAGE: Stage = Stage {
     ..Stage::NEW
 };
 
-/// When a node is found, the numbers of this many of its targets are prefetched.
+/// When a node is found, the edges of new nodes among this many of its targets are prefetched.
 const AHEAD: usize = 8;
+
+/// Nodes of the preorder that are numbered between two looks at whether the run is to end.
+const BATCH: usize = 1 << 16;
 
 /// A node on the path from the root to the current node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Level {
     node: NodeId,
+    number: Preorder,
     /// Number of its edges that the search has followed.
     seen: u32,
 }
@@ -57,37 +62,63 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let nodes = ColumnReader::open(job.scratch, columns::ESSENTIAL_DEGREE)?.remaining();
     job.context.progress.begin(STAGE.name, nodes);
     let path = Stack::new(&job.context.budget, job.scratch, "preorder.path")?;
+    let found = Bitset::new(&job.context.budget, "preorder: found nodes", nodes as usize)?;
     let mut plan = ArrayPlan::of(job, STAGE.name);
-    let (mut numbers, mut offsets, mut to) = plan.make((
-        filled(nodes as usize, Preorder::NONE),
-        offsets(columns::ESSENTIAL_DEGREE),
-        lookup(columns::ESSENTIAL_TO),
-    ))?;
-    let count = on_resident!(numbers, offsets, to => search(root, numbers, offsets, to, path, job))?;
-    numbers.write_to(job.scratch, columns::NODE_PREORDER)?;
+    let (mut offsets, mut to) =
+        plan.make((offsets(columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO), lookup(columns::ESSENTIAL_TO)))?;
+    let count = on_resident!(offsets, to => search(root, found, offsets, to, path, job))?;
+    drop((offsets, to));
+    number(nodes as usize, job)?;
     job.context.progress.end();
     Ok(Stats { rows: u64::from(count), spilled_bytes: plan.spilled_bytes() })
 }
 
+/// Writes the number of each node. For as many nodes at a time as there is memory for, those that have a number are found
+/// in the preorder: a pass over it costs less than paging.
+fn number(nodes: usize, job: &Job<'_>) -> Result<(), StageError> {
+    let Job { scratch, context, .. } = *job;
+    let mut column = ColumnWriter::create(scratch, columns::NODE_PREORDER)?;
+    let room = (context.budget.free() / 8 * 7) as usize / size_of::<Preorder>();
+    let mut part = context.budget.filled("preorder: numbers", room.clamp(1, nodes.max(1)), Preorder::NONE)?;
+    for first in (0..nodes).step_by(part.len()) {
+        let count = part.len().min(nodes - first);
+        if first > 0 {
+            part[..count].fill(Preorder::NONE);
+        }
+        let mut order = ColumnReader::open(scratch, columns::PREORDER_NODE)?;
+        let mut number = 0;
+        while order.remaining() > 0 {
+            for node in order.next_slice(BATCH)? {
+                // Nodes before the part wrap around and are out of it as well.
+                if let Some(place) = part[..count].get_mut(node.index().wrapping_sub(first)) {
+                    *place = Preorder(number);
+                }
+                number += 1;
+            }
+            context.check()?;
+        }
+        column.extend(&part[..count])?;
+    }
+    column.finish().map(drop)
+}
+
 /// The whole search. Returns the number of nodes that it reached.
-fn search<N, O, B, E>(
+fn search<O, E>(
     root: NodeId,
-    numbers: N,
-    offsets: Offsets<O, B>,
+    found: Bitset,
+    offsets: Offsets<O>,
     to: E,
     path: Stack<Level>,
     job: &Job<'_>,
 ) -> Result<u32, StageError>
 where
-    N: WriteAt<Preorder>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
     E: ReadAt<NodeId>,
 {
     let Job { scratch, context, .. } = *job;
     let nodes = ColumnWriter::create(scratch, columns::PREORDER_NODE)?;
     let parents = ColumnWriter::create(scratch, columns::PREORDER_PARENT)?;
-    let mut search = Search { offsets, to, numbers, path, nodes, parents, count: 0, context };
+    let mut search = Search { offsets, to, found, path, nodes, parents, count: 0, context };
     search.visit(root, Preorder(0))?;
     let mut orphans = ColumnReader::open(scratch, columns::ESSENTIAL_ORPHAN)?;
     while orphans.remaining() > 0 {
@@ -99,10 +130,10 @@ where
     Ok(search.count)
 }
 
-struct Search<'a, N, O, B, E> {
-    offsets: Offsets<O, B>,
+struct Search<'a, O, E> {
+    offsets: Offsets<O>,
     to: E,
-    numbers: N,
+    found: Bitset,
     path: Stack<Level>,
     nodes: ColumnWriter<NodeId>,
     parents: ColumnWriter<Preorder>,
@@ -110,44 +141,44 @@ struct Search<'a, N, O, B, E> {
     context: &'a Context<'a>,
 }
 
-impl<N, O, B, E> Search<'_, N, O, B, E>
+impl<O, E> Search<'_, O, E>
 where
-    N: WriteAt<Preorder>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
     E: ReadAt<NodeId>,
 {
     /// Numbers a node and all unnumbered nodes that it reaches.
     fn visit(&mut self, start: NodeId, parent: Preorder) -> Result<(), StageError> {
-        self.discover(start, parent)?;
-        let mut level = Level { node: start, seen: 0 };
+        let mut level = self.discover(start, parent)?;
         loop {
             let edges = self.offsets.range(level.node.index())?;
             let mut next = edges.start + level.seen as usize;
             let mut down = None;
             if level.seen == 0 {
                 for edge in edges.clone().take(AHEAD) {
-                    self.numbers.prefetch(self.to.get(edge)?.index());
+                    let target = self.to.get(edge)?.index();
+                    if !self.found.contains(target) {
+                        let first = self.offsets.start(target)?;
+                        self.to.prefetch(first);
+                    }
                 }
             }
             while next < edges.end {
                 let target = self.to.get(next)?;
                 next += 1;
-                if self.numbers.get(target.index())?.is_none() {
+                if !self.found.contains(target.index()) {
                     down = Some(target);
                     break;
                 }
             }
             match down {
                 Some(target) => {
-                    let parent = self.numbers.get(level.node.index())?;
-                    self.discover(target, parent)?;
+                    let below = self.discover(target, level.number)?;
                     // A node without further edges need not return to the stack.
                     if next < edges.end {
                         level.seen = (next - edges.start) as u32;
                         self.path.push(level)?;
                     }
-                    level = Level { node: target, seen: 0 };
+                    level = below;
                 }
                 None => match self.path.pop()? {
                     Some(above) => level = above,
@@ -157,12 +188,17 @@ where
         }
     }
 
+    /// Numbers a node.
     #[inline]
-    fn discover(&mut self, node: NodeId, parent: Preorder) -> Result<(), StageError> {
-        self.numbers.set(node.index(), Preorder(self.count))?;
+    fn discover(&mut self, node: NodeId, parent: Preorder) -> Result<Level, StageError> {
+        let number = Preorder(self.count);
+        self.found.insert(node.index());
         self.count += 1;
         self.nodes.push(node)?;
         self.parents.push(parent)?;
-        if self.count.is_multiple_of(1 << 16) { self.context.step(1 << 16) } else { Ok(()) }
+        if self.count.is_multiple_of(1 << 16) {
+            self.context.step(1 << 16)?;
+        }
+        Ok(Level { node, number, seen: 0 })
     }
 }

@@ -41,6 +41,12 @@ pub const fn bits_per_node(bits: u64) -> Size {
     Size { bits, per: Per::Node }
 }
 
+/// `bits` bits for each edge.
+#[must_use]
+pub const fn bits_per_edge(bits: u64) -> Size {
+    Size { bits, per: Per::Edge }
+}
+
 /// `bytes` bytes for each edge.
 #[must_use]
 pub const fn bytes_per_edge(bytes: u64) -> Size {

@@ -4,9 +4,10 @@
 //! tuple of arrays back. Their sizes follow from their types. As many as fit the budget are resident; the others are
 //! paged and share the rest of the budget as page frames.
 
+use crate::offsets::OffsetBlock;
 use crate::paged::{Frames, Paged};
 use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError, column};
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
 
 /// Minimum bytes of page frames of a paged array.
@@ -62,6 +63,12 @@ impl<'a> ArrayPlan<'a> {
     /// As [`Self::make`].
     pub fn one<R: Request>(&mut self, request: R) -> Result<R::Array, StageError> {
         self.make((request,)).map(|(array,)| array)
+    }
+
+    /// Whether all arrays of a tuple of requests would be resident.
+    #[must_use]
+    pub fn holds<R: Requests>(&self, requests: &R) -> bool {
+        requests.fit(self)
     }
 
     /// Bytes of the arrays made so far that are paged because they did not fit.
@@ -202,25 +209,38 @@ impl<T: Pod> Request for LookedUp<T> {
 }
 
 /// See [`offsets`].
-pub struct Starts(Column<u32>);
+pub struct Starts<T> {
+    sizes: Column<u32>,
+    elements: Column<T>,
+}
 
 /// The start position of each group of a grouped column, computed from the column of group sizes.
 #[must_use]
-pub fn offsets(sizes: Column<u32>) -> Starts {
-    Starts(sizes)
+pub fn offsets<T>(sizes: Column<u32>, elements: Column<T>) -> Starts<T> {
+    Starts { sizes, elements }
 }
 
-impl Request for Starts {
+impl<T> Starts<T> {
+    /// Number of groups, and of elements.
+    fn counts(&self, scratch: &Scratch) -> [usize; 2] {
+        let groups = column_bytes(scratch, self.sizes) as usize / size_of::<u32>();
+        [groups, column_bytes(scratch, self.elements) as usize / size_of::<T>()]
+    }
+}
+
+impl<T> Request for Starts<T> {
     type Array = Offsets;
 
     fn bytes(&self, scratch: &Scratch) -> u64 {
-        column_bytes(scratch, self.0) + 4
+        let [groups, elements] = self.counts(scratch);
+        (Offsets::blocks(groups) * size_of::<OffsetBlock>()) as u64 + Offsets::large_bytes(elements)
     }
 
     fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Offsets, StageError> {
-        let groups = (column_bytes(plan.scratch, self.0) / 4) as usize;
-        let relative = plan.array(groups + 1, 0, frames)?;
-        Offsets::sum(relative, plan.budget, plan.scratch, self.0)
+        let counts @ [groups, elements] = self.counts(plan.scratch);
+        let frames = frames.map(|bytes| bytes.saturating_sub(Offsets::large_bytes(elements)).max(LEAST_FRAMES));
+        let blocks = plan.array(Offsets::blocks(groups), OffsetBlock::zeroed(), frames)?;
+        Offsets::sum(blocks, counts, plan.budget, plan.scratch, self.sizes)
     }
 }
 
@@ -246,6 +266,9 @@ pub trait Requests {
     /// # Errors
     /// As [`ArrayPlan::make`].
     fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError>;
+
+    /// Whether all would be resident.
+    fn fit(&self, plan: &ArrayPlan<'_>) -> bool;
 }
 
 macro_rules! requests {
@@ -260,6 +283,12 @@ macro_rules! requests {
                 plan.is_short = decided.iter().any(Option::is_some);
                 let [$($frames),+] = decided;
                 Ok(($($name.make(plan, $frames)?,)+))
+            }
+
+            #[expect(non_snake_case, reason = "each request is called as its type")]
+            fn fit(&self, plan: &ArrayPlan<'_>) -> bool {
+                let ($($name,)+) = self;
+                plan.decide([$($name.bytes(plan.scratch)),+]).iter().all(Option::is_none)
             }
         }
     };

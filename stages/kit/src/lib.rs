@@ -73,12 +73,12 @@ pub mod text;
 
 pub use array::{Array, Lookup, ReadAt, WriteAt};
 pub use array_plan::ArrayPlan;
-pub use bitset::Bitset;
+pub use bitset::{Bitset, Ranks};
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};
 pub use hint::{give_back_freed, keep_little_freed};
-pub use offsets::Offsets;
+pub use offsets::{OffsetBlock, Offsets};
 pub use ordered_pool::OrderedPool;
 pub use scratch::Scratch;
 pub use setting::Setting;

@@ -1,99 +1,195 @@
-//! The start of each group of a grouped column, in four bytes per group.
+//! The start of each group of a grouped column, in little more than a byte per group.
 
+use crate::access::{Size, bits_per_node};
 use crate::array::{Fault, ReadAt, Residency, WriteAt};
-use crate::{Array, Budget, ColumnMap, ColumnReader, Lookup, Scratch, StageError};
+use crate::{Array, Budget, BudgetVec, ColumnMap, ColumnReader, Lookup, Scratch, StageError};
+use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
-/// Groups that share one 64-bit base.
-const BLOCK_BITS: u32 = 12;
+/// Words of a block.
+const WORDS: usize = 4;
+
+/// Bits of the start of a block, and the flag that it has a large group; the sizes of its groups follow, a byte each.
+const START_BITS: u32 = 39;
+const HAS_LARGE: u64 = 1 << START_BITS;
+const HEAD: usize = 5;
+
+/// Groups of a block.
+pub(crate) const GROUPS: usize = WORDS * 8 - HEAD;
+
+/// The size of a group that has at least as many elements; how many more is noted apart.
+const LARGE: u8 = u8::MAX;
+
+/// Groups whose sizes are read at once.
+const READ_GROUPS: usize = GROUPS << 7;
+
+/// For a number of groups, the bits of a block that hold their sizes.
+const SIZES_OF_FIRST: [[u64; WORDS]; GROUPS + 1] = {
+    let mut masks = [[0; WORDS]; GROUPS + 1];
+    let mut count = 1;
+    while count <= GROUPS {
+        masks[count] = masks[count - 1];
+        let byte = HEAD + count - 1;
+        masks[count][byte / 8] |= 0xff << (byte % 8 * 8);
+        count += 1;
+    }
+    masks
+};
+
+/// The start of the first of some neighbouring groups, and the sizes of all: half a cache line.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(32))]
+pub struct OffsetBlock([u64; WORDS]);
+
+impl OffsetBlock {
+    /// A block for groups of these sizes.
+    fn new(start: u64, sizes: &[u32]) -> Self {
+        let mut bytes = [0; WORDS * 8];
+        let mut most = 0;
+        for (byte, &size) in bytes[HEAD..].iter_mut().zip(sizes) {
+            *byte = size.min(LARGE.into()) as u8;
+            most = most.max(size);
+        }
+        let mut words = bytemuck::cast::<_, [u64; WORDS]>(bytes).map(u64::from_le);
+        words[0] |= start | if most >= LARGE.into() { HAS_LARGE } else { 0 };
+        Self(words)
+    }
+
+    /// The start of group `at` of the block, large groups before it not counted in full.
+    #[inline]
+    fn start(&self, at: usize) -> u64 {
+        // Sums of bytes, in four lanes of 16 bits.
+        const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+        let lanes = self.0.iter().zip(&SIZES_OF_FIRST[at]).fold(0, |lanes, (word, mask)| {
+            let sizes = word & mask;
+            lanes + (sizes & EVEN) + (sizes >> 8 & EVEN)
+        });
+        (self.0[0] & (HAS_LARGE - 1)) + (lanes.wrapping_mul(0x0001_0001_0001_0001) >> 48)
+    }
+
+    /// The size of group `at`, [`LARGE`] if it is large.
+    #[inline]
+    fn size(&self, at: usize) -> u64 {
+        let byte = HEAD + at;
+        self.0[byte / 8] >> (byte % 8 * 8) & 0xff
+    }
+
+    #[inline]
+    fn has_large(&self) -> bool {
+        self.0[0] & HAS_LARGE != 0
+    }
+}
+
+/// A group of at least [`LARGE`] elements: its number, and how many elements it has beyond that.
+type Excess = [u32; 2];
 
 /// Start positions of the groups of a column (the edges of each node), from the column of group sizes. Made by
 /// [`offsets`](crate::array_plan::offsets).
 ///
-/// A plain array of 64-bit starts would take 8 bytes a node; this one takes 4, plus 8 for every 4,096 nodes.
-pub struct Offsets<A = Lookup<u32>, B = ColumnMap<u64>> {
-    bases: B,
-    relative: A,
+/// A plain array of 64-bit starts would take 8 bytes a node, and two accesses where a group ends in the next cache line.
+/// This one takes 32 bytes for every 27 groups, of which one block has all there is to know about a group, and 8 for each
+/// group of 255 elements or more.
+pub struct Offsets<A = Lookup<OffsetBlock>> {
+    blocks: A,
+    large: ColumnMap<Excess>,
+    groups: usize,
 }
 
 impl Offsets {
-    /// Computes the offsets from `sizes_of`, into an array with one more element. One sequential read.
+    /// Bytes per node where the groups are those of nodes.
+    pub const SIZE: Size = bits_per_node(8 * size_of::<OffsetBlock>() as u64 / GROUPS as u64 + 1);
+
+    /// Blocks for so many groups.
+    pub(crate) fn blocks(groups: usize) -> usize {
+        groups / GROUPS + 1
+    }
+
+    /// Bytes for all groups that are large, which are at most so many among so many elements.
+    pub(crate) fn large_bytes(elements: usize) -> u64 {
+        (elements / usize::from(LARGE) * size_of::<Excess>()) as u64
+    }
+
+    /// Computes the offsets of a number of groups with a number of elements from `sizes_of`, into an array of
+    /// [`Self::blocks`]. One sequential read.
     ///
     /// # Errors
-    /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when 4,096 neighbouring groups hold 2^32
-    /// elements or more.
+    /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when there are 2^39 elements or more.
     pub(crate) fn sum(
-        mut relative: Array<u32>,
+        mut blocks: Array<OffsetBlock>,
+        [groups, elements]: [usize; 2],
         budget: &Budget,
         scratch: &Scratch,
         sizes_of: Column<u32>,
     ) -> Result<Self, StageError> {
         let mut reader = ColumnReader::open(scratch, sizes_of)?;
-        let groups = relative.count() - 1;
-        let mut bases = budget.zeroed("offsets: bases", (groups >> BLOCK_BITS) + 1)?;
+        let mut large = budget.with_room("offsets: large groups", elements / usize::from(LARGE))?;
         let mut start = 0u64;
-        for (block, base) in bases.iter_mut().enumerate() {
-            let first = block << BLOCK_BITS;
-            let count = (groups + 1 - first).min(1 << BLOCK_BITS);
+        for first in (0..=groups).step_by(READ_GROUPS) {
+            let sizes = reader.block(READ_GROUPS.min(groups - first))?;
             // The end of the last group is an offset as well.
-            let sizes = reader.block(count.min(groups - first))?;
-            let (mut end, mut last) = (0u64, 0u64);
-            let offsets = sizes.iter().map(|&size| {
-                (last, end) = (end, end + u64::from(size));
-                last as u32
-            });
-            match &mut relative {
-                Array::Resident(items) => {
-                    items[first..first + sizes.len()].iter_mut().zip(offsets).for_each(|(at, offset)| *at = offset);
+            let count = Self::blocks(sizes.len()).min(READ_GROUPS / GROUPS);
+            for at in 0..count {
+                let sizes = &sizes[at * GROUPS..sizes.len().min((at + 1) * GROUPS)];
+                let block = OffsetBlock::new(start, sizes);
+                if block.has_large() {
+                    note_large(&mut large, first + at * GROUPS, sizes)?;
                 }
-                Array::Paged(paged) => (first..).zip(offsets).try_for_each(|(at, offset)| paged.set(at, offset))?,
+                blocks.set(first / GROUPS + at, block)?;
+                start += sizes.iter().map(|&size| u64::from(size)).sum::<u64>();
             }
-            if sizes.len() < count {
-                last = end;
-                relative.set(groups, end as u32)?;
-            }
-            if u32::try_from(last).is_err() {
-                let problem = format!("the groups behind {first} hold 2^32 elements or more");
+            if start >= HAS_LARGE {
+                let problem = format!("there are more than {HAS_LARGE} elements");
                 return Err(StageError::Scratch { path: scratch.path(sizes_of), problem });
             }
-            *base = start;
-            start += end;
         }
-        Ok(Self { bases: ColumnMap::of_array(bases), relative: relative.freeze() })
+        Ok(Self { blocks: blocks.freeze(), large: ColumnMap::of_array(large), groups })
     }
 
     /// The same for another thread; nothing if they are behind page frames.
     #[must_use]
     pub fn share(&self) -> Option<Self> {
-        Some(Self { bases: self.bases.clone(), relative: self.relative.share()? })
+        Some(Self { blocks: self.blocks.share()?, large: self.large.clone(), groups: self.groups })
     }
 }
 
+/// Notes the large ones among the groups from `first`.
+#[cold]
+fn note_large(large: &mut BudgetVec<Excess>, first: usize, sizes: &[u32]) -> Result<(), StageError> {
+    for (group, &size) in (first..).zip(sizes) {
+        if let Some(excess) = size.checked_sub(LARGE.into()) {
+            large.push([group as u32, excess])?;
+        }
+    }
+    Ok(())
+}
+
 impl Residency for Offsets {
-    type Resident<'a> = Offsets<&'a [u32], &'a [u64]>;
-    type Anywhere<'a> = Offsets<&'a mut Lookup<u32>, &'a [u64]>;
+    type Resident<'a> = Offsets<&'a [OffsetBlock]>;
+    type Anywhere<'a> = Offsets<&'a mut Lookup<OffsetBlock>>;
 
     fn resident(&mut self) -> Option<Self::Resident<'_>> {
-        match &self.relative {
-            Lookup::Mapped(relative) => Some(Offsets { bases: &self.bases, relative }),
+        match &self.blocks {
+            Lookup::Mapped(blocks) => Some(Offsets { blocks, large: self.large.clone(), groups: self.groups }),
             Lookup::Paged(_) => None,
         }
     }
 
     fn anywhere(&mut self) -> Self::Anywhere<'_> {
-        Offsets { bases: &self.bases, relative: &mut self.relative }
+        Offsets { blocks: &mut self.blocks, large: self.large.clone(), groups: self.groups }
     }
 }
 
-impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
+impl<A: ReadAt<OffsetBlock>> Offsets<A> {
     /// Position of the first element of `group`; for `group` equal to the number of groups, the number of elements.
     ///
     /// # Errors
     /// [`StageError::Io`] when the array is paged and cannot be read.
     #[inline]
     pub fn start(&mut self, group: usize) -> Result<usize, Fault> {
-        Ok((self.bases[group >> BLOCK_BITS] + u64::from(self.relative.get(group)?)) as usize)
+        let block = self.blocks.get(group / GROUPS)?;
+        let start = block.start(group % GROUPS);
+        Ok((if block.has_large() { start + self.excess(group).0 } else { start }) as usize)
     }
 
     /// Positions of the elements of `group`.
@@ -102,19 +198,37 @@ impl<A: ReadAt<u32>, B: Deref<Target = [u64]>> Offsets<A, B> {
     /// As [`Self::start`].
     #[inline]
     pub fn range(&mut self, group: usize) -> Result<Range<usize>, Fault> {
-        Ok(self.start(group)?..self.start(group + 1)?)
+        let (block, at) = (self.blocks.get(group / GROUPS)?, group % GROUPS);
+        let (mut start, mut size) = (block.start(at), block.size(at));
+        if block.has_large() {
+            let (before, own) = self.excess(group);
+            (start, size) = (start + before, size + own);
+        }
+        Ok(start as usize..(start + size) as usize)
+    }
+
+    /// What the large groups of a block before `group`, and `group` itself, have beyond the sizes in the block.
+    #[cold]
+    fn excess(&self, group: usize) -> (u64, u64) {
+        let first = (group - group % GROUPS) as u32;
+        let from = self.large.partition_point(|&[large, _]| large < first);
+        let (mut before, mut own) = (0, 0);
+        for &[large, excess] in self.large[from..].iter().take_while(|[large, _]| *large as usize <= group) {
+            *(if large as usize == group { &mut own } else { &mut before }) += u64::from(excess);
+        }
+        (before, own)
     }
 
     /// Prefetches the start of `group`, which may be out of range.
     #[inline]
     pub fn prefetch(&self, group: usize) {
-        self.relative.prefetch(group);
+        self.blocks.prefetch(group / GROUPS);
     }
 
     /// Number of groups.
     #[must_use]
     pub fn groups(&self) -> usize {
-        self.relative.count() - 1
+        self.groups
     }
 }
 
@@ -123,22 +237,59 @@ mod tests {
     use super::*;
     use crate::{ArrayPlan, ColumnWriter, array_plan};
 
-    #[test]
-    fn starts_are_prefix_sums() {
-        const SIZES: Column<u32> = Column::new("sizes");
+    const SIZES: Column<u32> = Column::new("sizes");
+    const ELEMENTS: Column<u8> = Column::new("elements");
+
+    /// Groups of these sizes start where the sums say, in memory and behind page frames.
+    fn starts_are_sums(sizes: &[u32]) {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
         let mut writer = ColumnWriter::create(&scratch, SIZES).unwrap();
-        (0..20_000u32).for_each(|i| writer.push(i % 7 + u32::from(i == 9000) * 4_000_000_000).unwrap());
+        sizes.iter().for_each(|&size| writer.push(size).unwrap());
+        writer.finish().unwrap();
+        let mut writer = ColumnWriter::create(&scratch, ELEMENTS).unwrap();
+        let count = sizes.iter().map(|&size| u64::from(size)).sum::<u64>().min(50_000_000);
+        writer.extend(&vec![0; count as usize]).unwrap();
+        writer.finish().unwrap();
+        for memory in [64 << 20, 2 << 20] {
+            let budget = Budget::new(memory);
+            let mut plan = ArrayPlan::new(&budget, &scratch, "test");
+            let mut offsets = plan.one(array_plan::offsets(SIZES, ELEMENTS)).unwrap();
+            let mut start = 0usize;
+            for (group, &size) in sizes.iter().enumerate() {
+                assert_eq!(offsets.start(group).unwrap(), start);
+                assert_eq!(offsets.range(group).unwrap(), start..start + size as usize, "{group}");
+                start += size as usize;
+            }
+            assert_eq!((offsets.start(sizes.len()).unwrap(), offsets.groups()), (start, sizes.len()));
+        }
+    }
+
+    #[test]
+    fn starts_are_prefix_sums() {
+        let large = |i: u32| if i == 9000 { 4_000_000_000 } else { 0 };
+        starts_are_sums(&(0..20_000).map(|i| i % 7 + large(i)).collect::<Vec<_>>());
+        // More than the small budget holds, in which all sizes around the largest of a block appear.
+        starts_are_sums(&(0..1_500_000).map(|i| if i % 1000 < 60 { 230 + i % 60 } else { i % 3 }).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn any_number_of_groups_has_an_end() {
+        for count in [0, 1, GROUPS - 1, GROUPS, GROUPS + 1, READ_GROUPS - 1, READ_GROUPS, READ_GROUPS + 1] {
+            starts_are_sums(&vec![u32::from(LARGE); count]);
+            starts_are_sums(&vec![u32::from(LARGE) - 1; count]);
+        }
+    }
+
+    #[test]
+    fn so_many_elements_that_their_number_has_no_room_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut writer = ColumnWriter::create(&scratch, SIZES).unwrap();
+        (0..129).for_each(|_| writer.push(u32::MAX).unwrap());
         writer.finish().unwrap();
         let budget = Budget::new(1 << 20);
-        let mut offsets = ArrayPlan::new(&budget, &scratch, "test").one(array_plan::offsets(SIZES)).unwrap();
-        let mut start = 0usize;
-        for i in 0..20_000usize {
-            assert_eq!(offsets.start(i).unwrap(), start);
-            start += i % 7 + usize::from(i == 9000) * 4_000_000_000;
-            assert_eq!(offsets.range(i).unwrap().end, start);
-        }
-        assert_eq!(offsets.groups(), 20_000);
+        let made = ArrayPlan::new(&budget, &scratch, "test").one(array_plan::offsets(SIZES, ELEMENTS));
+        assert!(matches!(made.map(drop), Err(StageError::Scratch { .. })));
     }
 }

@@ -28,7 +28,7 @@ pub fn find(work: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageEr
     let _tables = job.context.budget.reserve("pairs of a comparison", lockstep::BYTES + MORE_BYTES)?;
     let (offsets, to, values, candidates, components, bytes, members) =
         ArrayPlan::of(job, "additional bytes").make((
-            offsets(columns::EQUAL_DEGREE),
+            offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
             lookup(columns::EQUAL_TO),
             lookup(columns::EQUAL_VALUE),
             lookup(columns::EQUAL_CANDIDATE),

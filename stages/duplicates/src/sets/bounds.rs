@@ -39,7 +39,7 @@ pub fn find(whole: u64, groups: &mut Groups, job: &Job<'_>) -> Result<(), StageE
     }
     let _tables = job.context.budget.reserve("bounds of duplicates", TABLES)?;
     let (offsets, to, bytes, members) = ArrayPlan::of(job, "bounds of duplicates").make((
-        offsets(columns::EQUAL_DEGREE),
+        offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
         lookup(columns::EQUAL_TO),
         lookup(columns::NODE_SELF),
         lookup(GROUP_MEMBERS),

@@ -31,7 +31,7 @@ use crate::options::{Choices, looks_into_references, names_classes};
 use group::{GROUP_MEMBERS, GROUP_SIZES, Group, NUMBER};
 use heaplake_kit::access::{Size, bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::spill::PairSpill;
-use heaplake_kit::{ColumnReader, Job, ReadAt, Stage, StageError, Stats};
+use heaplake_kit::{ColumnReader, Job, Offsets, ReadAt, Stage, StageError, Stats};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
 
@@ -73,7 +73,7 @@ pub const STAGE: Stage = Stage {
         &[
             GROUPS,
             per_node::<u64>(),
-            per_node::<u32>(),
+            Offsets::SIZE,
             per_edge::<NodeId>(),
             per_node::<u32>(),
             per_node::<u32>(),
@@ -81,7 +81,7 @@ pub const STAGE: Stage = Stage {
         ],
         &[
             GROUPS,
-            per_node::<u32>(),
+            Offsets::SIZE,
             per_edge::<NodeId>(),
             per_node::<NodeId>(),
             per_node::<NodeId>(),

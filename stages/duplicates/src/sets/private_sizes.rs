@@ -15,7 +15,7 @@ pub fn add_all(groups: &mut Groups, nodes: usize, job: &Job<'_>) -> Result<(), S
     let (mut private, offsets, to, mut components, mut numbers, missing) =
         ArrayPlan::of(job, "private sizes").make((
             loaded(columns::NODE_SELF),
-            offsets(columns::EQUAL_DEGREE),
+            offsets(columns::EQUAL_DEGREE, columns::EQUAL_TO),
             lookup(columns::EQUAL_TO),
             lookup(columns::EQUAL_COMPONENT),
             lookup(NUMBER),

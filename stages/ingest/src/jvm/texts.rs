@@ -23,8 +23,8 @@ use crate::output::Wanted;
 use heaplake_kit::access::{bits_per_node, column, document, per_node, texts};
 use heaplake_kit::array_plan::lookup;
 use heaplake_kit::{
-    ArrayPlan, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, Lookup, ReadAt, Scratch,
-    Stage, StageError, Stats,
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Context, Job, Lookup, Ranks,
+    ReadAt, Scratch, Stage, StageError, Stats,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRINGS, documents};
@@ -159,54 +159,28 @@ impl TextReader {
     fn open(nodes: u64, plan: &mut ArrayPlan<'_>, job: &Job<'_>) -> Result<Self, StageError> {
         let dump = Dump::load(job.scratch)?;
         let content = Content::open(&dump, job.context)?;
-        let ranks = Ranks::load(nodes, job.scratch, job.context)?;
+        let ranks = ranks(nodes, job.scratch, job.context)?;
         let offsets = plan.one(lookup(ARRAY_OFFSET))?;
         Ok(Self { content, id_bytes: dump.id_bytes.into(), ranks, offsets, buffer: Vec::new() })
     }
 
     /// The text in an array; nothing where it is no array of text.
     fn text(&mut self, array: NodeId, coder: u8) -> Result<Option<&[u8]>, StageError> {
-        let Some(rank) = self.ranks.rank(array) else { return Ok(None) };
+        let Some(rank) = self.ranks.rank(array.index()) else { return Ok(None) };
         let offset = self.offsets.get(rank)?;
         let found = text(&mut self.content, self.id_bytes, (offset, coder), &mut self.buffer)?;
         Ok(found.then_some(&self.buffer[..]))
     }
 }
 
-/// Which nodes are arrays of bytes or characters, 64 at a time.
-#[derive(Clone, Copy)]
-struct Rank {
-    bits: u64,
-    /// Those in the words before.
-    before: u64,
-}
-
-/// From the ordinal of an array to its number among the arrays.
-struct Ranks(BudgetVec<Rank>);
-
-impl Ranks {
-    fn load(nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
-        let words = nodes.div_ceil(64) as usize;
-        let mut ranks = context.budget.filled("arrays of bytes", words, Rank { bits: 0, before: 0 })?;
-        let mut arrays = ColumnReader::open(scratch, ARRAY_NODE)?;
-        while arrays.remaining() > 0 {
-            let node = arrays.next()?;
-            ranks[node.index() / 64].bits |= 1 << (node.index() % 64);
-        }
-        let mut before = 0;
-        for rank in ranks.iter_mut() {
-            rank.before = before;
-            before += u64::from(rank.bits.count_ones());
-        }
-        Ok(Self(ranks))
+/// From the ordinal of an array of bytes or characters to its number among these.
+fn ranks(nodes: u64, scratch: &Scratch, context: &Context<'_>) -> Result<Ranks, StageError> {
+    let mut set = Bitset::new(&context.budget, "arrays of bytes", nodes as usize)?;
+    let mut arrays = ColumnReader::open(scratch, ARRAY_NODE)?;
+    while arrays.remaining() > 0 {
+        set.insert(arrays.next()?.index());
     }
-
-    #[inline]
-    fn rank(&self, node: NodeId) -> Option<usize> {
-        let Rank { bits, before } = *self.0[..].get(node.index() / 64)?;
-        let bit = 1 << (node.index() % 64);
-        (bits & bit != 0).then(|| before as usize + (bits & (bit - 1)).count_ones() as usize)
-    }
+    set.ranked(&context.budget, "arrays of bytes")
 }
 
 /// Puts the text in the array whose record begins at an offset into `out`, as UTF-8; false where that is no array of

@@ -4,7 +4,7 @@
 //!   then detached ones; states that the file gives never change. Detached nodes are renamed `Detached <name>`. In
 //!   files without the field, native nodes named `Detached …` are detached, and nothing spreads. Names are written
 //!   anew only where some state is known.
-//! * Resident memory: where any state is known, 6 bytes per node and 5 per edge where the budget allows, paged where
+//! * Resident memory: where any state is known, 3.2 bytes per node and 5 per edge where the budget allows, paged where
 //!   not, 1 bit per node, and 1 MiB of stack; else none.
 //! * Passes over disk: one over the nodes; edges of native nodes at random.
 //! * Worst case: linear in nodes and edges.
@@ -17,13 +17,12 @@ use super::snapshot::{DETACHEDNESS, DOCUMENT, Snapshot, TAG_STRING};
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{loaded, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats,
-    StringTable, WriteAt, on_resident,
+    ArrayPlan, Bitset, ColumnReader, ColumnWriter, Job, OffsetBlock, Offsets, ReadAt, Scratch, Stack, Stage,
+    StageError, Stats, StringTable, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
 use rustc_hash::FxHashMap;
-use std::ops::Deref;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -40,7 +39,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::NODE_DETACHED)],
     appends: &[texts(STRINGS), column(STRING_HASH), column(TAG_STRING)],
     rewrites: &[column(columns::NODE_NAME)],
-    arrays: &[&[per_node::<u8>(), per_node::<u8>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()]],
+    arrays: &[&[per_node::<u8>(), per_node::<u8>(), Offsets::SIZE, per_edge::<u8>(), per_edge::<NodeId>()]],
     least: &[bits_per_node(1)],
     fixed: 8 << 20,
     shares: true,
@@ -108,7 +107,7 @@ fn spread(snapshot: &Snapshot, spilled_bytes: &mut u64, job: &Job<'_>) -> Result
     let (mut states, mut kind, mut offsets, mut edge_kind, mut to) = plan.make((
         loaded(DETACHEDNESS),
         lookup(columns::NODE_KIND),
-        offsets(columns::NODE_EDGE_COUNT),
+        offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
         lookup(columns::EDGE_KIND),
         lookup(columns::EDGE_TO),
     ))?;
@@ -127,10 +126,10 @@ fn spread(snapshot: &Snapshot, spilled_bytes: &mut u64, job: &Job<'_>) -> Result
     Ok(renamed)
 }
 
-struct Graph<S, K, O, B, E, T> {
+struct Graph<S, K, O, E, T> {
     states: S,
     kind: K,
-    offsets: Offsets<O, B>,
+    offsets: Offsets<O>,
     edge_kind: E,
     to: T,
     /// The node kind that states are of.
@@ -139,12 +138,11 @@ struct Graph<S, K, O, B, E, T> {
     silent: [bool; 256],
 }
 
-impl<S, K, O, B, E, T> Graph<S, K, O, B, E, T>
+impl<S, K, O, E, T> Graph<S, K, O, E, T>
 where
     S: WriteAt<u8>,
     K: ReadAt<u8>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
     E: ReadAt<u8>,
     T: ReadAt<NodeId>,
 {

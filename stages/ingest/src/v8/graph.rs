@@ -85,7 +85,7 @@ impl Graph {
     /// [`StageError::Io`], [`StageError::Budget`].
     pub fn open(snapshot: &Snapshot, plan: &mut ArrayPlan<'_>, scratch: &Scratch) -> Result<Self, StageError> {
         let (offsets, kind_of, name_of, edge_kinds, edge_names, edge_to) = plan.make((
-            offsets(columns::NODE_EDGE_COUNT),
+            offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
             lookup(columns::NODE_KIND),
             lookup(columns::NODE_NAME),
             lookup(columns::EDGE_KIND),

@@ -2,17 +2,17 @@
 //! a debugger's, do not count for dominators. Used by [`super::essential_edges`].
 //!
 //! Resident memory: one bit per node for the answer; while it spreads, one bit per node more, and where it does not
-//! spread in a few passes, 4 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack.
+//! spread in a few passes, 1.2 bytes per node and 5 per edge where the budget allows, paged where not, and 1 MiB of stack.
 
 use super::header::Header;
 use super::root_edges::RootEdges;
 use heaplake_kit::array_plan::{lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, Bitset, ColumnPoints, ColumnReader, Context, Offsets, ReadAt, Scratch, Stack, StageError, on_resident,
+    ArrayPlan, Bitset, ColumnPoints, ColumnReader, Context, OffsetBlock, Offsets, ReadAt, Scratch, Stack, StageError,
+    on_resident,
 };
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
-use std::ops::Deref;
 
 /// The nodes that pages own; nothing where the snapshot has no page.
 ///
@@ -48,8 +48,11 @@ pub fn owned(
     }
     drop(followed);
     let mut plan = ArrayPlan::new(&context.budget, scratch, "page ownership");
-    let (mut offsets, mut kind, mut to) =
-        plan.make((offsets(columns::NODE_EDGE_COUNT), lookup(columns::EDGE_KIND), lookup(columns::EDGE_TO)))?;
+    let (mut offsets, mut kind, mut to) = plan.make((
+        offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
+        lookup(columns::EDGE_KIND),
+        lookup(columns::EDGE_TO),
+    ))?;
     on_resident!(offsets, kind, to => spread(weak, &mut owned, &mut open, (offsets, kind, to), context))?;
     Ok(Some(owned))
 }
@@ -127,16 +130,15 @@ fn spread_forwards(
 }
 
 /// Spreads ownership from the nodes in `open`.
-fn spread<O, B>(
+fn spread<O>(
     weak: Option<u8>,
     owned: &mut Bitset,
     open: &mut Stack<NodeId>,
-    (mut offsets, mut kind, mut to): (Offsets<O, B>, impl ReadAt<u8>, impl ReadAt<NodeId>),
+    (mut offsets, mut kind, mut to): (Offsets<O>, impl ReadAt<u8>, impl ReadAt<NodeId>),
     context: &Context<'_>,
 ) -> Result<(), StageError>
 where
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
 {
     let mut steps = 0u64;
     while let Some(node) = open.pop()? {

@@ -6,7 +6,7 @@
 //!   in the lists of its event targets, and those that Blink holds; a promise is pending if it has reactions, and its
 //!   own waiting function is passed over if the promise is what another one will settle. A realm that no handle of the
 //!   embedder holds is left to the program; [`super::realm_holders`] finds who holds it.
-//! * Resident memory: 13 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node where realms are left,
+//! * Resident memory: 10.2 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node where realms are left,
 //!   where the budget allows, paged where not; 4 bits per node; 64 bytes per place, some fixed tables.
 //! * Passes over disk: nodes and their edges once; those of functions and their code again; all edges again where
 //!   realms are left.
@@ -23,7 +23,7 @@ use super::realm_holders;
 use super::snapshot::{DOCUMENT, Snapshot};
 use super::variables::Variables;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
-use heaplake_kit::{ArrayPlan, Bitset, ColumnWriter, Job, Stage, StageError, Stats};
+use heaplake_kit::{ArrayPlan, Bitset, ColumnWriter, Job, Offsets, Stage, StageError, Stats};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::resources::{NONE, RESOURCE_ROW, RESOURCE_TEXTS, ResourceRow, kind};
 use heaplake_schemas::scratch::{self as columns, STRING_HASH, STRINGS};
@@ -48,7 +48,7 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(RESOURCE_ROW), texts(RESOURCE_TEXTS)],
     arrays: &[&[
-        per_node::<u32>(),
+        Offsets::SIZE,
         per_node::<u8>(),
         per_node::<StringId>(),
         per_edge::<u8>(),

@@ -3,7 +3,7 @@
 //! * Computes: the backing stores, hidden parts and external string data that exactly one object owns, and hands their
 //!   size to it. Owners spread over all edges but weak ones, through owned nodes too; a node with two owners has none,
 //!   and that spreads as well.
-//! * Resident memory: 8 bytes per node and 5 per edge while owners spread, then 9 per node, where the budget allows,
+//! * Resident memory: 5.2 bytes per node and 5 per edge while owners spread, then 9 per node, where the budget allows,
 //!   paged where not; 1 MiB of stack.
 //! * Passes over disk: one over the edges; those of ownable nodes again, at random.
 //! * Worst case: every ownable node is visited twice.
@@ -18,11 +18,11 @@ use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, loaded, lookup, offsets};
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, Job, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnReader, Job, OffsetBlock, Offsets, ReadAt, Scratch, Stack, Stage, StageError, Stats, WriteAt,
+    on_resident,
 };
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::{self as columns, Column, Per, STRING_HASH, STRINGS};
-use std::ops::Deref;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
@@ -40,7 +40,7 @@ pub const STAGE: Stage = Stage {
     ],
     writes: &[column(columns::NODE_SHALLOW)],
     arrays: &[
-        &[per_node::<u32>(), per_node::<u32>(), per_edge::<u8>(), per_edge::<NodeId>()],
+        &[per_node::<u32>(), Offsets::SIZE, per_edge::<u8>(), per_edge::<NodeId>()],
         &[per_node::<u64>(), per_node::<u8>()],
     ],
     fixed: 8 << 20,
@@ -86,7 +86,7 @@ fn find_owners(snapshot: &Snapshot, job: &Job<'_>) -> Result<u64, StageError> {
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let (mut owners, mut offsets, mut kind, mut to) = plan.make((
         filled(header.node_count as usize, NOBODY),
-        offsets(columns::NODE_EDGE_COUNT),
+        offsets(columns::NODE_EDGE_COUNT, columns::EDGE_TO),
         lookup(columns::EDGE_KIND),
         lookup(columns::EDGE_TO),
     ))?;
@@ -133,16 +133,15 @@ fn begin(
 }
 
 /// Spreads owners from the nodes whose own has changed, until none changes any more.
-fn spread_further<O, B>(
+fn spread_further<O>(
     weak: u16,
     mut owners: impl WriteAt<u32>,
-    (mut offsets, mut edge_kind, mut edge_to): (Offsets<O, B>, impl ReadAt<u8>, impl ReadAt<NodeId>),
+    (mut offsets, mut edge_kind, mut edge_to): (Offsets<O>, impl ReadAt<u8>, impl ReadAt<NodeId>),
     open: &mut Stack<u32>,
     job: &Job<'_>,
 ) -> Result<(), StageError>
 where
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
 {
     let mut steps = 0u64;
     while let Some(node) = open.pop()? {

@@ -9,6 +9,7 @@
 //!   use has).
 
 mod faults;
+mod hints;
 mod private;
 
 use crate::scheme::is_url;
@@ -17,7 +18,6 @@ use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, Metadata, OpenOptions, ReadDir};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -171,11 +171,6 @@ impl File {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Asks the system to read so many bytes at a place before they are asked for. No effect where it does not.
-    pub fn will_need(&self, offset: u64, bytes: u64) {
-        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 
     /// Refuses a file that does not have the length of what was written to it since [`Self::create`].

@@ -60,7 +60,7 @@ impl PairSpill {
     }
 
     /// The keys of a partition, from `first_key` on.
-    fn keys_of(&self, index: usize, first_key: usize) -> Range<usize> {
+    pub(super) fn keys_of(&self, index: usize, first_key: usize) -> Range<usize> {
         let base = index << self.shift;
         let end = (base + (1 << self.shift)).min(self.keys);
         base.max(first_key)..end.max(base.max(first_key))
@@ -156,7 +156,7 @@ impl PairSpill {
     }
 
     /// Passes every pair of a partition to `each`, in the order of insertion.
-    fn for_each(
+    pub(super) fn for_each(
         &self,
         index: usize,
         block: &mut Vec<u8>,
@@ -236,6 +236,12 @@ pub trait From32 {
 impl From32 for u32 {
     fn from_u32(value: u32) -> Self {
         value
+    }
+}
+
+impl From32 for i32 {
+    fn from_u32(value: u32) -> Self {
+        value.cast_signed()
     }
 }
 

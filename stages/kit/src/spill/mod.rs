@@ -1,4 +1,4 @@
-//! Groups pairs out of core: `pairs` writes them, `groups` reads them back.
+//! Groups pairs out of core: `pairs` writes them, `groups` reads them back, `values` only the last of each group.
 //!
 //! A [`PairSpill`] takes `(key, value)` pairs in any order and returns the values grouped by key: keys in descending
 //! order, values of one key in the order of insertion. It is a radix partition: the high bits of the key select a
@@ -18,6 +18,7 @@ mod groups;
 mod pairs;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use groups::From32;
 pub use pairs::{Divided, Divider, PairSpill};

@@ -83,6 +83,27 @@ fn groups_equal_a_stable_sort() {
 }
 
 #[test]
+fn the_last_value_of_a_key_is_written() {
+    const LAST: Column<i32> = Column::new("last");
+    for (keys, announced) in [(1, 0), (1000, 1 << 28), (1 << 18, 1 << 20), (3 << 23, 20_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let (budget, cancel) = (Budget::new(256 << 20), AtomicBool::new(false));
+        let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
+        let mut spill = PairSpill::create(&budget, &scratch, "spill", keys, announced).unwrap();
+        let mut expected = vec![-1; keys];
+        for value in 0..20_000u32 {
+            let key = value.wrapping_mul(2_654_435_761) as usize % keys;
+            spill.push(key as u32, value).unwrap();
+            expected[key] = value.cast_signed();
+        }
+        spill.write_last(&scratch, &context, -1, LAST).unwrap();
+        assert!(*ColumnMap::uncounted(&scratch, LAST).unwrap() == expected, "{keys}");
+        assert_eq!(budget.used(), 0);
+    }
+}
+
+#[test]
 fn a_hub_that_does_not_fit_is_streamed() {
     // One key with 100,000 values among others; the budget holds 65,536 values.
     let pairs: Vec<Pair> = (0..150_000u32).map(|i| [if i % 3 == 0 { i % 40 } else { 17 }, i]).collect();

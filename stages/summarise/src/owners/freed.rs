@@ -28,13 +28,12 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    Array, ArrayPlan, BudgetVec, ColumnReader, Context, Job, Offsets, ReadAt, ReverseReader, Scratch, Stack,
-    StageError, WriteAt, on_resident,
+    Array, ArrayPlan, BudgetVec, ColumnReader, Context, Job, OffsetBlock, Offsets, ReadAt, ReverseReader, Scratch,
+    Stack, StageError, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::marker::PhantomData;
-use std::ops::Deref;
 
 /// Owners per combined search.
 pub const AT_ONCE: usize = 63;
@@ -327,7 +326,7 @@ fn search<W: Word>(
     let (mut place, mut position, mut offsets, mut to) = plan.make((
         filled(words.count(), NO_PLACE),
         lookup(columns::NODE_PREORDER),
-        offsets(columns::ESSENTIAL_DEGREE),
+        offsets(columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
         lookup(columns::ESSENTIAL_TO),
     ))?;
     let mut codes = ColumnReader::open(job.scratch, owners.at)?;
@@ -343,8 +342,8 @@ fn fill(mut array: impl WriteAt<u8>, mut next: impl FnMut() -> Result<u8, StageE
 }
 
 /// The essential edges by node, where nodes are in the preorder, and by position which of the chosen owners has them.
-struct Graph<O, B, E, P, C> {
-    offsets: Offsets<O, B>,
+struct Graph<O, E, P, C> {
+    offsets: Offsets<O>,
     to: E,
     position: P,
     place: C,
@@ -359,11 +358,10 @@ struct Search<'a, A, G, W> {
     word: PhantomData<W>,
 }
 
-impl<A, O, B, E, P, C, W> Search<'_, A, Graph<O, B, E, P, C>, W>
+impl<A, O, E, P, C, W> Search<'_, A, Graph<O, E, P, C>, W>
 where
     A: WriteAt<W>,
-    O: ReadAt<u32>,
-    B: Deref<Target = [u64]>,
+    O: ReadAt<OffsetBlock>,
     E: ReadAt<NodeId>,
     P: ReadAt<Preorder>,
     C: ReadAt<u8>,

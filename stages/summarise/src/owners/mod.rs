@@ -5,7 +5,7 @@
 //!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
 //!   owner; garbage is a row of its own.
 //! * Resident memory: 8 bytes per node (owner, and for whom each position counts) for the tree; for what would be freed a byte
-//!   per node, or 8 where there are more than [`freed::FEW`] owners, and only where a search must follow, 9 bytes per
+//!   per node, or 8 where there are more than [`freed::FEW`] owners, and only where a search must follow, 6.2 bytes per
 //!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
 //!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
 //! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times two over the retainers, one
@@ -26,7 +26,8 @@ use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    ArrayPlan, ColumnReader, ColumnWriter, Job, ReadAt, Scratch, Stage, StageError, Stats, WriteAt, on_resident,
+    ArrayPlan, ColumnReader, ColumnWriter, Job, Offsets, ReadAt, Scratch, Stage, StageError, Stats, WriteAt,
+    on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::options::TableName;
@@ -65,7 +66,7 @@ pub const STAGE: Stage = Stage {
     writes: &[column(columns::OWNER_ROW), texts(OWNER_NAMES)],
     arrays: &[
         &[per_node::<Code>(), per_node::<Code>()],
-        &[per_node::<u64>(), per_node::<u32>(), per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<u8>()],
+        &[per_node::<u64>(), Offsets::SIZE, per_edge::<NodeId>(), per_node::<Preorder>(), per_node::<u8>()],
     ],
     fixed: 10 << 20,
     temporary: &[per_node::<Code>(), per_node::<Code>()],

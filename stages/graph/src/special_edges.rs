@@ -1,0 +1,113 @@
+//! Edges that are not followed as others are: those that paths avoid, and those of pairs. Used by [`super::distances`].
+//!
+//! Resident memory: two bits per node where paths avoid some edges; a bit per pair, and while pairs are checked 8 bytes
+//! per pair, paged where the budget does not allow it.
+
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Scratch, StageError, WriteAt};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch as columns;
+
+/// Edges that paths avoid.
+pub(crate) struct Avoided {
+    pub edges: ColumnMap<u64>,
+    pub from: ColumnMap<NodeId>,
+    /// The nodes that such edges leave.
+    sources: Bitset,
+    /// The distances of those that have one; of several of a node the last counts. Sorted by node when the search ends.
+    pub far: BudgetVec<(NodeId, i32)>,
+    /// Whether all other edges have been followed, so that these are, too.
+    pub follows: bool,
+    /// The nodes that were reached since then.
+    pub late: Bitset,
+}
+
+impl Avoided {
+    /// Nothing where there are none.
+    pub fn open(
+        nodes: u64,
+        follows_essential: bool,
+        scratch: &Scratch,
+        context: &Context<'_>,
+    ) -> Result<Option<Self>, StageError> {
+        if !follows_essential || !scratch.has(columns::AVOIDED_EDGE) {
+            return Ok(None);
+        }
+        let edges = ColumnMap::uncounted(scratch, columns::AVOIDED_EDGE)?;
+        let from = ColumnMap::uncounted(scratch, columns::AVOIDED_FROM)?;
+        let mut sources = Bitset::new(&context.budget, "distances: edges to avoid", nodes as usize)?;
+        for node in from.iter() {
+            sources.insert(node.index());
+        }
+        let late = Bitset::new(&context.budget, "distances: late nodes", nodes as usize)?;
+        let far = context.budget.growing("distances: edges to avoid");
+        Ok(Some(Self { edges, from, sources, far, follows: false, late }))
+    }
+
+    /// Whether edges of the node are left out for now.
+    #[inline]
+    pub fn leave(&self, node: NodeId) -> bool {
+        !self.follows && self.sources.contains(node.index())
+    }
+
+    /// The distance of a node that such edges leave, if it has one.
+    pub fn distance_of(&self, node: NodeId) -> Option<i32> {
+        let end = self.far.partition_point(|&(other, _)| other <= node);
+        self.far[..end].last().filter(|(last, _)| *last == node).map(|&(_, distance)| distance)
+    }
+
+    pub fn has(&self, edge: u64) -> bool {
+        self.edges.binary_search(&edge).is_ok()
+    }
+}
+
+/// Paired edges, which are followed only when both have been met.
+pub(crate) struct Pairs {
+    edges: ColumnMap<u64>,
+    pairs: ColumnMap<u32>,
+    /// Pairs of which one edge has been met.
+    met: Bitset,
+    /// Whether some pair is malformed: it has a third edge, or two targets.
+    pub ambiguous: bool,
+}
+
+impl Pairs {
+    /// No pairs.
+    pub fn none(context: &Context<'_>) -> Result<Self, StageError> {
+        let met = Bitset::new(&context.budget, "distances: pairs", 0)?;
+        Ok(Self { edges: ColumnMap::empty(), pairs: ColumnMap::empty(), met, ambiguous: false })
+    }
+
+    pub fn open(job: &Job<'_>) -> Result<Self, StageError> {
+        let Job { scratch, context, .. } = *job;
+        let mut to = ColumnReader::open(scratch, columns::EDGE_TO)?;
+        let mut position = 0;
+        let edges = ColumnMap::uncounted(scratch, columns::PAIRED_EDGE)?;
+        let pairs = ColumnMap::uncounted(scratch, columns::PAIRED_PAIR)?;
+        let count = pairs.iter().max().map_or(0, |&last| last as usize + 1);
+        // Of each pair the target of its last edge, and how many edges there were.
+        let mut seen = ArrayPlan::of(job, "distances: pairs").one(filled(count, [0u32; 2]))?;
+        let mut ambiguous = false;
+        for (at, (&edge, &pair)) in edges.iter().zip(pairs.iter()).enumerate() {
+            to.skip(edge - position)?;
+            position = edge + 1;
+            let this = to.next()?.0;
+            seen.change(pair as usize, |[target, times]| {
+                ambiguous |= *times >= 2 || (*times == 1 && *target != this);
+                (*target, *times) = (this, *times + 1);
+            })?;
+            if at.is_multiple_of(1 << 16) {
+                context.check()?;
+            }
+        }
+        drop(seen);
+        Ok(Self { met: Bitset::new(&context.budget, "distances: pairs", count)?, edges, pairs, ambiguous })
+    }
+
+    /// Whether this edge is the first of its pair that the search meets. A third one counts as a first one again.
+    pub fn is_first(&mut self, edge: u64) -> bool {
+        let Ok(at) = self.edges.binary_search(&edge) else { return false };
+        let pair = self.pairs[at] as usize;
+        !self.met.remove(pair) && self.met.insert(pair)
+    }
+}
