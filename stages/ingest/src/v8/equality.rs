@@ -9,8 +9,8 @@
 //!   either: it says how V8 keeps the text, not what it is.
 //! * Resident memory: a bit per node; first 5 bytes per node ([`super::survey`]). Then, where all columns are in memory, 32
 //!   to 96 bytes per distinct value ([`super::equal_in_memory`]). Else 5 MiB for the slots of one node
-//!   ([`super::slots`]), a byte per node for what the survey found, numbers and names 4 bytes each per node and one record
-//!   per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
+//!   ([`super::slots`]), a byte per node for what the survey found, numbers and, where numbers were captured, names 4 bytes
+//!   each per node, and one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
 //! * Passes over disk: in memory, nodes twice and edges once, or twice where numbers were captured; else nodes four times, edges three times
 //!   (the last time those of nodes whose hash is repeated; without captured numbers the survey needs none), in order.
 //! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
@@ -59,7 +59,7 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS),
         column(columns::EQUAL_TO).when(follows),
     ],
-    // Traits and links; then names, traits, numbers of repeated values, and their records.
+    // Traits and links; then names, if numbers were captured, traits, numbers of repeated values, and their records.
     arrays: &[
         &[per_node::<u8>(), per_node::<u32>()],
         &[per_node::<StringId>(), per_node::<u8>(), per_node::<u32>(), per_node::<[u64; 4]>()],
@@ -92,11 +92,16 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         return Ok(Stats { rows: nodes, spilled_bytes: 0 });
     }
     let graph = Graph { rules: &rules, opaque: &survey.opaque, scratch, context };
-    let name_bytes = column_bytes(scratch, columns::NODE_NAME);
+    let plan_of_names = || match rules.looks_up_names() {
+        true => ArrayPlan::of(job, STAGE.name),
+        false => ArrayPlan::of(job, STAGE.name).streamed(),
+    };
+    let name_bytes = if rules.looks_up_names() { column_bytes(scratch, columns::NODE_NAME) } else { 0 };
     let mut slots = Slots::new(&context.budget, scratch)?;
     let mut hashes = HashPass::new(nodes as u32, scratch, &context.budget)?;
     {
-        let (mut names, traits) = ArrayPlan::of(job, STAGE.name).make((lookup(columns::NODE_NAME), lookup(TRAITS)))?;
+        let mut names = plan_of_names().one(lookup(columns::NODE_NAME))?;
+        let traits = ArrayPlan::of(job, STAGE.name).one(lookup(TRAITS))?;
         let mut shape = Shape::create(&rules, &strings, traits, job)?;
         graph.each(&mut names, &mut slots, &mut hashes, &mut shape)?;
         shape.finish()?;
@@ -104,7 +109,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     scratch.discard(TRAITS);
     let mut values = hashes.finish(name_bytes, context)?;
     let mut column = Values(ColumnWriter::create(scratch, columns::EQUAL_VALUE)?);
-    let mut names = ArrayPlan::of(job, STAGE.name).one(lookup(columns::NODE_NAME))?;
+    let mut names = plan_of_names().one(lookup(columns::NODE_NAME))?;
     graph.each(&mut names, &mut slots, &mut values, &mut column)?;
     column.0.finish()?;
     context.progress.end();

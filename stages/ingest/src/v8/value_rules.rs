@@ -110,6 +110,12 @@ impl Rules {
         })
     }
 
+    /// Whether [`Self::slot`] asks for names of many nodes: of captured numbers, whose text it is. Else of hardly any.
+    #[must_use]
+    pub fn looks_up_names(&self) -> bool {
+        self.captured
+    }
+
     /// What an edge means for the equality of its source.
     ///
     /// # Errors
