@@ -64,6 +64,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(STAGE.name, 2 * facts.node_count);
+    // First, so that the arrays do not take its memory.
+    let mut passed = Passed::none(facts, job)?;
     let (dominator, retained, class, kind) = ArrayPlan::of(job, STAGE.name).make((
         lookup(columns::NODE_DOMINATOR),
         lookup(columns::NODE_RETAINED),
@@ -71,7 +73,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
         lookup(columns::NODE_KIND),
     ))?;
     let mut tree = Tree { root: facts.root, dominator, retained };
-    let passed = Passed::find(facts, &mut tree, Parts::open(facts, (class, kind), job)?, job)?;
+    passed.find(&mut tree, Parts::open(facts, (class, kind), job)?, job)?;
     let largest = winners(facts, &passed, job)?;
     let nodes = Nodes::open(scratch)?;
     let objects = largest.into_iter().map(|node| tree.describe(node, &passed, &nodes));
@@ -142,16 +144,17 @@ struct Passed {
 }
 
 impl Passed {
-    fn find(facts: &Facts, tree: &mut Tree, mut parts: Parts, job: &Job<'_>) -> Result<Self, StageError> {
+    /// No nodes.
+    fn none(facts: &Facts, job: &Job<'_>) -> Result<Self, StageError> {
+        let (budget, nodes) = (&job.context.budget, facts.node_count as usize);
+        let (over, under) = (Bitset::new(budget, STAGE.name, nodes)?, Bitset::new(budget, STAGE.name, nodes)?);
+        Ok(Self { over, under, synthetic: facts.synthetic_kinds.clone() })
+    }
+
+    fn find(&mut self, tree: &mut Tree, mut parts: Parts, job: &Job<'_>) -> Result<(), StageError> {
         let Job { scratch, context, .. } = *job;
-        let nodes = facts.node_count as usize;
-        let mut passed = Self {
-            over: Bitset::new(&context.budget, STAGE.name, nodes)?,
-            under: Bitset::new(&context.budget, STAGE.name, nodes)?,
-            synthetic: facts.synthetic_kinds.clone(),
-        };
         let mut retained = ColumnReader::open(scratch, columns::NODE_RETAINED)?;
-        for node in 0..nodes {
+        for node in 0..retained.remaining() as usize {
             if node.is_multiple_of(1 << 20) {
                 context.step(1 << 20)?;
             }
@@ -160,12 +163,12 @@ impl Passed {
                 continue;
             }
             if let Some(above) = tree.nearly_all(node)? {
-                passed.mark(node, above, tree, &mut parts)?;
+                self.mark(node, above, tree, &mut parts)?;
             } else if parts.is_part(node)? && tree.is_half(node)? {
-                passed.under.insert(node);
+                self.under.insert(node);
             }
         }
-        Ok(passed)
+        Ok(())
     }
 
     /// Whether a node is one of the runtime's own, above all objects.
