@@ -232,10 +232,7 @@ where
         for _ in 0..seed.count {
             let node = nodes.next()?;
             self.rows += u64::from(self.reached.insert(node.index()));
-            self.distance.settle(node, seed.distance)?;
-            if self.avoids(node) {
-                self.note_far(node, seed.distance)?;
-            }
+            self.set(node, seed.distance)?;
         }
         // Not by the distances: a node that is a seed twice is expanded twice, as in DevTools, and then meets its own
         // paired edges again.
@@ -266,7 +263,7 @@ where
     /// Continues over the edges that paths avoid, when all others have been followed.
     fn run_on(&mut self) -> Result<(), StageError> {
         let Some(mut avoided) = self.avoided.take() else { return Ok(()) };
-        avoided.far.sort_by_key(|&(node, _)| node);
+        avoided.distances.sort_by_key(|&(node, _)| node);
         let pending = self.pending(&avoided)?;
         avoided.follows = true;
         self.avoided = Some(avoided);
@@ -377,26 +374,24 @@ where
 
     #[inline]
     fn settle(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
-        self.distance.settle(node, distance)?;
-        if self.avoids(node) {
-            self.note_far(node, distance)?;
-        }
+        self.set(node, distance)?;
         self.expand(node)
     }
 
     /// The same for a node behind those before, with the column of targets in order.
     fn settle_in_sweep(&mut self, node: NodeId, distance: i32, sweep: &mut Sweep) -> Result<(), StageError> {
-        self.distance.settle(node, distance)?;
-        if self.avoids(node) {
-            self.note_far(node, distance)?;
-        }
+        self.set(node, distance)?;
         self.expand_with(node, |_, edge| sweep.target(edge))
     }
 
-    /// Notes the distance of a node that edges to avoid leave.
-    #[cold]
-    fn note_far(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
-        self.avoided.as_mut().map_or(Ok(()), |avoided| avoided.far.push((node, distance)))
+    /// Sets the distance of a node; of one that edges to avoid leave it is kept, for their targets.
+    #[inline]
+    fn set(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
+        self.distance.settle(node, distance)?;
+        match &mut self.avoided {
+            Some(avoided) if avoided.leave(node) => avoided.distances.push((node, distance)),
+            _ => Ok(()),
+        }
     }
 
     #[inline]

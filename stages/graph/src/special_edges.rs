@@ -1,7 +1,7 @@
 //! Edges that are not followed as others are: those that paths avoid, and those of pairs. Used by [`super::distances`].
 //!
-//! Resident memory: two bits per node where paths avoid some edges; a bit per pair, and while pairs are checked 8 bytes
-//! per pair, paged where the budget does not allow it.
+//! Resident memory: two bits per node where paths avoid some edges, 8 bytes per node that these leave; a bit per pair, and
+//! while pairs are checked 8 bytes per pair, paged where the budget does not allow it.
 
 use heaplake_kit::array_plan::filled;
 use heaplake_kit::{ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Scratch, StageError, WriteAt};
@@ -15,7 +15,7 @@ pub(crate) struct Avoided {
     /// The nodes that such edges leave.
     sources: Bitset,
     /// The distances of those that have one; of several of a node the last counts. Sorted by node when the search ends.
-    pub far: BudgetVec<(NodeId, i32)>,
+    pub distances: BudgetVec<(NodeId, i32)>,
     /// Whether all other edges have been followed, so that these are, too.
     pub follows: bool,
     /// The nodes that were reached since then.
@@ -40,8 +40,8 @@ impl Avoided {
             sources.insert(node.index());
         }
         let late = Bitset::new(&context.budget, "distances: late nodes", nodes as usize)?;
-        let far = context.budget.growing("distances: edges to avoid");
-        Ok(Some(Self { edges, from, sources, far, follows: false, late }))
+        let distances = context.budget.growing("distances: edges to avoid");
+        Ok(Some(Self { edges, from, sources, distances, follows: false, late }))
     }
 
     /// Whether edges of the node are left out for now.
@@ -52,8 +52,8 @@ impl Avoided {
 
     /// The distance of a node that such edges leave, if it has one.
     pub fn distance_of(&self, node: NodeId) -> Option<i32> {
-        let end = self.far.partition_point(|&(other, _)| other <= node);
-        self.far[..end].last().filter(|(last, _)| *last == node).map(|&(_, distance)| distance)
+        let end = self.distances.partition_point(|&(other, _)| other <= node);
+        self.distances[..end].last().filter(|(last, _)| *last == node).map(|&(_, distance)| distance)
     }
 
     pub fn has(&self, edge: u64) -> bool {

@@ -6,7 +6,7 @@
 //!   in the lists of its event targets, and those that Blink holds; a promise is pending if it has reactions, and its
 //!   own waiting function is passed over if the promise is what another one will settle. A realm that no handle of the
 //!   embedder holds is left to the program; [`super::realm_holders`] finds who holds it.
-//! * Resident memory: 10.2 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node where realms are left,
+//! * Resident memory: 6.2 bytes per node (offsets, kinds, names) and 9 per edge, 4 more per node where realms are left,
 //!   where the budget allows, paged where not; 4 bits per node; 64 bytes per place, some fixed tables.
 //! * Passes over disk: nodes and their edges once; those of functions and their code again; all edges again where
 //!   realms are left.

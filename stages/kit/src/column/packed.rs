@@ -274,7 +274,7 @@ impl Blocks {
 
     pub fn new(packed: Packed) -> Self {
         let blocks = (packed.count as usize * packed.width.bytes()).div_ceil(BLOCK);
-        packed.file.will_jump();
+        packed.file.will_read_at_random();
         Self { packed, lengths: vec![0; blocks], bytes: Vec::new(), held: 0..0, last: usize::MAX - NEAR }
     }
 

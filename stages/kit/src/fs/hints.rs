@@ -11,7 +11,7 @@ impl File {
     }
 
     /// Tells the system that places will be read at random, so that it reads no more than is asked for.
-    pub fn will_jump(&self) {
+    pub fn will_read_at_random(&self) {
         let _ = fadvise(&self.file, 0, None, Advice::Random);
     }
 }

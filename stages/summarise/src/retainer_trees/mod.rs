@@ -5,7 +5,7 @@
 //!   instances also from others that do not live on them, merged by class and edge label, with the distinct instances
 //!   behind each branch and those that it alone holds. The table is one of its own beside that of chains: a chain is a
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
-//! * Resident memory: 44 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
+//! * Resident memory: 36 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
 //!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
 //!   edge, all of it behind the least page frames where the budget does not allow it; a bit per node; what the walks of as
 //!   many trees as there is room for take, bounded by constants, and a bounded number of retainers; a sorter of instances.
