@@ -233,14 +233,20 @@ impl<T> Request for Starts<T> {
 
     fn bytes(&self, scratch: &Scratch) -> u64 {
         let [groups, elements] = self.counts(scratch);
-        (Offsets::blocks(groups) * size_of::<OffsetBlock>()) as u64 + Offsets::large_bytes(elements)
+        (Offsets::blocks(groups) * size_of::<OffsetBlock>()) as u64
+            + Offsets::large_bytes(Offsets::most_large(elements))
     }
 
     fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Offsets, StageError> {
-        let counts @ [groups, elements] = self.counts(plan.scratch);
-        let frames = frames.map(|bytes| bytes.saturating_sub(Offsets::large_bytes(elements)).max(LEAST_FRAMES));
+        let [groups, elements] = self.counts(plan.scratch);
+        // Where memory is short, no more is taken for large groups than there are, and that from the page frames.
+        let large = match frames {
+            None => Offsets::most_large(elements),
+            Some(_) => Offsets::count_large(plan.scratch, self.sizes)?,
+        };
+        let frames = frames.map(|bytes| bytes.saturating_sub(Offsets::large_bytes(large)));
         let blocks = plan.array(Offsets::blocks(groups), OffsetBlock::zeroed(), frames)?;
-        Offsets::sum(blocks, counts, plan.budget, plan.scratch, self.sizes)
+        Offsets::sum(blocks, [groups, large], plan.budget, plan.scratch, self.sizes)
     }
 }
 

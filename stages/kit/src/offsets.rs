@@ -105,25 +105,43 @@ impl Offsets {
         groups / GROUPS + 1
     }
 
-    /// Bytes for all groups that are large, which are at most so many among so many elements.
-    pub(crate) fn large_bytes(elements: usize) -> u64 {
-        (elements / usize::from(LARGE) * size_of::<Excess>()) as u64
+    /// Large groups among those with so many elements, at most.
+    pub(crate) fn most_large(elements: usize) -> usize {
+        elements / usize::from(LARGE)
     }
 
-    /// Computes the offsets of a number of groups with a number of elements from `sizes_of`, into an array of
+    /// Number of large groups. One sequential read.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub(crate) fn count_large(scratch: &Scratch, sizes_of: Column<u32>) -> Result<usize, StageError> {
+        let mut reader = ColumnReader::open(scratch, sizes_of)?;
+        let mut count = 0;
+        while reader.remaining() > 0 {
+            count += reader.next_slice(usize::MAX)?.iter().filter(|&&size| size >= LARGE.into()).count();
+        }
+        Ok(count)
+    }
+
+    /// Bytes that so many large groups take.
+    pub(crate) fn large_bytes(large: usize) -> u64 {
+        (large * size_of::<Excess>()) as u64
+    }
+
+    /// Computes the offsets of a number of groups, of which so many may be large, from `sizes_of`, into an array of
     /// [`Self::blocks`]. One sequential read.
     ///
     /// # Errors
     /// [`StageError::Budget`], [`StageError::Io`], or [`StageError::Scratch`] when there are 2^39 elements or more.
     pub(crate) fn sum(
         mut blocks: Array<OffsetBlock>,
-        [groups, elements]: [usize; 2],
+        [groups, most_large]: [usize; 2],
         budget: &Budget,
         scratch: &Scratch,
         sizes_of: Column<u32>,
     ) -> Result<Self, StageError> {
         let mut reader = ColumnReader::open(scratch, sizes_of)?;
-        let mut large = budget.with_room("offsets: large groups", elements / usize::from(LARGE))?;
+        let mut large = budget.with_room("offsets: large groups", most_large)?;
         let mut start = 0u64;
         for first in (0..=groups).step_by(READ_GROUPS) {
             let sizes = reader.block(READ_GROUPS.min(groups - first))?;
@@ -271,6 +289,23 @@ mod tests {
         starts_are_sums(&(0..20_000).map(|i| i % 7 + large(i)).collect::<Vec<_>>());
         // More than the small budget holds, in which all sizes around the largest of a block appear.
         starts_are_sums(&(0..1_500_000).map(|i| if i % 1000 < 60 { 230 + i % 60 } else { i % 3 }).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn large_groups_take_no_more_than_the_page_frames() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
+        let mut writer = ColumnWriter::create(&scratch, SIZES).unwrap();
+        // Some large groups, and elements for many more.
+        (0..1_500_000u32).for_each(|i| writer.push(if i % 50 == 0 { 300 } else { 90 }).unwrap());
+        writer.finish().unwrap();
+        let mut writer = ColumnWriter::create(&scratch, ELEMENTS).unwrap();
+        writer.extend(&vec![0; 50_000_000]).unwrap();
+        writer.finish().unwrap();
+        let budget = Budget::new((1 << 20) + (64 << 10));
+        let mut offsets = ArrayPlan::new(&budget, &scratch, "test").one(array_plan::offsets(SIZES, ELEMENTS)).unwrap();
+        assert_eq!(offsets.range(100_000).unwrap(), 2_000 * 300 + 98_000 * 90..2_001 * 300 + 98_000 * 90);
+        assert!(budget.peak() <= budget.limit());
     }
 
     #[test]

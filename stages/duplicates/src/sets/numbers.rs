@@ -13,8 +13,10 @@ pub const LATER: u64 = additional::BYTES + (8 << 20);
 pub fn assign(nodes: usize, job: &Job<'_>) -> Result<(Groups, u64), StageError> {
     let (several, count) = several(nodes, job)?;
     let mut groups = groups(count, job)?;
+    // First, so that the array does not take its memory.
+    let seen = Bitset::new(&job.context.budget, "certificates of sets", nodes)?;
     let mut numbers = ArrayPlan::of(job, "numbers of sets").one(filled(nodes, NONE))?;
-    let whole = fill(&several, &mut numbers, &mut groups, job)?;
+    let whole = fill((&several, seen), &mut numbers, &mut groups, job)?;
     note_undecided(&mut numbers, &mut groups, job.scratch)?;
     Ok((groups, whole))
 }
@@ -43,10 +45,14 @@ fn several(nodes: usize, job: &Job<'_>) -> Result<(Bitset, usize), StageError> {
 }
 
 /// Numbers the groups and counts their members and certificates; gives the size of all nodes. `numbers` is indexed by
-/// the representative of a group.
-fn fill(several: &Bitset, numbers: &mut Array<u32>, groups: &mut Groups, job: &Job<'_>) -> Result<u64, StageError> {
+/// the representative of a group; no certificate is `seen` yet.
+fn fill(
+    (several, mut seen): (&Bitset, Bitset),
+    numbers: &mut Array<u32>,
+    groups: &mut Groups,
+    job: &Job<'_>,
+) -> Result<u64, StageError> {
     let scratch = job.scratch;
-    let mut seen = Bitset::new(&job.context.budget, "certificates of sets", numbers.count())?;
     let (mut met, mut whole) = (0, 0_u64);
     let mut group_of = ColumnReader::open(scratch, columns::EQUAL_GROUP)?;
     let mut certificates = ColumnReader::open(scratch, columns::EQUAL_CERTIFICATE)?;

@@ -84,11 +84,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let walk = &Walk::load(job.scratch)?;
     let nodes = facts.node_count;
     job.context.progress.begin(STAGE.name, nodes);
+    // First, so that the arrays do not take its memory.
+    let referred = Bitset::new(&job.context.budget, "objects that are referred to", nodes as usize)?;
     let spilled_bytes = if walk.by_address {
         let mut index = index(walk, nodes, job)?;
-        index.spilled_bytes() + join(&mut index, walk, &mut facts, job)?
+        index.spilled_bytes() + join(&mut index, referred, walk, &mut facts, job)?
     } else {
-        join(&mut Numbers(nodes), walk, &mut facts, job)?
+        join(&mut Numbers(nodes), referred, walk, &mut facts, job)?
     };
     job.scratch.write_document(documents::FACTS, &facts)?;
     job.context.progress.end();
@@ -131,7 +133,7 @@ impl Residency for Numbers {
 }
 
 /// Joins the objects, which `index` finds; the bytes that were spilled.
-fn join<I>(index: &mut I, walk: &Walk, facts: &mut Facts, job: &Job<'_>) -> Result<u64, StageError>
+fn join<I>(index: &mut I, referred: Bitset, walk: &Walk, facts: &mut Facts, job: &Job<'_>) -> Result<u64, StageError>
 where
     I: for<'a> Residency<Resident<'a>: Find, Anywhere<'a>: Find>,
 {
@@ -139,9 +141,9 @@ where
     let mut plan = ArrayPlan::of(job, STAGE.name);
     let degrees = plan.one(counted.then(|| filled(facts.node_count as usize, 0u8)))?;
     match degrees {
-        None => on_resident!(index => join_with(index, None::<&mut [u8]>, walk, facts, job))?,
+        None => on_resident!(index => join_with(index, (None::<&mut [u8]>, referred), walk, facts, job))?,
         Some(mut degrees) => {
-            on_resident!(index, degrees => join_with(index, Some(degrees), walk, facts, job))?;
+            on_resident!(index, degrees => join_with(index, (Some(degrees), referred), walk, facts, job))?;
         }
     }
     Ok(plan.spilled_bytes())
@@ -149,7 +151,7 @@ where
 
 fn join_with<D: WriteAt<u8>>(
     mut index: impl Find,
-    degrees: Option<D>,
+    (degrees, referred): (Option<D>, Bitset),
     walk: &Walk,
     facts: &mut Facts,
     job: &Job<'_>,
@@ -164,7 +166,6 @@ fn join_with<D: WriteAt<u8>>(
     }
     names.finish()?;
     let output = Output::create(wanted, degrees, Vec::new(), scratch)?;
-    let referred = Bitset::new(&context.budget, "objects that are referred to", facts.node_count as usize)?;
     let (root_count, lost) = (outside.roots.len() as u64, outside.lost);
     let dependents = outside.dependents.iter().peekable();
     let mut joiner = Joiner { index, output, referred, dependents, root: facts.root, root_count, lost };

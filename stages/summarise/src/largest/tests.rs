@@ -103,11 +103,14 @@ fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl In
 }
 
 fn found(heap: &Heap, folder: &Path) -> Vec<LargeObject> {
+    found_within(STAGE.resident_bytes(heap.class.len() as u64, 0), heap, folder)
+}
+
+fn found_within(memory: u64, heap: &Heap, folder: &Path) -> Vec<LargeObject> {
     let scratch = Scratch::create(folder).unwrap();
     heap.lay_down(&scratch);
     let (cancel, options) = (AtomicBool::new(false), Options::Analysis(AnalysisOptions::default()));
-    let budget = Budget::new(STAGE.resident_bytes(heap.class.len() as u64, 0));
-    let context = Context { budget, threads: 1, progress: &Silent, cancel: &cancel };
+    let context = Context { budget: Budget::new(memory), threads: 1, progress: &Silent, cancel: &cancel };
     (STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
     scratch.read_document(documents::LARGEST).unwrap()
 }
@@ -121,6 +124,22 @@ fn objects_are_those_of_a_naive_search() {
         let nodes: Vec<u32> = objects.iter().map(|found| found.object.node).collect();
         assert_eq!(nodes, heap.winners(), "seed {seed}");
     }
+}
+
+#[test]
+fn what_the_stage_must_hold_is_all_that_it_needs() {
+    // So many nodes that their marks are more than a plan of arrays leaves.
+    const NODES: usize = 2_000_000;
+    let heap = Heap {
+        dominator: vec![0; NODES],
+        class: (0..NODES).map(|node| 1 + node % 3).collect(),
+        retained: (0..NODES as u64).map(|node| node * 7 % (1 << 20)).collect(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (all, least) = (STAGE.resident_bytes(NODES as u64, 0), STAGE.least_bytes(NODES as u64, 0));
+    let [expected, found] =
+        [(all, "all"), (least, "least")].map(|(memory, name)| found_within(memory, &heap, &folder.path().join(name)));
+    assert_eq!(found, expected);
 }
 
 #[test]
