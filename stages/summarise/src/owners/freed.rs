@@ -2,84 +2,60 @@
 //!
 //! An object is freed with an owner if every path from the root to it passes an object of the owner. Dominators do
 //! not tell this: two objects of one owner may together hold a third. So each owner needs a search from the root that
-//! avoids the owner's objects. Here [`AT_ONCE`] of these searches run as one: every node has a word with one bit per
+//! avoids the owner's objects. Here [`AT_ONCE`](super::chosen::AT_ONCE) of these searches run as one: every node has a word with one bit per
 //! owner, set when a path is found that avoids this owner. Bits are only ever set, so order does not matter.
 //!
 //! # Sweep, check, search
 //!
 //! Most words follow from those of nodes that come before in the preorder. So a *sweep* over the retainers, in the
-//! order in which they lie on disk, joins for each node the words of its retainers, less its own owner, and stops early
-//! when all other owners are avoided already, or at the immediate dominator: every path that avoids an owner passes it, so
-//! whatever other retainers could add, it will have in the end as well.
+//! order in which they lie on disk, joins for each node the words of its retainers, less its own owner. A path that avoids
+//! an owner passes the immediate dominator, so a node can have no more than its dominator has, less its own owner; with
+//! as much it is settled, and no more retainers are looked at.
 //!
-//! What is left are nodes whose retainers were all looked at, one of them further back in the preorder, where the sweep
-//! had not been. A second pass, the *check*, looks at these again. Where it finds new bits, a *search* forward along the
-//! edges spreads them. When it ends, no path is missed: take the first node on a path that avoids an owner whose word
-//! lacks the bit. The one before has it, by the sweep or later. Had it got it later, the search would have followed the
-//! edge. If the sweep stopped early at the dominator, that is on the path, so has the bit, and the same holds for its edge;
-//! else the sweep or the check looked at the one before.
+//! What is left are nodes with less and with a retainer further back in the preorder, where the sweep had not been. A
+//! second pass, the *check*, looks at these again, from the last one down. Where it finds new bits, a *search* forward along
+//! the edges spreads them. When it ends, no path is missed: take the first node on a path that avoids an owner whose word
+//! lacks the bit, and the one before, which has it. If that got it after the sweep, the search has followed the edge. If
+//! not, and the sweep or the check looked at the edge, the node has it, too. Else the sweep had settled the node: its
+//! dominator lacked the bit then. But the dominator is on each path to the node before, and bits come along paths, so it
+//! had the bit before that one had it, and a sweep does not change a word behind it.
+//!
+//! A few words that were wrong may have spread to half of the heap, which a search goes through edge by edge, here and there.
+//! So it takes few steps; if these do not do, another sweep begins with the words as they are. An edge back in the
+//! preorder may need one more each time: after some sweeps the search goes on to its end.
 //!
 //! The idea of searching for many sources with a word per node is that of Then et al., "The More the Merrier: Efficient
 //! Multi-Source Graph Traversal", PVLDB 8(4), 2014; here the searches differ in where they may not go.
 
+use super::chosen::{FEW, NO_PLACE, Owners, Word};
 use super::rules::Code;
 use super::tallies::add;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    Array, ArrayPlan, BudgetVec, ColumnReader, Context, Job, OffsetBlock, Offsets, ReadAt, ReverseReader, Scratch,
-    Stack, StageError, WriteAt, on_resident,
+    Array, ArrayPlan, ColumnReader, Context, Job, OffsetBlock, Offsets, ReadAt, ReverseReader, Stack, StageError,
+    WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column};
 use std::marker::PhantomData;
 
-/// Owners per combined search.
-pub const AT_ONCE: usize = 63;
-
-/// Owners whose bits fit a byte.
-pub const FEW: usize = 7;
-
 /// What an edge or a position leads to is prefetched so many before.
 const AHEAD: usize = 8;
 
-/// One bit per owner, and one more.
-trait Word: Pod {
-    /// The bit that says that the node waits for its edges to be followed, or before that, to be checked.
-    const WAITS: u64;
-
-    fn of(bits: u64) -> Self;
-
-    fn bits(self) -> u64;
+/// How much is swept, and how far is searched in between. It changes the time, and no result.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Sweeps until the search goes on to its end, however long that takes.
+    pub sweeps: u32,
+    /// Before that it takes one step for so many nodes at most.
+    pub nodes_per_step: usize,
 }
 
-impl Word for u8 {
-    const WAITS: u64 = 1 << FEW;
-
-    #[inline]
-    fn of(bits: u64) -> Self {
-        bits as Self
-    }
-
-    #[inline]
-    fn bits(self) -> u64 {
-        self.into()
-    }
-}
-
-impl Word for u64 {
-    const WAITS: u64 = 1 << AT_ONCE;
-
-    #[inline]
-    fn of(bits: u64) -> Self {
-        bits
-    }
-
-    #[inline]
-    fn bits(self) -> u64 {
-        self
-    }
+impl Effort {
+    /// That of the stage. A sweep takes as long as one step of a search for some ten nodes, and less where arrays page.
+    pub const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
 }
 
 /// For each of these owners the bytes that would be freed with it, and the spilled bytes. `owner_at` has the owner of the
@@ -90,29 +66,42 @@ impl Word for u64 {
 pub fn find(
     chosen: &[u32],
     owner_at: Column<Code>,
+    effort: Effort,
     who: &'static str,
     job: &Job<'_>,
 ) -> Result<(Vec<u64>, u64), StageError> {
     let owners = Owners::new(chosen, owner_at, job)?;
-    if chosen.len() <= FEW { find_in::<u8>(&owners, who, job) } else { find_in::<u64>(&owners, who, job) }
+    let find = if chosen.len() <= FEW { find_in::<u8> } else { find_in::<u64> };
+    find(&owners, effort, who, job)
 }
 
-fn find_in<W: Word>(owners: &Owners, who: &'static str, job: &Job<'_>) -> Result<(Vec<u64>, u64), StageError> {
+fn find_in<W: Word>(
+    owners: &Owners,
+    effort: Effort,
+    who: &'static str,
+    job: &Job<'_>,
+) -> Result<(Vec<u64>, u64), StageError> {
     let Job { scratch, context, .. } = *job;
     let waiting = || Stack::new(&context.budget, scratch, "owners.waiting");
-    let mut stacks = Stacks { partly: waiting()?, wholly: waiting()? };
     let positions = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, who);
-    // If the search must follow, its arrays need frames at least.
-    let kept = context.budget.reserve(who, KEPT)?;
+    // If a search must follow, its arrays need frames at least.
+    let mut kept = Some(context.budget.reserve(who, KEPT)?);
     let (mut words,) = plan.make((filled(positions, W::of(0)),))?;
-    let doubtful = on_resident!(words => sweep(words, owners, job))?;
-    if doubtful > 0 {
-        on_resident!(words => check(words, owners, &mut stacks, job))?;
-    }
-    drop(kept);
-    if !stacks.is_empty() {
-        search(&mut words, owners, stacks, &mut plan, job)?;
+    for sweeps in 1.. {
+        let mut stacks = Stacks { partly: waiting()?, wholly: waiting()? };
+        if on_resident!(words => sweep(words, owners, job))? > 0 {
+            on_resident!(words => check(words, owners, &mut stacks, job))?;
+        }
+        if stacks.is_empty() {
+            break;
+        }
+        drop(kept.take());
+        let most = if sweeps < effort.sweeps { positions / effort.nodes_per_step } else { usize::MAX };
+        if search(&mut words, owners, (stacks, most), &mut plan, job)? {
+            break;
+        }
+        kept = Some(context.budget.reserve(who, KEPT)?);
     }
     let bytes = on_resident!(words => sum(words, owners, job))?;
     Ok((bytes, plan.spilled_bytes()))
@@ -121,110 +110,44 @@ fn find_in<W: Word>(owners: &Owners, who: &'static str, job: &Job<'_>) -> Result
 /// Bytes that are kept for the search.
 const KEPT: u64 = 9 << 19;
 
-/// The owners that are looked at.
-struct Owners {
-    count: usize,
-    /// The bits of all of them.
-    all: u64,
-    /// The bit of an owner by its number, for all but the last, which are not looked at.
-    bits: BudgetVec<u64>,
-    at: Column<Code>,
-}
-
-/// The place of no chosen owner among them.
-const NO_PLACE: u8 = u8::MAX;
-
-impl Owners {
-    fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
-        let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
-        let mut bits = job.context.budget.filled("owners: places", most, 0u64)?;
-        chosen.iter().enumerate().for_each(|(place, &owner)| bits[owner as usize] = 1 << place);
-        Ok(Self { count: chosen.len(), all: u64::MAX >> (u64::BITS as usize - chosen.len()), bits, at })
-    }
-
-    /// The bits of all but the owner of a node.
-    #[inline]
-    fn others(&self, code: Code) -> u64 {
-        let own = code.owner().and_then(|owner| self.bits[..].get(owner as usize));
-        self.all & !own.map_or(0, |&own| own)
-    }
-
-    /// Which of the chosen ones the owner of a node is.
-    fn place(&self, code: Code) -> u8 {
-        match self.all & !self.others(code) {
-            0 => NO_PLACE,
-            bit => bit.trailing_zeros() as u8,
-        }
-    }
-
-    /// The bits of all but the one at a place.
-    #[inline]
-    fn others_than(&self, place: u8) -> u64 {
-        if place == NO_PLACE { self.all } else { self.all & !(1 << place) }
-    }
-}
-
-/// Retainers of one position after the other, from the first; and what both passes over them need.
-struct Retainers {
-    degree: ReverseReader<u32>,
-    from: ReverseReader<Preorder>,
-    dominator: ColumnReader<Preorder>,
-    owner: ColumnReader<Code>,
-}
-
-impl Retainers {
-    fn open(owners: &Owners, scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self {
-            degree: ReverseReader::open(scratch, columns::RETAINERS_DEGREE)?,
-            from: ReverseReader::open(scratch, columns::RETAINERS_FROM)?,
-            dominator: ColumnReader::open(scratch, columns::PREORDER_DOMINATOR)?,
-            owner: ColumnReader::open(scratch, owners.at)?,
-        })
-    }
-
-    /// Shows the retainers of the next position, in parts, until `look` returns true; in any order.
-    #[inline]
-    fn each(&mut self, mut look: impl FnMut(&[Preorder]) -> Result<bool, StageError>) -> Result<(), StageError> {
-        let (mut left, mut done) = (self.degree.next()? as usize, false);
-        while left > 0 {
-            let part = self.from.next_slice(left)?;
-            left -= part.len();
-            done = done || look(part)?;
-        }
-        Ok(())
-    }
-}
-
 /// Joins the words of retainers, position by position. Marks those that must be checked; how many there are.
 fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) -> Result<u64, StageError> {
-    let mut retainers = Retainers::open(owners, job.scratch)?;
+    let mut degree = ReverseReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
+    let mut from = ReverseReader::open(job.scratch, columns::RETAINERS_FROM)?;
+    let mut dominators = ColumnReader::open(job.scratch, columns::PREORDER_DOMINATOR)?;
+    let mut owner = ColumnReader::open(job.scratch, owners.at)?;
     let mut doubtful = 0;
     for position in 0..words.count() {
-        let dominator = retainers.dominator.next()?;
-        let others = owners.others(retainers.owner.next()?);
+        let dominator = dominators.next()?;
+        let others = owners.others(owner.next()?);
         if position == 0 {
             words.set(0, W::of(others))?;
             continue;
         }
-        let (mut word, mut is_settled, mut is_behind) = (0, false, false);
-        retainers.each(|part| {
+        // What avoids an owner passes the dominator: there is no more to be found.
+        let most = words.get(dominator.index())?.bits() & others;
+        let (mut word, mut is_behind) = (words.get(position)?.bits() & others, false);
+        let mut left = degree.next()? as usize;
+        while left > 0 {
+            let part = from.next_slice(left)?;
+            left -= part.len();
+            if word == most {
+                continue;
+            }
             // Where the dominator is among them, the words of others need not be looked up.
             if part.contains(&dominator) {
-                word |= words.get(dominator.index())?.bits() & others;
-                is_settled = true;
-                return Ok(true);
+                word = most;
+                continue;
             }
             for from in part {
                 word |= words.get(from.index())?.bits() & others;
-                if word == others {
-                    is_settled = true;
-                    return Ok(true);
+                if word == most {
+                    break;
                 }
                 is_behind |= from.index() > position;
             }
-            Ok(false)
-        })?;
-        if !is_settled && is_behind {
+        }
+        if word != most && is_behind {
             doubtful += 1;
             word |= W::WAITS;
         }
@@ -236,40 +159,45 @@ fn sweep<W: Word>(mut words: impl WriteAt<W>, owners: &Owners, job: &Job<'_>) ->
     Ok(doubtful)
 }
 
-/// Looks again at what the sweep left in doubt. What gets new bits waits for its edges to be followed.
+/// Looks again at what the sweep left in doubt, from the last position down, so that words pass along edges that lead
+/// back. What gets new bits waits for its edges to be followed.
 fn check<W: Word>(
     mut words: impl WriteAt<W>,
     owners: &Owners,
     stacks: &mut Stacks,
     job: &Job<'_>,
 ) -> Result<(), StageError> {
-    let mut retainers = Retainers::open(owners, job.scratch)?;
-    let mut nodes = ColumnReader::open(job.scratch, columns::PREORDER_NODE)?;
-    // Positions and retainers that are left out: those before the next one in doubt.
-    let (mut positions, mut left_out) = (1, 0);
-    for position in 1..words.count() {
+    let mut degree = ColumnReader::open(job.scratch, columns::RETAINERS_DEGREE)?;
+    let mut from = ColumnReader::open(job.scratch, columns::RETAINERS_FROM)?;
+    let mut owner = ReverseReader::open(job.scratch, owners.at)?;
+    let mut nodes = ReverseReader::open(job.scratch, columns::PREORDER_NODE)?;
+    // Positions and retainers that are left out: those behind the next one in doubt.
+    let (mut positions, mut left_out) = (0, 0);
+    for position in (1..words.count()).rev() {
         if position.is_multiple_of(1 << 16) {
             job.context.check()?;
         }
         let before = words.get(position)?.bits();
+        let mut left = degree.next()? as usize;
         if before & W::WAITS == 0 {
             positions += 1;
-            left_out += u64::from(retainers.degree.next()?);
+            left_out += left as u64;
             continue;
         }
-        retainers.from.skip(left_out)?;
-        retainers.owner.skip(positions)?;
+        from.skip(left_out)?;
+        owner.skip(positions)?;
         nodes.skip(positions)?;
         (positions, left_out) = (0, 0);
-        let (others, node) = (owners.others(retainers.owner.next()?), nodes.next()?);
+        let (others, node) = (owners.others(owner.next()?), nodes.next()?);
         let before = before & !W::WAITS;
         let mut word = before;
-        retainers.each(|part| {
+        while left > 0 {
+            let part = from.next_slice(left)?;
+            left -= part.len();
             for from in part {
                 word |= words.get(from.index())?.bits() & others;
             }
-            Ok(word == others)
-        })?;
+        }
         if word != before {
             stacks.push(Place { position: Preorder(position as u32), node }, word == owners.all)?;
             word |= W::WAITS;
@@ -313,14 +241,14 @@ impl Stacks {
     }
 }
 
-/// Spreads what waits along the edges.
+/// Spreads what waits along the edges, with so many steps at most; whether nothing waits any more.
 fn search<W: Word>(
     words: &mut Array<W>,
     owners: &Owners,
-    stacks: Stacks,
+    (stacks, most): (Stacks, usize),
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
-) -> Result<(), StageError> {
+) -> Result<bool, StageError> {
     // Of an edge, its target's position and owner are anywhere, while targets of a node are side by side: so a byte for the
     // owner, and pages for targets first.
     let (mut place, mut position, mut offsets, mut to) = plan.make((
@@ -333,7 +261,7 @@ fn search<W: Word>(
     on_resident!(place => fill(place, || Ok(owners.place(codes.next()?))))?;
     on_resident!(words, offsets, to, position, place => {
         let graph = Graph { offsets, to, position, place };
-        Search { words, graph, owners, stacks, context: job.context, word: PhantomData }.run()
+        Search { words, graph, owners, stacks, context: job.context, word: PhantomData }.run(most)
     })
 }
 
@@ -367,9 +295,12 @@ where
     C: ReadAt<u8>,
     W: Word,
 {
-    fn run(mut self) -> Result<(), StageError> {
-        let mut steps = 0u64;
+    fn run(mut self, most: usize) -> Result<bool, StageError> {
+        let mut steps = 0;
         while let Some(at) = self.stacks.pop()? {
+            if steps == most {
+                return Ok(false);
+            }
             let word = self.words.get(at.position.index())?.bits();
             // One that waited on both stacks has had its turn.
             if word & W::WAITS == 0 {
@@ -392,7 +323,7 @@ where
                 self.context.check()?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Records a path to a node that avoids these owners.

@@ -5,16 +5,17 @@
 //!   tree; what would be freed with its objects ([`freed`]); what its functions allocated. Synthetic nodes have no
 //!   owner; garbage is a row of its own.
 //! * Resident memory: 8 bytes per node (owner, and for whom each position counts) for the tree; for what would be freed a byte
-//!   per node, or 8 where there are more than [`freed::FEW`] owners, and only where a search must follow, 6.2 bytes per
+//!   per node, or 8 where there are more than [`chosen::FEW`] owners, and only where a search must follow, 6.2 bytes per
 //!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
 //!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
-//! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times two over the retainers, one
-//!   over the tree and one over node columns, and where a search must follow, what it meets of the essential edges.
+//! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times two to ten over the
+//!   retainers and the tree and one over node columns, and where a search must follow, what it meets of the essential edges.
 //! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
 //! * Reference: none needed; tests compare with a search for each owner.
 
+mod chosen;
 mod freed;
 #[cfg(test)]
 mod properties;
@@ -22,6 +23,7 @@ pub(crate) mod rules;
 mod tallies;
 
 use crate::class_rows::counts;
+use freed::Effort;
 use heaplake_kit::access::{column, document, per_edge, per_node, texts};
 use heaplake_kit::array_plan::{filled, lookup};
 use heaplake_kit::column::BLOCK;
@@ -78,7 +80,7 @@ pub const STAGE: Stage = Stage {
 /// Name of the stage.
 const NAME: &str = "owner rows";
 
-/// Maximum number of passes of [`freed::AT_ONCE`] owners each, the largest owners first.
+/// Maximum number of passes of [`chosen::AT_ONCE`] owners each, the largest owners first.
 const PASSES: usize = 4;
 
 /// Nodes whose columns are prefetched before they are used.
@@ -92,6 +94,11 @@ const OWNER_AT: Column<Code> = Column::of("owner.by_position", Per::Node);
 
 /// Writes the rows of owners, by retained size, largest first, equals by name.
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
+    run_with(Effort::NORMAL, job)
+}
+
+/// The stage.
+fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = &job.facts()?;
     context.progress.begin(NAME, 3 * facts.node_count);
@@ -105,8 +112,8 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let mut order = context.budget.growing("owners: order");
     (0..names.len() as u32).try_for_each(|owner| order.push(owner))?;
     order.sort_unstable_by_key(|&owner| (Reverse(tallies.owner(owner).retained_bytes), &names[owner as usize]));
-    for chosen in order.chunks(freed::AT_ONCE).take(PASSES) {
-        let (bytes, spilled) = freed::find(chosen, OWNER_AT, NAME, job)?;
+    for chosen in order.chunks(chosen::AT_ONCE).take(PASSES) {
+        let (bytes, spilled) = freed::find(chosen, OWNER_AT, effort, NAME, job)?;
         spilled_bytes += spilled;
         for (&owner, mut bytes) in chosen.iter().zip(bytes) {
             // What hangs under the root, each for itself, goes with its owner alone.

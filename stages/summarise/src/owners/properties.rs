@@ -1,7 +1,8 @@
 //! The stage on thousands of random graphs, against a search for each owner.
 
-use super::freed::AT_ONCE;
-use super::{PASSES, STAGE};
+use super::chosen::AT_ONCE;
+use super::freed::Effort;
+use super::{PASSES, run_with};
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Scratch, StringTable, StringWriter};
 use heaplake_oracle::SplitMix64;
@@ -185,7 +186,7 @@ fn rule(rng: &mut SplitMix64, classes: usize, packages: usize) -> OwnerRule {
 }
 
 /// What the stage says; nothing for a share that would go where that is not worked out.
-fn found(case: &Case, memory: u64) -> BTreeMap<String, (u64, u64, Option<u64>)> {
+fn found(case: &Case, memory: u64, effort: Effort) -> BTreeMap<String, (u64, u64, Option<u64>)> {
     let place = Path::new("/dev/shm");
     let folder = if place.is_dir() { tempfile::tempdir_in(place) } else { tempfile::tempdir() }.unwrap();
     let scratch = Scratch::create(&folder.path().join("scratch")).unwrap();
@@ -193,7 +194,7 @@ fn found(case: &Case, memory: u64) -> BTreeMap<String, (u64, u64, Option<u64>)> 
     let (budget, cancel) = (Budget::new(memory), AtomicBool::new(false));
     let context = Context { budget: budget.clone(), threads: 1, progress: &Silent, cancel: &cancel };
     let options = Options::Analysis(AnalysisOptions { owners: case.rules.clone(), ..AnalysisOptions::default() });
-    (STAGE.run)(&Job::on(&scratch, &context, &options)).unwrap();
+    run_with(effort, &Job::on(&scratch, &context, &options)).unwrap();
     drop(context);
     assert_eq!(budget.used(), 0, "all memory is given back");
     let rows = ColumnMap::uncounted(&scratch, columns::OWNER_ROW).unwrap();
@@ -207,9 +208,17 @@ fn found(case: &Case, memory: u64) -> BTreeMap<String, (u64, u64, Option<u64>)> 
     shares.map(|(at, row)| (name(at), (row.shallow_bytes, row.retained_bytes, freed(row.freed_bytes)))).collect()
 }
 
+/// A search at once; sweeps alone; and both.
+const EFFORTS: [Effort; 3] = [
+    Effort { sweeps: 1, nodes_per_step: 1 },
+    Effort { sweeps: u32::MAX, nodes_per_step: usize::MAX },
+    Effort { sweeps: 2, nodes_per_step: 8 },
+];
+
 /// Compares all, and which owners have been looked at for what would go with them; the number of owners.
 fn check(case: &Case, memory: u64, hint: u64) -> usize {
-    let (ours, theirs) = (found(case, memory), case.expected());
+    let effort = EFFORTS[hint as usize % EFFORTS.len()];
+    let (ours, theirs) = (found(case, memory, effort), case.expected());
     let mut order: Vec<_> = ours.iter().filter(|(name, _)| !name.starts_with('(')).collect();
     order.sort_by_key(|(name, (_, retained, _))| (u64::MAX - retained, *name));
     let known = |name: &str| order.iter().position(|(other, _)| *other == name).is_some_and(|at| at < PASSES * AT_ONCE);
@@ -252,7 +261,9 @@ fn paging_changes_nothing() {
     case.sizes = (0..NODES as u64).map(|node| 1 + node % 100).collect();
     case.class = (0..NODES).map(|_| rng.below(case.of_class.len()) as u32).collect();
     case.of_node = (0..NODES).map(|_| (!rng.one_in(3)).then(|| rng.below(case.origins.len()) as u32)).collect();
-    let resident = found(&case, 64 << 20);
+    let resident = found(&case, 64 << 20, Effort::NORMAL);
     assert!(resident.len() > 2 && resident.values().any(|share| share.2 > Some(share.0)), "{resident:?}");
-    assert_eq!(found(&case, 8 << 20), resident);
+    for effort in EFFORTS {
+        assert_eq!(found(&case, 8 << 20, effort), resident);
+    }
 }

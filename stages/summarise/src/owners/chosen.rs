@@ -1,0 +1,101 @@
+//! The owners whose bytes are looked for together, and a bit for each.
+
+use super::rules::Code;
+use bytemuck::Pod;
+use heaplake_kit::{BudgetVec, Job, StageError};
+use heaplake_schemas::scratch::Column;
+
+/// Owners per combined search.
+pub const AT_ONCE: usize = 63;
+
+/// Owners whose bits fit a byte.
+pub const FEW: usize = 7;
+
+/// One bit per owner, and one more.
+pub trait Word: Pod {
+    /// The bit that says that the node waits for its edges to be followed, or before that, to be checked.
+    const WAITS: u64;
+
+    /// The word of these bits.
+    fn of(bits: u64) -> Self;
+
+    /// Its bits.
+    fn bits(self) -> u64;
+}
+
+impl Word for u8 {
+    const WAITS: u64 = 1 << FEW;
+
+    #[inline]
+    fn of(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        self.into()
+    }
+}
+
+impl Word for u64 {
+    const WAITS: u64 = 1 << AT_ONCE;
+
+    #[inline]
+    fn of(bits: u64) -> Self {
+        bits
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        self
+    }
+}
+
+/// The owners that are looked at.
+pub struct Owners {
+    /// How many they are.
+    pub count: usize,
+    /// The bits of all of them.
+    pub all: u64,
+    /// The bit of an owner by its number, for all but the last, which are not looked at.
+    bits: BudgetVec<u64>,
+    /// The owner of the node at each position of the preorder.
+    pub at: Column<Code>,
+}
+
+/// The place of no chosen owner among them.
+pub const NO_PLACE: u8 = u8::MAX;
+
+impl Owners {
+    /// The chosen ones.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
+    pub fn new(chosen: &[u32], at: Column<Code>, job: &Job<'_>) -> Result<Self, StageError> {
+        let most = chosen.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut bits = job.context.budget.filled("owners: places", most, 0u64)?;
+        chosen.iter().enumerate().for_each(|(place, &owner)| bits[owner as usize] = 1 << place);
+        Ok(Self { count: chosen.len(), all: u64::MAX >> (u64::BITS as usize - chosen.len()), bits, at })
+    }
+
+    /// The bits of all but the owner of a node.
+    #[inline]
+    pub fn others(&self, code: Code) -> u64 {
+        let own = code.owner().and_then(|owner| self.bits[..].get(owner as usize));
+        self.all & !own.map_or(0, |&own| own)
+    }
+
+    /// Which of the chosen ones the owner of a node is.
+    pub fn place(&self, code: Code) -> u8 {
+        match self.all & !self.others(code) {
+            0 => NO_PLACE,
+            bit => bit.trailing_zeros() as u8,
+        }
+    }
+
+    /// The bits of all but the one at a place.
+    #[inline]
+    pub fn others_than(&self, place: u8) -> u64 {
+        if place == NO_PLACE { self.all } else { self.all & !(1 << place) }
+    }
+}
