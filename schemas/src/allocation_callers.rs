@@ -46,13 +46,11 @@ pub fn schema() -> SchemaRef {
     TABLE.schema()
 }
 
-/// One row, as the stage that replays a trace hands it on.
+/// One row, as the stage that replays a trace hands it on; its number is its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct CallerRow {
-    /// Number of the node; `u32::MAX` in `parent` is none.
-    pub node: u32,
-    /// The node of the function that is called.
+    /// The node of the function that is called; `u32::MAX` for none.
     pub parent: u32,
     /// Calls between it and the allocation.
     pub depth: u32,
@@ -60,8 +58,6 @@ pub struct CallerRow {
     pub type_id: u32,
     /// The function.
     pub function_id: u32,
-    /// Always 0.
-    pub padding: u32,
     /// Sampled stacks.
     pub samples: u64,
     /// Sizes of their objects, bytes.

@@ -27,7 +27,7 @@ pub const STAGE: Stage = Stage {
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let rows = Rows::of(job.scratch, CALLERS);
     let sources = vec![
-        rows.u32s(|row| row.node)?,
+        rows.positions(),
         rows.optional_ids(|row| row.parent)?,
         rows.u32s(|row| row.depth)?,
         rows.u32s(|row| row.type_id)?,

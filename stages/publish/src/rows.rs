@@ -11,9 +11,6 @@ use heaplake_schemas::replay::ABSENT;
 use heaplake_schemas::scratch::Column;
 use std::sync::Arc;
 
-/// Rows that are read at once.
-const AT_ONCE: usize = 1 << 10;
-
 /// A scratch column of rows, and the columns of a table that can be made from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, R> {
@@ -40,8 +37,7 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         Ok(self.open()?.remaining())
     }
 
-    /// What gives a value for each of the next rows. Rows are wider than what is taken of them, so they pass through a
-    /// buffer that stays in the cache.
+    /// What gives a value for each of the next rows.
     ///
     /// # Errors
     /// As [`Self::count`].
@@ -50,13 +46,10 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
         of: fn(&R) -> T,
     ) -> Result<impl FnMut(usize) -> Result<Vec<T>, StageError> + Send + use<R, T>, StageError> {
         let mut rows = self.open()?;
-        let mut buffer: Box<[R]> = vec![R::zeroed(); AT_ONCE].into();
         Ok(move |count| {
             let mut values = Vec::with_capacity(count);
             while values.len() < count {
-                let some = &mut buffer[..AT_ONCE.min(count - values.len())];
-                rows.read_into(some)?;
-                values.extend(some.iter().map(of));
+                values.extend(rows.next_slice(count - values.len())?.iter().map(of));
             }
             Ok(values)
         })
@@ -72,6 +65,16 @@ impl<'a, R: Pod + Send> Rows<'a, R> {
     {
         let mut values = self.values(of)?;
         Ok(Source::values(move |count| Ok(array(values(count)?))))
+    }
+
+    /// The position of each row, from 0 on.
+    pub(crate) fn positions(self) -> Source<'a> {
+        let mut next = 0;
+        Source::values(move |count| {
+            let first = next;
+            next += count as u32;
+            Ok(array::<UInt32Type>((first..next).collect()))
+        })
     }
 
     /// A column of numbers without nulls.

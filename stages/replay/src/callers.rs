@@ -8,19 +8,15 @@
 //! Cells are sorted by type, then by their stacks from the inside out ([`ranks`]), so that those that share callers are
 //! next to each other, and rows follow in order of depth first.
 
-use crate::calls::{Amount, Cells, NONE};
+use crate::calls::{Cells, NONE};
 use crate::ordered::{Space, Unordered};
+use crate::reverse_graph::{Batch, Stack, WHO, Writer};
 use crate::stacks::EMPTY;
-use crate::tree::{Children, Link, ROOT, Step, Tree};
+use crate::tree::Tree;
 use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{Array, ArrayPlan, ColumnWriter, ReadAt, StageError, WriteAt};
-use heaplake_schemas::allocation_callers::CallerRow;
-use heaplake_schemas::replay::CALLERS;
+use heaplake_kit::{Array, ArrayPlan, ReadAt, StageError, WriteAt};
 use heaplake_schemas::scratch::Column;
-
-/// Name of these arrays in the memory budget.
-const WHO: &str = "the callers of all types";
 
 /// Steps from a function to its caller, and rows: so many for each stack of a type and each node of the call tree, and
 /// so many in any case.
@@ -245,7 +241,7 @@ pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageE
     let mut sorted = Sorted::new(&mut stacks, space)?;
     let depth = sorted.limit(stacks.tree, space)?;
     let mut written = Written { depth: depth.into(), cut: 0, spilled: sorted.spilled };
-    let mut writer = Writer { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, space, spilled: 0 };
+    let mut writer = Writer::new(space)?;
     let mut at = 0;
     while at < sorted.count {
         let (end, rows) = batch(&mut sorted, at, depth, space)?;
@@ -261,8 +257,7 @@ pub fn write(mut stacks: Stacks<'_>, space: Space<'_>) -> Result<Written, StageE
         }
         writer.write(batch)?;
     }
-    writer.rows.finish()?;
-    written.spilled += writer.spilled;
+    written.spilled += writer.finish()?;
     Ok(written)
 }
 
@@ -285,109 +280,4 @@ fn batch(sorted: &mut Sorted, from: usize, most: u32, space: Space<'_>) -> Resul
         at += 1;
     }
     Ok((at, rows + of_type))
-}
-
-/// A stack, up to a depth, and what it shares with the one before.
-#[derive(Clone, Copy)]
-struct Stack {
-    node: u32,
-    depth: u32,
-    shared: u32,
-}
-
-/// The reverse call graphs of some types. Below the root is a node for each type, below these the functions.
-struct Batch {
-    tree: Tree,
-    amounts: Array<Amount>,
-    /// Nodes of the last stack, the type first.
-    path: Array<u32>,
-    type_id: Option<u32>,
-}
-
-impl Batch {
-    fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
-        let rows = rows as usize + 1;
-        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
-        let (links, amounts, path) = plan.make((
-            filled(rows, ROOT),
-            filled(rows, Amount::default()),
-            filled(rows.min((depth as usize).saturating_add(2)), EMPTY),
-        ))?;
-        Ok(Self { tree: Tree { links, count: 1 }, amounts, path, type_id: None })
-    }
-
-    fn grow(&mut self, parent: u32, function: u32) -> Result<u32, StageError> {
-        let node = self.tree.count as u32;
-        self.tree.links.set(node as usize, Link { parent, function })?;
-        self.tree.count += 1;
-        Ok(node)
-    }
-
-    fn add(&mut self, calls: &mut Tree, type_id: u32, stack: Stack, amount: &Amount) -> Result<(), StageError> {
-        if self.type_id.replace(type_id) != Some(type_id) {
-            let node = self.grow(EMPTY, type_id)?;
-            self.path.set(0, node)?;
-        }
-        let mut link = calls.links.get(stack.node as usize)?;
-        let new = if stack.shared < stack.depth { stack.depth } else { 0 };
-        for depth in 0..new {
-            if depth >= stack.shared {
-                let parent = self.path.get(depth as usize)?;
-                let node = self.grow(parent, link.function)?;
-                self.path.set(depth as usize + 1, node)?;
-            }
-            link = calls.links.get(link.parent as usize)?;
-        }
-        let last = self.path.get(stack.depth as usize)?;
-        self.amounts.change(last as usize, |sum| sum.add(amount))?;
-        Ok(())
-    }
-}
-
-/// Writes rows, batch by batch.
-struct Writer<'a> {
-    rows: ColumnWriter<CallerRow>,
-    /// Rows of the batches before.
-    base: u32,
-    space: Space<'a>,
-    spilled: u64,
-}
-
-impl Writer<'_> {
-    fn write(&mut self, batch: Batch) -> Result<(), StageError> {
-        let (space, Batch { mut tree, mut amounts, path, .. }) = (self.space, batch);
-        drop(path);
-        tree.sum(&mut amounts, space)?;
-        // Types come in the order of their numbers, functions in that of bytes.
-        let weight =
-            |node: usize, link: Link| Ok(Some(if link.parent == EMPTY { 0 } else { amounts.get(node)?.bytes }));
-        let children = Children::new(&mut tree, weight, space)?;
-        self.spilled += children.spilled;
-        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
-        let mut positions = plan.one(filled(tree.count, NONE))?;
-        let (mut type_id, rows, base) = (0, &mut self.rows, &mut self.base);
-        children.walk(&mut tree, space, |step| {
-            let Step::Enter(place) = step else { return Ok(()) };
-            if place.depth == 0 {
-                type_id = place.link.function;
-                return Ok(());
-            }
-            let amount = amounts.get(place.node as usize)?;
-            rows.push(CallerRow {
-                node: *base,
-                parent: positions.get(place.link.parent as usize)?,
-                depth: place.depth - 1,
-                type_id,
-                function_id: place.link.function,
-                padding: 0,
-                samples: amount.samples,
-                sampled_bytes: amount.sampled_bytes,
-                estimated_bytes: amount.bytes,
-                estimated_count: amount.count,
-            })?;
-            positions.set(place.node as usize, *base)?;
-            *base = base.checked_add(1).ok_or(StageError::Overflow("the number of callers"))?;
-            Ok(())
-        })
-    }
 }

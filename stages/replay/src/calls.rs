@@ -15,6 +15,9 @@ pub const NONE: u32 = u32::MAX;
 /// Allocations that are counted together.
 pub const BATCH: usize = 64;
 
+/// Places of the table that are read together for each of them: nine in ten are found by then.
+const GUESSES: usize = 2;
+
 /// Objects of one type that were allocated on one stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
@@ -22,23 +25,18 @@ pub struct Cell {
     pub stack: u32,
     /// The type.
     pub type_id: u32,
-    /// Objects: one for each event, unless the runtime itself takes a sample.
-    pub count: u64,
+    /// Events; objects, unless the runtime itself takes a sample.
+    events: u64,
     /// Their sizes, bytes.
-    pub bytes: u64,
+    bytes: u64,
 }
 
-/// What few events change, apart from what each of them does.
+/// Events of a cell of which size and stack were taken.
 #[derive(Clone, Copy, Debug, Default)]
-struct Details {
-    /// Events of which size and stack were taken.
+struct Taken {
     samples: u64,
     /// Their sizes, bytes.
-    sampled_bytes: u64,
-    /// Objects beyond one for each event.
-    more: u64,
-    /// One more than the position of the last of its [`Death`]s; 0 for none.
-    deaths: u32,
+    bytes: u64,
 }
 
 /// Objects of a cell that were reclaimed in one generation.
@@ -54,25 +52,40 @@ struct Death {
 /// Objects and bytes by generation in which they were reclaimed.
 pub type Deaths = [(u64, u64); GENERATIONS.len()];
 
-/// All cells.
+/// All cells. What an allocation changes is in one array, so that it waits for one line of it; the others are for what
+/// is seldom there, or read in order.
 pub struct Cells {
     cells: BudgetVec<Cell>,
-    details: BudgetVec<Details>,
+    /// What was taken of each; empty where everything is.
+    taken: Option<BudgetVec<Taken>>,
+    /// Objects beyond one for each event, modulo 2^64; of the cells up to the last that has any.
+    more: BudgetVec<u64>,
+    /// One more than the position of the last of each one's [`Death`]s; 0 for none.
+    last_death: BudgetVec<u32>,
     /// Deaths of each, those in generation 0 apart, and in their place what was lost: most objects die there, and how
     /// many follows from the others.
     deaths: BudgetVec<Death>,
+    /// Generations in which any object died, as bits.
+    generations: u32,
     index: IndexTable,
 }
 
 impl Cells {
-    /// None yet.
+    /// None yet; `all` where size and stack of every event are taken.
     ///
     /// # Errors
     /// [`StageError::Budget`].
-    pub fn new(budget: &Budget) -> Result<Self, StageError> {
+    pub fn new(all: bool, budget: &Budget) -> Result<Self, StageError> {
         let who = "the allocating stacks of the trace";
-        let (cells, details, deaths) = (budget.growing(who), budget.growing(who), budget.growing(who));
-        Ok(Self { cells, details, deaths, index: IndexTable::new(budget, who)? })
+        Ok(Self {
+            cells: budget.growing(who),
+            taken: (!all).then(|| budget.growing(who)),
+            more: budget.growing(who),
+            last_death: budget.growing(who),
+            deaths: budget.growing(who),
+            generations: 0,
+            index: IndexTable::new(budget, who)?,
+        })
     }
 
     /// The numbers of the cells of at most [`BATCH`] stacks and types.
@@ -81,13 +94,19 @@ impl Cells {
     /// [`StageError::Budget`].
     pub fn numbers(&mut self, of: impl Iterator<Item = (u32, u32)> + Clone) -> Result<[u32; BATCH], StageError> {
         let mut numbers = [NONE; BATCH];
-        for (number, (stack, type_id)) in numbers.iter_mut().zip(of.clone()) {
-            *number = self.index.guess(hash(u64::from(stack), u64::from(type_id))).unwrap_or(NONE);
-        }
         let cells = &self.cells;
-        for (number, key) in numbers.iter_mut().zip(of.clone()) {
-            let is = cells.get(*number as usize).is_some_and(|cell| (cell.stack, cell.type_id) == key);
-            *number = if is { *number } else { NONE };
+        for further in 0..GUESSES {
+            let mut guesses = [NONE; BATCH];
+            for ((guess, number), (stack, type_id)) in guesses.iter_mut().zip(&numbers).zip(of.clone()) {
+                if *number == NONE {
+                    *guess = self.index.guess(hash(u64::from(stack), u64::from(type_id)), further).unwrap_or(NONE);
+                }
+            }
+            for ((guess, number), key) in guesses.iter().zip(&mut numbers).zip(of.clone()) {
+                if cells.get(*guess as usize).is_some_and(|cell| (cell.stack, cell.type_id) == key) {
+                    *number = *guess;
+                }
+            }
         }
         for (number, (stack, type_id)) in numbers.iter_mut().zip(of) {
             if *number == NONE {
@@ -113,8 +132,9 @@ impl Cells {
     #[cold]
     fn make(&mut self, stack: u32, type_id: u32) -> Result<u32, StageError> {
         let number = u32::try_from(self.cells.len()).map_err(|_| StageError::Overflow("the number of stacks"))?;
-        self.cells.push(Cell { stack, type_id, count: 0, bytes: 0 })?;
-        self.details.push(Details::default())?;
+        self.cells.push(Cell { stack, type_id, events: 0, bytes: 0 })?;
+        self.last_death.push(0)?;
+        self.taken.as_mut().map_or(Ok(()), |taken| taken.push(Taken::default()))?;
         let cells = &self.cells;
         self.index.add(number, |number| {
             let cell = &cells[number as usize];
@@ -124,15 +144,30 @@ impl Cells {
     }
 
     /// Counts an event of a cell that represents `count` objects.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`].
     #[inline]
-    pub fn count(&mut self, number: u32, count: u64, bytes: u64) {
+    pub fn count(&mut self, number: u32, count: u64, bytes: u64) -> Result<(), StageError> {
+        self.count_all(number, (1, count), bytes)
+    }
+
+    #[inline]
+    fn count_all(&mut self, number: u32, (events, count): (u64, u64), bytes: u64) -> Result<(), StageError> {
         let cell = &mut self.cells[number as usize];
-        cell.count = cell.count.saturating_add(count);
+        cell.events = cell.events.saturating_add(events);
         cell.bytes = cell.bytes.saturating_add(bytes);
-        if count != 1 {
-            let more = &mut self.details[number as usize].more;
-            *more = more.saturating_add(count.saturating_sub(1));
+        if count == events { Ok(()) } else { self.represent(number, count.wrapping_sub(events)) }
+    }
+
+    #[cold]
+    fn represent(&mut self, number: u32, more: u64) -> Result<(), StageError> {
+        while self.more.len() <= number as usize {
+            self.more.push(0)?;
         }
+        let sum = &mut self.more[number as usize];
+        *sum = sum.wrapping_add(more);
+        Ok(())
     }
 
     /// Counts an event of a cell of which size and stack are taken.
@@ -141,10 +176,12 @@ impl Cells {
         self.take_all(number, 1, bytes);
     }
 
+    #[inline]
     fn take_all(&mut self, number: u32, samples: u64, bytes: u64) {
-        let details = &mut self.details[number as usize];
-        details.samples = details.samples.saturating_add(samples);
-        details.sampled_bytes = details.sampled_bytes.saturating_add(bytes);
+        let Some(taken) = &mut self.taken else { return };
+        let taken = &mut taken[number as usize];
+        taken.samples = taken.samples.saturating_add(samples);
+        taken.bytes = taken.bytes.saturating_add(bytes);
     }
 
     /// Counts `count` objects, all of which were allocated there and taken.
@@ -153,11 +190,8 @@ impl Cells {
     /// [`StageError::Budget`].
     pub fn add_all(&mut self, stack: u32, type_id: u32, count: u64, bytes: u64) -> Result<(), StageError> {
         let number = self.number(stack, type_id)?;
-        let cell = &mut self.cells[number as usize];
-        cell.count = cell.count.saturating_add(count);
-        cell.bytes = cell.bytes.saturating_add(bytes);
         self.take_all(number, count.max(1), bytes);
-        Ok(())
+        self.count_all(number, (count.max(1), count), bytes)
     }
 
     /// Counts the death of an object of a cell.
@@ -178,16 +212,17 @@ impl Cells {
     }
 
     fn gone(&mut self, cell: u32, generation: usize, objects: u64, bytes: u64) -> Result<(), StageError> {
-        let Some(details) = self.details.get_mut(cell as usize) else { return Ok(()) };
+        let Some(last) = self.last_death.get_mut(cell as usize) else { return Ok(()) };
         let generation = generation as u32;
-        let mut at = details.deaths;
+        let mut at = *last;
         while at > 0 && self.deaths[at as usize - 1].generation != generation {
             at = self.deaths[at as usize - 1].before;
         }
         if at == 0 {
-            self.deaths.push(Death { before: details.deaths, generation, count: 0, bytes: 0 })?;
+            self.deaths.push(Death { before: *last, generation, count: 0, bytes: 0 })?;
             at = u32::try_from(self.deaths.len()).map_err(|_| StageError::Overflow("the number of deaths"))?;
-            details.deaths = at;
+            *last = at;
+            self.generations |= 1 << generation;
         }
         let death = &mut self.deaths[at as usize - 1];
         death.count = death.count.saturating_add(objects);
@@ -204,31 +239,53 @@ impl Cells {
     /// What a cell has.
     #[must_use]
     pub fn amount(&self, number: usize) -> Amount {
-        let (Cell { count, bytes, .. }, details) = (self.cells[number], &self.details[number]);
-        Amount { samples: details.samples, sampled_bytes: details.sampled_bytes, count, bytes }
+        let Cell { events, bytes, .. } = self.cells[number];
+        let more = self.more.get(number).copied().unwrap_or(0);
+        let all = Taken { samples: events, bytes };
+        let taken = self.taken.as_ref().map_or(all, |taken| taken[number]);
+        Amount { samples: taken.samples, sampled_bytes: taken.bytes, count: events.wrapping_add(more), bytes }
+    }
+
+    /// Whether objects of any cell may have died in a generation, or were lost in the case of generation 0.
+    #[must_use]
+    pub fn any_in(&self, generation: usize) -> bool {
+        generation == 0 || self.generations >> generation & 1 == 1
     }
 
     /// How many objects of a cell died in a generation, and their bytes; see [`Self::deaths`].
     #[must_use]
     pub fn deaths_in(&self, number: usize, generation: usize) -> (u64, u64) {
-        if generation > 0 && self.details[number].deaths == 0 { (0, 0) } else { self.deaths(number)[generation] }
+        if generation == 0 {
+            return self.deaths(number)[0];
+        }
+        let death = self.told(number).find(|death| death.generation as usize == generation);
+        death.map_or((0, 0), |death| (death.count, death.bytes))
     }
 
     /// Where the objects of a cell died, when all that live at the end have been counted. Of a sample that the runtime
     /// took, each event counts as one.
     #[must_use]
     pub fn deaths(&self, number: usize) -> Deaths {
-        let (cell, details) = (&self.cells[number], &self.details[number]);
+        let cell = &self.cells[number];
         let mut deaths = Deaths::default();
-        let (mut count, mut bytes, mut at) = (cell.count.saturating_sub(details.more), cell.bytes, details.deaths);
-        while let Some(death) = (at as usize).checked_sub(1).map(|at| &self.deaths[at]) {
+        let (mut count, mut bytes) = (cell.events, cell.bytes);
+        for death in self.told(number) {
             (count, bytes) = (count.saturating_sub(death.count), bytes.saturating_sub(death.bytes));
             deaths[death.generation as usize] = (death.count, death.bytes);
-            at = death.before;
         }
         // What was lost had its place here; it is neither dead nor alive.
         deaths[0] = (count, bytes);
         deaths
+    }
+
+    /// What is kept of the deaths of a cell.
+    fn told(&self, number: usize) -> impl Iterator<Item = &Death> {
+        let mut at = self.last_death[number];
+        std::iter::from_fn(move || {
+            let death = &self.deaths[(at as usize).checked_sub(1)?];
+            at = death.before;
+            Some(death)
+        })
     }
 }
 

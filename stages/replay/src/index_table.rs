@@ -44,11 +44,13 @@ impl IndexTable {
         }
     }
 
-    /// The index at the first place of a hash, which is most often that of the item, if it is in the table.
+    /// The index at a place of a hash, `further` places behind its first. If the item is in the table, it is most often
+    /// that of the first or the second.
     #[inline]
     #[must_use]
-    pub fn guess(&self, hash: u64) -> Option<u32> {
-        self.places[(hash >> self.shift) as usize].checked_sub(1)
+    pub fn guess(&self, hash: u64, further: usize) -> Option<u32> {
+        let place = (hash >> self.shift) as usize + further;
+        self.places[place & (self.places.len() - 1)].checked_sub(1)
     }
 
     /// Adds the index of an item that is not in the table; `hash_of` gives the hash of any item.

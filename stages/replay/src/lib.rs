@@ -5,8 +5,8 @@
 //! ([`sampling`], [`sample`], [`posterior`], [`binomial`]; or [`weights`]), follows objects through collections
 //! ([`collecting`], [`collection`], [`track`], [`sweep`], [`places`], [`tracks`], [`promotions`], [`reports`]) and counts
 //! their [`lifetimes`]. At the end [`tree`] makes a
-//! call tree of all stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`],
-//! [`sites`] and [`paths`], [`ordered`] in memory or on disk.
+//! call tree of all stacks ([`calls`]), and [`output`] writes rows: those of [`functions`], [`callers`]
+//! (as a [`reverse_graph`]), [`sites`] and [`paths`], [`ordered`] in memory or on disk.
 //! [`symbolize`] adds what assemblies, PDBs and source maps say. [`replay_trace`] is the stage of all this.
 
 pub mod binomial;
@@ -32,6 +32,7 @@ pub mod promotions;
 pub mod replay;
 pub mod replay_trace;
 pub mod reports;
+pub mod reverse_graph;
 pub mod sample;
 pub mod sampling;
 pub mod sites;

@@ -36,7 +36,7 @@ pub struct Calls<'a> {
 pub fn write(replay: &Replay, calls: &mut Calls<'_>, names: &[u32], space: Space<'_>) -> Result<u64, StageError> {
     let mut rows = Unordered::new(WHO, calls.tree.count.saturating_mul(GENERATIONS.len()), ORDER, space)?;
     let mut spilled = 0;
-    for generation in 0..GENERATIONS.len() {
+    for generation in (0..GENERATIONS.len()).filter(|&generation| replay.cells.any_in(generation)) {
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
         let count = calls.tree.count;
         let (mut own, mut all) = plan.make((filled(count, Amount::default()), filled(count, Amount::default())))?;

@@ -145,8 +145,8 @@ impl Replay {
             symbols: Symbols::new(budget)?,
             clock: Clock::default(),
             counts: budget.growing("the counts of types"),
-            cells: Cells::new(budget)?,
-            cells_of_ticks: Cells::new(budget)?,
+            cells: Cells::new(recording.sample_interval == 1, budget)?,
+            cells_of_ticks: Cells::new(true, budget)?,
             weights: None,
             lifetimes: Lifetimes::new(budget),
             anomalies: Anomalies::default(),
@@ -227,7 +227,7 @@ impl Replay {
         let numbers = self.cells.numbers(self.pending.iter().map(|of| (of.stack, of.object.type_id)))?;
         let tracked = self.recording.sample_mode != SampleMode::Creation;
         for (mut of, cell) in self.pending.drain(..).zip(numbers) {
-            self.cells.count(cell, of.count, of.object.bytes);
+            self.cells.count(cell, of.count, of.object.bytes)?;
             if of.taken {
                 self.cells.take(cell, of.object.bytes);
             }

@@ -6,13 +6,14 @@
 //!   tells of deaths, and sites only where it has stacks.
 //! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
 //!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
-//!   to 64 bytes per distinct frame of a stack, 70 to 140 per distinct pair of stack and type, 24 to 48
-//!   more for each generation in which its objects died, 600 to 900 per type and 16 per distinct size in its sample, 500 and its texts per function; the events
-//!   that a format buffers to bring them into order. What is given up when the trace has been read suffices for the end:
-//!   call trees and orders, some 150 bytes per node and row, 20 per pair, page or are sorted on disk where they do not fit. 32 bytes
-//!   per object where tracks are wanted, paged where they do not fit. All of it depends on the trace and is unknown
-//!   beforehand, so `STAGE` declares only the fixed part; where it does not fit, the refusal comes while the trace is
-//!   read and names a budget for the whole of it.
+//!   to 64 bytes per distinct frame of a stack, 36 to 72 per distinct pair of stack and type, 16 to 32 more where not
+//!   all is taken, 24 to 48 more for each generation in which its objects died, 600 to 900 per type and 16 per
+//!   distinct size in its sample, 500 and its texts per function; the events that a format buffers to bring them into
+//!   order. What is given up when the trace has been read suffices for the end: call trees and orders, some 150 bytes
+//!   per node and row, 20 per pair, page or are sorted on disk where they do not fit. 32 bytes per object where
+//!   tracks are wanted, paged where they do not fit. All of it depends on the trace and is unknown beforehand, so
+//!   `STAGE` declares only the fixed part; where it does not fit, the refusal comes while the trace is read and names
+//!   a budget for the whole of it.
 //! * Passes over disk: one read of the trace; births and deaths once each where tracks are wanted.
 //! * Worst case: n log² n in events, frames, functions and types, whatever the depth of stacks; a collection takes as
 //!   long as it condemns objects. The chains of callers of n stacks of n functions would be n²: beyond a multiple of the
@@ -50,7 +51,7 @@ use std::path::Path;
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "replay",
-    version: 6,
+    version: 7,
     when: |setting| setting.replay(|_| true),
     writes: &[
         document(columns::FACTS),

@@ -21,20 +21,13 @@ const BY_BYTES: [Column<Site>; 2] = [Column::new("replay.sites.c"), Column::new(
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
 struct Site {
-    /// By what rows are sorted in the end.
-    heavy: u64,
-    function: u32,
-    type_id: u32,
-    generation: u32,
-    padding: u32,
+    /// All bits of its bytes turned round, by which rows are sorted in the end; 0 in a part.
+    light: u64,
+    /// Function and type.
+    place: u64,
+    generation: u64,
     count: u64,
     bytes: u64,
-}
-
-impl Site {
-    fn key(&self) -> [u32; 3] {
-        [self.function, self.type_id, self.generation]
-    }
 }
 
 /// Writes the rows. `names` has the position of each function's name.
@@ -57,8 +50,8 @@ pub fn write(
         }
         let deaths = replay.cells.deaths(number);
         for (&(count, bytes), generation) in deaths.iter().zip(0..).filter(|((count, _), _)| *count > 0) {
-            let type_id = cell.type_id;
-            parts.push(Site { heavy: 0, function, type_id, generation, padding: 0, count, bytes })?;
+            let place = u64::from(function) << 32 | u64::from(cell.type_id);
+            parts.push(Site { light: 0, place, generation, count, bytes })?;
         }
     }
     let mut parts = parts.finish()?;
@@ -66,30 +59,30 @@ pub fn write(
     let mut last: Option<Site> = None;
     while let Some(part) = parts.pop()? {
         match &mut last {
-            Some(row) if row.key() == part.key() => {
+            Some(row) if (row.place, row.generation) == (part.place, part.generation) => {
                 row.count = row.count.saturating_add(part.count);
                 row.bytes = row.bytes.saturating_add(part.bytes);
             }
             _ => {
                 if let Some(row) = last.replace(part) {
-                    rows.push(Site { heavy: !row.bytes, ..row })?;
+                    rows.push(Site { light: !row.bytes, ..row })?;
                 }
             }
         }
     }
     if let Some(row) = last {
-        rows.push(Site { heavy: !row.bytes, ..row })?;
+        rows.push(Site { light: !row.bytes, ..row })?;
     }
     drop(parts);
     let mut rows = rows.finish()?;
     let mut writer = ColumnWriter::create(space.scratch, SITES)?;
-    while let Some(Site { function, type_id, generation, count, bytes, .. }) = rows.pop()? {
-        let name = names[function as usize];
+    while let Some(Site { place, generation, count, bytes, .. }) = rows.pop()? {
+        let function_id = (place >> 32) as u32;
         writer.push(SiteRow {
-            function_id: function,
-            type_id,
-            generation,
-            function: name,
+            function_id,
+            type_id: place as u32,
+            generation: generation as u32,
+            function: names[function_id as usize],
             count,
             bytes,
             samples: count,

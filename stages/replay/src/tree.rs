@@ -110,8 +110,6 @@ pub struct Children {
     /// Children by the nodes above them.
     order: Array<u32>,
     count: usize,
-    /// Bytes that went to disk.
-    pub spilled: u64,
 }
 
 /// A step of a walk through a tree.
@@ -162,7 +160,7 @@ impl Children {
             order.set(count, last as u32)?;
             count += 1;
         }
-        Ok(Self { next, order, count, spilled: children.spilled() + plan.spilled_bytes() })
+        Ok(Self { next, order, count })
     }
 
     /// The next child of a node.

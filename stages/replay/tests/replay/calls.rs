@@ -169,7 +169,7 @@ fn check_callers(program: &Program, reverse: &BTreeMap<u32, Paths>, rows: &[Call
         for (path, parent) in preorder(paths) {
             let (row, (_, all)) = (&rows[at], paths[&path]);
             let parent = if parent == NONE { NONE } else { base + parent };
-            assert_eq!((row.node, row.parent, row.depth), (at as u32, parent, path.len() as u32 - 1));
+            assert_eq!((row.parent, row.depth), (parent, path.len() as u32 - 1));
             assert_eq!((row.type_id, row.function_id), (type_id, path[path.len() - 1]), "{:?}", program.stacks);
             assert_eq!((row.estimated_count, row.estimated_bytes), all);
             assert!(row.samples <= all.0 && row.sampled_bytes <= all.1);

@@ -1,0 +1,273 @@
+//! The rows of reverse call graphs, a batch of types at a time.
+//!
+//! Stacks come in order, read from the inside out, so nodes are made in preorder: what is below a node follows it, and a
+//! sum is complete when the next stack leaves its node. Only siblings are put into another order, by bytes.
+
+use crate::calls::{Amount, NONE};
+use crate::ordered::{Space, Unordered};
+use crate::stacks::EMPTY;
+use crate::tree::Tree;
+use bytemuck::{Pod, Zeroable};
+use heaplake_kit::array_plan::filled;
+use heaplake_kit::{Array, ArrayPlan, BudgetVec, ColumnWriter, ReadAt, StageError, WriteAt};
+use heaplake_schemas::allocation_callers::CallerRow;
+use heaplake_schemas::replay::CALLERS;
+use heaplake_schemas::scratch::Column;
+
+/// Name of these arrays in the memory budget.
+pub const WHO: &str = "the callers of all types";
+
+/// Siblings that are ordered in a list that stays; the memory of longer ones is asked for.
+const FEW: usize = 1 << 10;
+
+const SIBLINGS: [Column<Sibling>; 2] = [Column::new("replay.siblings.a"), Column::new("replay.siblings.b")];
+
+/// A stack, up to a depth, and what it shares with the one before.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    /// Its node in the tree of calls.
+    pub node: u32,
+    /// Functions on it.
+    pub depth: u32,
+    /// Innermost ones that it shares with the one before, of the same type.
+    pub shared: u32,
+}
+
+/// A node of a reverse call graph. Nodes are in preorder: its first child follows it, and each other one follows what
+/// is below the one before.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Branch {
+    /// The function; the type at the root.
+    function: u32,
+    /// The node behind all that are below it.
+    end: u32,
+}
+
+/// A node that is to be written, and the calls between it and the type, itself included.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Waiting {
+    node: u32,
+    depth: u32,
+}
+
+/// A node among its siblings, the last one first: in order of bytes, then against that of functions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Sibling {
+    bytes: u64,
+    /// All bits of function and node turned round.
+    last: u64,
+}
+
+impl Sibling {
+    fn new(node: u32, function: u32, bytes: u64) -> Self {
+        Self { bytes, last: !(u64::from(function) << 32 | u64::from(node)) }
+    }
+
+    fn node(self) -> u32 {
+        !self.last as u32
+    }
+}
+
+/// The reverse call graphs of some types, each below a node of its own.
+pub struct Batch {
+    nodes: Array<Branch>,
+    /// By node; of nodes that are not on the path, with all below.
+    amounts: Array<Amount>,
+    count: usize,
+    /// Nodes from that of the type to that of the last stack.
+    path: Array<u32>,
+    on_path: usize,
+    type_id: Option<u32>,
+    /// Nodes to be written, the next one last.
+    waiting: Array<Waiting>,
+}
+
+impl Batch {
+    /// For so many nodes, and chains of callers of so many functions.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
+        let rows = rows as usize;
+        let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        let (nodes, amounts, path, waiting) = plan.make((
+            filled(rows, Branch::zeroed()),
+            filled(rows, Amount::default()),
+            filled(rows.min((depth as usize).saturating_add(1)), EMPTY),
+            filled(rows, Waiting::zeroed()),
+        ))?;
+        Ok(Self { nodes, amounts, count: 0, path, on_path: 0, type_id: None, waiting })
+    }
+
+    /// Adds a node at the end of the path.
+    fn grow(&mut self, function: u32) -> Result<(), StageError> {
+        let (node, depth) = (self.count, self.on_path);
+        self.nodes.set(node, Branch { function, end: 0 })?;
+        self.path.set(depth, node as u32)?;
+        (self.count, self.on_path) = (node + 1, depth + 1);
+        Ok(())
+    }
+
+    /// Cuts the path to so many nodes.
+    fn cut(&mut self, length: usize) -> Result<(), StageError> {
+        while self.on_path > length {
+            self.on_path -= 1;
+            let (node, end) = (self.path.get(self.on_path)? as usize, self.count as u32);
+            self.nodes.change(node, |branch| branch.end = end)?;
+            if let Some(above) = self.on_path.checked_sub(1) {
+                let amount = self.amounts.get(node)?;
+                self.amounts.change(self.path.get(above)? as usize, |sum| sum.add(&amount))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was allocated on a stack; stacks of a type follow each other in order.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn add(&mut self, calls: &mut Tree, type_id: u32, stack: Stack, amount: &Amount) -> Result<(), StageError> {
+        if self.type_id.replace(type_id) != Some(type_id) {
+            self.cut(0)?;
+            self.grow(type_id)?;
+        }
+        if stack.shared < stack.depth {
+            self.cut(stack.shared as usize + 1)?;
+            let mut link = calls.links.get(stack.node as usize)?;
+            for depth in 0..stack.depth {
+                if depth >= stack.shared {
+                    self.grow(link.function)?;
+                }
+                link = calls.links.get(link.parent as usize)?;
+            }
+        }
+        let last = self.path.get(stack.depth as usize)?;
+        self.amounts.change(last as usize, |sum| sum.add(amount))?;
+        Ok(())
+    }
+}
+
+/// Writes rows, batch by batch.
+pub struct Writer<'a> {
+    rows: ColumnWriter<CallerRow>,
+    /// Rows so far.
+    base: u32,
+    /// Siblings that are being ordered.
+    siblings: BudgetVec<Sibling>,
+    space: Space<'a>,
+    spilled: u64,
+}
+
+impl<'a> Writer<'a> {
+    /// Without rows yet.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`].
+    pub fn new(space: Space<'a>) -> Result<Self, StageError> {
+        let siblings = space.budget().with_room(WHO, FEW)?;
+        Ok(Self { rows: ColumnWriter::create(space.scratch, CALLERS)?, base: 0, siblings, space, spilled: 0 })
+    }
+
+    /// Ends the column of rows; gives the bytes that were spilled.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn finish(self) -> Result<u64, StageError> {
+        self.rows.finish()?;
+        Ok(self.spilled)
+    }
+
+    /// Writes the rows of a batch.
+    ///
+    /// # Errors
+    /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], [`StageError::Overflow`].
+    pub fn write(&mut self, mut batch: Batch) -> Result<(), StageError> {
+        batch.cut(0)?;
+        let mut root = 0;
+        while root < batch.count {
+            let Branch { function: type_id, end } = batch.nodes.get(root)?;
+            let mut waiting = self.children(&mut batch, Waiting { node: root as u32, depth: 0 }, 0)?;
+            while waiting > 0 {
+                waiting -= 1;
+                let next = batch.waiting.get(waiting)?;
+                self.row(&mut batch, next, type_id)?;
+                waiting = self.children(&mut batch, next, waiting)?;
+            }
+            root = end as usize;
+        }
+        Ok(())
+    }
+
+    /// Appends the children of a node to those that wait, of which there are so many; how many there are then.
+    fn children(&mut self, batch: &mut Batch, of: Waiting, mut waiting: usize) -> Result<usize, StageError> {
+        let (end, first, depth) = (batch.nodes.get(of.node as usize)?.end, of.node + 1, of.depth + 1);
+        if first == end {
+            return Ok(waiting);
+        }
+        if batch.nodes.get(first as usize)?.end == end {
+            batch.waiting.set(waiting, Waiting { node: first, depth })?;
+            return Ok(waiting + 1);
+        }
+        self.siblings.clear();
+        let (mut node, mut many) = (first, None);
+        while node < end {
+            let Branch { function, end: next } = batch.nodes.get(node as usize)?;
+            let sibling = Sibling::new(node, function, batch.amounts.get(node as usize)?.bytes);
+            node = next;
+            if self.siblings.len() < FEW {
+                self.siblings.push(sibling)?;
+                continue;
+            }
+            let many = match &mut many {
+                Some(many) => many,
+                None => many.insert(Unordered::new(WHO, (end - first) as usize, SIBLINGS, self.space)?),
+            };
+            many.push(sibling)?;
+        }
+        let mut add = |sibling: Sibling| {
+            batch.waiting.set(waiting, Waiting { node: sibling.node(), depth })?;
+            waiting += 1;
+            Ok::<_, StageError>(())
+        };
+        match many {
+            None => {
+                self.siblings.sort_unstable();
+                self.siblings.iter().try_for_each(|&sibling| add(sibling))?;
+            }
+            Some(mut many) => {
+                self.siblings.iter().try_for_each(|&sibling| many.push(sibling))?;
+                let mut many = many.finish()?;
+                while let Some(sibling) = many.pop()? {
+                    add(sibling)?;
+                }
+                self.spilled += many.spilled();
+            }
+        }
+        Ok(waiting)
+    }
+
+    fn row(&mut self, batch: &mut Batch, Waiting { node, depth }: Waiting, type_id: u32) -> Result<(), StageError> {
+        self.space.check(self.base as usize)?;
+        let function = batch.nodes.get(node as usize)?.function;
+        let amount = batch.amounts.get(node as usize)?;
+        // From here on the path has the rows of the functions that are called.
+        let depth = depth as usize;
+        let parent = if depth == 1 { NONE } else { batch.path.get(depth - 1)? };
+        batch.path.set(depth, self.base)?;
+        self.rows.push(CallerRow {
+            parent,
+            depth: depth as u32 - 1,
+            type_id,
+            function_id: function,
+            samples: amount.samples,
+            sampled_bytes: amount.sampled_bytes,
+            estimated_bytes: amount.bytes,
+            estimated_count: amount.count,
+        })?;
+        self.base = self.base.checked_add(1).ok_or(StageError::Overflow("the number of callers"))?;
+        Ok(())
+    }
+}
