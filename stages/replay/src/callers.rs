@@ -24,7 +24,7 @@ const STEPS: (u64, u64) = (128, 1 << 28);
 /// See [`STEPS`].
 const ROWS: (u64, u64) = (16, 1 << 20);
 
-/// Rows that are ordered at once, but for a single type that has more.
+/// Rows that are made at once, but for a single type that has more.
 const BATCH: u64 = 1 << 17;
 
 const RANKS: [Column<Ranked>; 2] = [Column::new("replay.ranks.a"), Column::new("replay.ranks.b")];

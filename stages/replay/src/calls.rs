@@ -15,7 +15,7 @@ pub const NONE: u32 = u32::MAX;
 /// Allocations that are counted together.
 pub const BATCH: usize = 64;
 
-/// Places of the table that are read together for each of them: nine in ten are found by then.
+/// Places of the table at which all of them are looked for before any is looked up alone.
 const GUESSES: usize = 2;
 
 /// Objects of one type that were allocated on one stack.

@@ -183,7 +183,7 @@ pub fn callees(
     functions: usize,
     space: Space<'_>,
 ) -> Result<(Array<u32>, ByFunction), StageError> {
-    let weight = |node: usize, _| {
+    let weight = |node: usize| {
         let amount = inclusive.get(node)?;
         Ok(amount.is_there().then_some(amount.bytes))
     };

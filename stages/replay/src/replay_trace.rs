@@ -7,7 +7,7 @@
 //! * Resident memory: 56 bytes per object that is alive or not yet found dead, up to twice that where lists grow, and
 //!   up to three times as much for those that one collection moves; 48 bytes per range that a collection reports; 32
 //!   to 64 bytes per distinct frame of a stack, 36 to 72 per distinct pair of stack and type, 16 to 32 more where not
-//!   all is taken, 24 to 48 more for each generation in which its objects died, 600 to 900 per type and 16 per
+//!   all is taken, 8 to 16 more where an event stands for several objects, 24 to 48 more for each generation in which its objects died, 600 to 900 per type and 16 per
 //!   distinct size in its sample, 500 and its texts per function; the events that a format buffers to bring them into
 //!   order. What is given up when the trace has been read suffices for the end: call trees and orders, some 150 bytes
 //!   per node and row, 20 per pair, page or are sorted on disk where they do not fit. 32 bytes per object where

@@ -20,6 +20,9 @@ pub const WHO: &str = "the callers of all types";
 /// Siblings that are ordered in a list that stays; the memory of longer ones is asked for.
 const FEW: usize = 1 << 10;
 
+/// Bytes that are left for ordering these, if there are.
+const FOR_SIBLINGS: u64 = 8 << 20;
+
 const SIBLINGS: [Column<Sibling>; 2] = [Column::new("replay.siblings.a"), Column::new("replay.siblings.b")];
 
 /// A stack, up to a depth, and what it shares with the one before.
@@ -93,6 +96,8 @@ impl Batch {
     pub fn new(rows: u64, depth: u32, space: Space<'_>) -> Result<Self, StageError> {
         let rows = rows as usize;
         let mut plan = ArrayPlan::new(space.budget(), space.scratch, WHO);
+        // Arrays that page take all but a little.
+        let _for_siblings = space.budget().reserve(WHO, FOR_SIBLINGS.min(space.budget().free() / 4))?;
         let (nodes, amounts, path, waiting) = plan.make((
             filled(rows, Branch::zeroed()),
             filled(rows, Amount::default()),
@@ -109,6 +114,16 @@ impl Batch {
         self.path.set(depth, node as u32)?;
         (self.count, self.on_path) = (node + 1, depth + 1);
         Ok(())
+    }
+
+    /// How many siblings there are from a node on, whose parent's nodes end there.
+    fn siblings(&mut self, mut node: u32, end: u32) -> Result<usize, StageError> {
+        let mut count = 0;
+        while node < end {
+            node = self.nodes.get(node as usize)?.end;
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Cuts the path to so many nodes.
@@ -223,7 +238,10 @@ impl<'a> Writer<'a> {
             }
             let many = match &mut many {
                 Some(many) => many,
-                None => many.insert(Unordered::new(WHO, (end - first) as usize, SIBLINGS, self.space)?),
+                None => {
+                    let count = FEW + 1 + batch.siblings(next, end)?;
+                    many.insert(Unordered::new(WHO, count, SIBLINGS, self.space)?)
+                }
             };
             many.push(sibling)?;
         }

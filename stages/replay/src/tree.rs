@@ -28,7 +28,7 @@ pub struct Link {
 }
 
 /// The root of a tree.
-pub const ROOT: Link = Link { parent: EMPTY, function: NONE };
+const ROOT: Link = Link { parent: EMPTY, function: NONE };
 
 /// A tree of calls; node 0 is the root.
 pub struct Tree {
@@ -138,13 +138,13 @@ impl Children {
     /// [`StageError::Budget`], [`StageError::Io`], [`StageError::Cancelled`], and those of `weight`.
     pub fn new(
         tree: &mut Tree,
-        mut weight: impl FnMut(usize, Link) -> Result<Option<u64>, StageError>,
+        mut weight: impl FnMut(usize) -> Result<Option<u64>, StageError>,
         space: Space<'_>,
     ) -> Result<Self, StageError> {
         let mut children = Unordered::new("a call tree in order", tree.count - 1, ORDER, space)?;
         for node in 1..tree.count {
-            let link = tree.links.get(node)?;
-            if let Some(weight) = weight(node, link)? {
+            if let Some(weight) = weight(node)? {
+                let link = tree.links.get(node)?;
                 let last = u64::from(link.function) << 32 | node as u64;
                 children.push(Child { parent: link.parent.into(), weight: !weight, last })?;
             }

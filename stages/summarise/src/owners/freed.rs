@@ -2,8 +2,9 @@
 //!
 //! An object is freed with an owner if every path from the root to it passes an object of the owner. Dominators do
 //! not tell this: two objects of one owner may together hold a third. So each owner needs a search from the root that
-//! avoids the owner's objects. Here [`AT_ONCE`](super::chosen::AT_ONCE) of these searches run as one: every node has a word with one bit per
-//! owner, set when a path is found that avoids this owner. Bits are only ever set, so order does not matter.
+//! avoids the owner's objects. Here [`AT_ONCE`](super::chosen::AT_ONCE) of these searches run as one: every node has a
+//! word with one bit per owner, set when a path is found that avoids this owner. Bits are only ever set, so order does
+//! not matter.
 //!
 //! # Sweep, check, search
 //!
@@ -15,10 +16,10 @@
 //! What is left are nodes with less and with a retainer further back in the preorder, where the sweep had not been. A
 //! second pass, the *check*, looks at these again, from the last one down. Where it finds new bits, a *search* forward along
 //! the edges spreads them. When it ends, no path is missed: take the first node on a path that avoids an owner whose word
-//! lacks the bit, and the one before, which has it. If that got it after the sweep, the search has followed the edge. If
-//! not, and the sweep or the check looked at the edge, the node has it, too. Else the sweep had settled the node: its
-//! dominator lacked the bit then. But the dominator is on each path to the node before, and bits come along paths, so it
-//! had the bit before that one had it, and a sweep does not change a word behind it.
+//! lacks the bit, and the one before, which has it. If the one before got it after the sweep, the search has followed the
+//! edge. If not, and the sweep or the check looked at the edge, the node has it, too. Else the sweep had settled the node:
+//! its dominator lacked the bit then. But the dominator is on each path to the one before, and bits come along paths, so
+//! it had the bit earlier still, and a sweep does not change a word behind it.
 //!
 //! A few words that were wrong may have spread to half of the heap, which a search goes through edge by edge, here and there.
 //! So it takes few steps; if these do not do, another sweep begins with the words as they are. An edge back in the
@@ -34,8 +35,8 @@ use bytemuck::{Pod, Zeroable};
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::column::BLOCK;
 use heaplake_kit::{
-    Array, ArrayPlan, ColumnReader, Context, Job, OffsetBlock, Offsets, ReadAt, ReverseReader, Stack, StageError,
-    WriteAt, on_resident,
+    Array, ArrayPlan, Budget, ColumnReader, Context, Job, OffsetBlock, Offsets, ReadAt, ReverseReader, Scratch, Stack,
+    StageError, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::{NodeId, Preorder};
 use heaplake_schemas::scratch::{self as columns, Column};
@@ -54,7 +55,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// That of the stage. A sweep takes as long as one step of a search for some ten nodes, and less where arrays page.
+    /// That of the stage. A step of a search takes as long as a sweep over some ten nodes, and longer where arrays page.
     pub const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
 }
 
@@ -82,26 +83,30 @@ fn find_in<W: Word>(
     job: &Job<'_>,
 ) -> Result<(Vec<u64>, u64), StageError> {
     let Job { scratch, context, .. } = *job;
-    let waiting = || Stack::new(&context.budget, scratch, "owners.waiting");
     let positions = ColumnReader::open(scratch, columns::PREORDER_NODE)?.remaining() as usize;
     let mut plan = ArrayPlan::of(job, who);
-    // If a search must follow, its arrays need frames at least.
+    // Before the words, which may take all but a little. If a search must follow, its arrays need frames at least.
+    let mut stacks = Stacks::new(&context.budget, scratch)?;
     let mut kept = Some(context.budget.reserve(who, KEPT)?);
     let (mut words,) = plan.make((filled(positions, W::of(0)),))?;
     for sweeps in 1.. {
-        let mut stacks = Stacks { partly: waiting()?, wholly: waiting()? };
         if on_resident!(words => sweep(words, owners, job))? > 0 {
             on_resident!(words => check(words, owners, &mut stacks, job))?;
         }
         if stacks.is_empty() {
             break;
         }
-        drop(kept.take());
         let most = if sweeps < effort.sweeps { positions / effort.nodes_per_step } else { usize::MAX };
-        if search(&mut words, owners, (stacks, most), &mut plan, job)? {
-            break;
+        if most > 0 {
+            drop(kept.take());
+            search(&mut words, owners, (&mut stacks, most), &mut plan, job)?;
+            if stacks.is_empty() {
+                break;
+            }
+            kept = Some(context.budget.reserve(who, KEPT)?);
         }
-        kept = Some(context.budget.reserve(who, KEPT)?);
+        // What waits is not lost: its words have the bits, which the next sweep passes on.
+        stacks.clear()?;
     }
     let bytes = on_resident!(words => sum(words, owners, job))?;
     Ok((bytes, plan.spilled_bytes()))
@@ -223,6 +228,16 @@ struct Stacks {
 }
 
 impl Stacks {
+    fn new(budget: &Budget, scratch: &Scratch) -> Result<Self, StageError> {
+        let stack = || Stack::new(budget, scratch, "owners.waiting");
+        Ok(Self { partly: stack()?, wholly: stack()? })
+    }
+
+    fn clear(&mut self) -> Result<(), StageError> {
+        while self.pop()?.is_some() {}
+        Ok(())
+    }
+
     #[inline]
     fn push(&mut self, place: Place, wholly: bool) -> Result<(), StageError> {
         if wholly { self.wholly.push(place) } else { self.partly.push(place) }
@@ -241,14 +256,14 @@ impl Stacks {
     }
 }
 
-/// Spreads what waits along the edges, with so many steps at most; whether nothing waits any more.
+/// Spreads what waits along the edges, with so many steps at most.
 fn search<W: Word>(
     words: &mut Array<W>,
     owners: &Owners,
-    (stacks, most): (Stacks, usize),
+    (stacks, most): (&mut Stacks, usize),
     plan: &mut ArrayPlan<'_>,
     job: &Job<'_>,
-) -> Result<bool, StageError> {
+) -> Result<(), StageError> {
     // Of an edge, its target's position and owner are anywhere, while targets of a node are side by side: so a byte for the
     // owner, and pages for targets first.
     let (mut place, mut position, mut offsets, mut to) = plan.make((
@@ -281,7 +296,7 @@ struct Search<'a, A, G, W> {
     words: A,
     graph: G,
     owners: &'a Owners,
-    stacks: Stacks,
+    stacks: &'a mut Stacks,
     context: &'a Context<'a>,
     word: PhantomData<W>,
 }
@@ -295,12 +310,11 @@ where
     C: ReadAt<u8>,
     W: Word,
 {
-    fn run(mut self, most: usize) -> Result<bool, StageError> {
+    fn run(mut self, most: usize) -> Result<(), StageError> {
         let mut steps = 0;
-        while let Some(at) = self.stacks.pop()? {
-            if steps == most {
-                return Ok(false);
-            }
+        while steps < most
+            && let Some(at) = self.stacks.pop()?
+        {
             let word = self.words.get(at.position.index())?.bits();
             // One that waited on both stacks has had its turn.
             if word & W::WAITS == 0 {
@@ -323,7 +337,7 @@ where
                 self.context.check()?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Records a path to a node that avoids these owners.

@@ -8,8 +8,9 @@
 //!   per node, or 8 where there are more than [`chosen::FEW`] owners, and only where a search must follow, 6.2 bytes per
 //!   node and 4 per essential edge; paged where the budget does not allow it; 2 MiB of stacks; 4 bytes per node of the
 //!   trace tree; some 200 bytes per owner, and 4 per class or 40 per pair of class and origin.
-//! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times two to ten over the
-//!   retainers and the tree and one over node columns, and where a search must follow, what it meets of the essential edges.
+//! * Passes over disk: two over the node columns, one over the tree; at most [`PASSES`] times one to ten over the
+//!   retainers and the tree and one over node columns; each time that a search must follow, one over degrees and owners, and
+//!   what it meets of the essential edges.
 //! * Worst case: linear, except that a node is visited again for each owner that turns out not to hold it alone.
 //! * Fails when: the budget is too small, or a sum exceeds 64 bits.
 //! * Determinism: one thread; the sets of avoidable owners only grow, so their order does not matter.
