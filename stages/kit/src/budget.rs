@@ -232,7 +232,6 @@ impl<T> BudgetVec<T> {
         let more = self.items.capacity().max(1024);
         self.reservation.grow((more * size_of::<T>()) as u64)?;
         self.items.reserve_exact(more);
-        hint::large_pages(self.items.spare_capacity_mut());
         Ok(())
     }
 

@@ -116,14 +116,19 @@ impl Batch {
         Ok(())
     }
 
-    /// How many siblings there are from a node on, whose parent's nodes end there.
-    fn siblings(&mut self, mut node: u32, end: u32) -> Result<usize, StageError> {
-        let mut count = 0;
+    /// Shows the siblings from a node on, whose parent's nodes end there.
+    fn each(
+        &mut self,
+        mut node: u32,
+        end: u32,
+        mut show: impl FnMut(Sibling) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
         while node < end {
-            node = self.nodes.get(node as usize)?.end;
-            count += 1;
+            let Branch { function, end: next } = self.nodes.get(node as usize)?;
+            show(Sibling::new(node, function, self.amounts.get(node as usize)?.bytes))?;
+            node = next;
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Cuts the path to so many nodes.
@@ -226,44 +231,29 @@ impl<'a> Writer<'a> {
             batch.waiting.set(waiting, Waiting { node: first, depth })?;
             return Ok(waiting + 1);
         }
-        self.siblings.clear();
-        let (mut node, mut many) = (first, None);
-        while node < end {
-            let Branch { function, end: next } = batch.nodes.get(node as usize)?;
-            let sibling = Sibling::new(node, function, batch.amounts.get(node as usize)?.bytes);
-            node = next;
-            if self.siblings.len() < FEW {
-                self.siblings.push(sibling)?;
-                continue;
+        let mut count = 0;
+        batch.each(first, end, |_| {
+            count += 1;
+            Ok(())
+        })?;
+        if count <= FEW {
+            self.siblings.clear();
+            batch.each(first, end, |sibling| self.siblings.push(sibling))?;
+            self.siblings.sort_unstable();
+            for sibling in self.siblings.iter() {
+                batch.waiting.set(waiting, Waiting { node: sibling.node(), depth })?;
+                waiting += 1;
             }
-            let many = match &mut many {
-                Some(many) => many,
-                None => {
-                    let count = FEW + 1 + batch.siblings(next, end)?;
-                    many.insert(Unordered::new(WHO, count, SIBLINGS, self.space)?)
-                }
-            };
-            many.push(sibling)?;
+            return Ok(waiting);
         }
-        let mut add = |sibling: Sibling| {
+        let mut siblings = Unordered::new(WHO, count, SIBLINGS, self.space)?;
+        batch.each(first, end, |sibling| siblings.push(sibling))?;
+        let mut siblings = siblings.finish()?;
+        while let Some(sibling) = siblings.pop()? {
             batch.waiting.set(waiting, Waiting { node: sibling.node(), depth })?;
             waiting += 1;
-            Ok::<_, StageError>(())
-        };
-        match many {
-            None => {
-                self.siblings.sort_unstable();
-                self.siblings.iter().try_for_each(|&sibling| add(sibling))?;
-            }
-            Some(mut many) => {
-                self.siblings.iter().try_for_each(|&sibling| many.push(sibling))?;
-                let mut many = many.finish()?;
-                while let Some(sibling) = many.pop()? {
-                    add(sibling)?;
-                }
-                self.spilled += many.spilled();
-            }
         }
+        self.spilled += siblings.spilled();
         Ok(waiting)
     }
 

@@ -55,7 +55,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// That of the stage. A step of a search takes as long as a sweep over some ten nodes, and longer where arrays page.
+    /// That of the stage. A step of a search takes as long as a sweep over dozens of nodes.
     pub const NORMAL: Self = Self { sweeps: 5, nodes_per_step: 512 };
 }
 

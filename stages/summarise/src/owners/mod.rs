@@ -113,10 +113,10 @@ fn run_with(effort: Effort, job: &Job<'_>) -> Result<Stats, StageError> {
     let mut order = context.budget.growing("owners: order");
     (0..names.len() as u32).try_for_each(|owner| order.push(owner))?;
     order.sort_unstable_by_key(|&owner| (Reverse(tallies.owner(owner).retained_bytes), &names[owner as usize]));
-    for chosen in order.chunks(chosen::AT_ONCE).take(PASSES) {
-        let (bytes, spilled) = freed::find(chosen, OWNER_AT, effort, NAME, job)?;
+    for owners in order.chunks(chosen::AT_ONCE).take(PASSES) {
+        let (bytes, spilled) = freed::find(owners, OWNER_AT, effort, NAME, job)?;
         spilled_bytes += spilled;
-        for (&owner, mut bytes) in chosen.iter().zip(bytes) {
+        for (&owner, mut bytes) in owners.iter().zip(bytes) {
             // What hangs under the root, each for itself, goes with its owner alone.
             add(&mut bytes, *tallies.apart(owner))?;
             tallies.owner(owner).freed_bytes = bytes;
