@@ -5,8 +5,8 @@
 //!   which references are null. References to classes, class loaders and threads are compared by identity; so are
 //!   addresses at which the dump has no object. Those objects themselves and unreachable ones are never duplicates.
 //!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements.
-//! * Resident memory: the index as in `link`; a bit per node; numbers of 4 bytes per node and one record per repeated
-//!   value (its primitive values, and a word per reference), where the budget allows, paged where not; the classes.
+//! * Resident memory: the index as in `link`; a bit per node; one record per repeated value (its primitive values, and a
+//!   word per reference), where the budget allows, paged where not; the classes.
 //! * Passes over disk: the content twice, in order.
 //! * Worst case: linear.
 //! * Fails when: the content cannot be read any more; the budget is too small for the classes.
@@ -60,8 +60,8 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS).if_any(),
         column(RECORDS),
     ],
-    // Besides the index: numbers of values whose hash is repeated, and a record for each repeated value.
-    arrays: &[&[Index::SIZE, per_node::<u32>(), per_node::<[u64; 4]>()]],
+    // Besides the index: a record for each repeated value.
+    arrays: &[&[Index::SIZE, per_node::<[u64; 4]>()]],
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
     // Hashes and lengths of records, and what references mean.
@@ -149,7 +149,7 @@ fn all<const ID: usize>(dump: &Dump, looks: &Looks, index: Index, job: &Job<'_>)
     let (verify, values, _) = each::<ID, _, _, _>(dump, looks, verify, values, meanings, context)?;
     scratch.discard(REFERENCES);
     values.finish()?;
-    Ok(verify.spilled_bytes())
+    Ok(verify.finish(scratch))
 }
 
 /// Goes through the objects once.

@@ -9,8 +9,8 @@
 //!   either: it says how V8 keeps the text, not what it is.
 //! * Resident memory: a bit per node; first 5 bytes per node ([`super::survey`]). Then, where all columns are in memory, 32
 //!   to 96 bytes per distinct value ([`super::equal_in_memory`]). Else 5 MiB for the slots of one node
-//!   ([`super::slots`]), a byte per node for what the survey found, numbers and, where numbers were captured, names 4 bytes
-//!   each per node, and one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
+//!   ([`super::slots`]), a byte per node for what the survey found, where numbers were captured names of 4 bytes per node,
+//!   and one record per repeated value (16 bytes and 8 to 16 per slot), where the budget allows, paged where not.
 //! * Passes over disk: in memory, nodes twice and edges once, or twice where numbers were captured; else nodes four times, edges three times
 //!   (the last time those of nodes whose hash is repeated; without captured numbers the survey needs none), in order.
 //! * Worst case: linear, times the logarithm of the number of a node's edges; those of nodes that have very many are
@@ -59,12 +59,13 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS),
         column(columns::EQUAL_TO).when(follows),
     ],
-    // Traits and links; then names, if numbers were captured, traits, numbers of repeated values, and their records.
+    // Traits and links; then names, if numbers were captured, traits, and records of repeated values.
     arrays: &[
         &[per_node::<u8>(), per_node::<u32>()],
-        &[per_node::<StringId>(), per_node::<u8>(), per_node::<u32>(), per_node::<[u64; 4]>()],
+        &[per_node::<StringId>(), per_node::<u8>(), per_node::<[u64; 4]>()],
     ],
-    least: &[bits_per_node(1)],
+    // What is opaque, and numbers of one node in sixty-four.
+    least: &[bits_per_node(2)],
     fixed: 16 << 20,
     shares: true,
     temporary: &[per_node::<[u32; 4]>(), per_node::<u8>()],
@@ -113,7 +114,7 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     graph.each(&mut names, &mut slots, &mut values, &mut column)?;
     column.0.finish()?;
     context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: values.spilled_bytes() })
+    Ok(Stats { rows: nodes, spilled_bytes: values.finish(scratch) })
 }
 
 /// Finds everything where the columns are, if they are in memory; whether it did.

@@ -1,13 +1,11 @@
 //! The hash pass: which nodes have records with equal hashes.
 
+use super::numbers::Numbers;
 use super::partition::{Entry, Partition};
 use super::records::Records;
 use super::verify_pass::{LENGTHS, NONE, VerifyPass};
-use crate::array_plan::filled;
 use crate::naming::mix;
-use crate::{
-    Array, ArrayPlan, Budget, BudgetVec, ColumnWriter, Context, ReadAt, Reservation, Scratch, StageError, WriteAt,
-};
+use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
 
 /// Maximum number of partitions; each has a file.
 const MOST_PARTITIONS: usize = 64;
@@ -15,6 +13,8 @@ const MOST_PARTITIONS: usize = 64;
 const NODES_PER_PARTITION: u64 = 1 << 16;
 /// Minimum number of entries of the hash table.
 const LEAST_TABLE: usize = 1 << 10;
+/// Bytes of an entry of the hash table, and of its number.
+const SLOT: u64 = 12;
 /// Bytes of budget reserved for the verify pass, if available.
 const LEAST_FOR_VERIFYING: u64 = 4 << 20;
 
@@ -36,16 +36,16 @@ impl<'a> HashPass<'a> {
     /// Bytes of budget that both passes need for `nodes` nodes, besides the kept records.
     #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
-        nodes * 4 + Self::table_bytes(nodes) + (MOST_PARTITIONS * Partition::BUFFER_BYTES) as u64
+        Self::table_bytes(nodes) + ((MOST_PARTITIONS + 1) * Partition::BUFFER_BYTES) as u64
     }
 
-    fn partitions(nodes: u64) -> usize {
+    pub(super) fn partitions(nodes: u64) -> usize {
         (nodes.div_ceil(NODES_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize).next_power_of_two()
     }
 
     pub(super) fn table_bytes(nodes: u64) -> u64 {
         let entries = nodes.div_ceil(Self::partitions(nodes) as u64);
-        ((entries + entries / 2).next_power_of_two().max(LEAST_TABLE as u64)) * 8
+        ((entries + entries / 2).next_power_of_two().max(LEAST_TABLE as u64)) * SLOT
     }
 
     /// A pass over nodes below `nodes`.
@@ -63,7 +63,8 @@ impl<'a> HashPass<'a> {
             node: 0,
             hash: 0,
             length: 0,
-            _buffers: budget.reserve("values", (count * Partition::BUFFER_BYTES) as u64)?,
+            // One more for what a round leaves to the next.
+            _buffers: budget.reserve("values", ((count + 1) * Partition::BUFFER_BYTES) as u64)?,
         })
     }
 
@@ -78,20 +79,26 @@ impl<'a> HashPass<'a> {
         let budget = &context.budget;
         let left_to_others = budget.reserve("values", for_others.min(budget.free() / 4))?;
         let left_to_verifying = budget.reserve("values", LEAST_FOR_VERIFYING.min(budget.free() / 2))?;
-        let most = budget.free() / 4 / 8;
-        let capacity = (Self::table_bytes(self.nodes.into()) / 8).min(most.next_power_of_two() / 2);
-        let table = budget.zeroed("values", (capacity as usize).max(LEAST_TABLE))?;
-        let mut plan = ArrayPlan::new(budget, self.scratch, "values");
-        let numbers = plan.one(filled(self.nodes as usize, NONE))?;
-        let mut spilled = plan.spilled_bytes();
-        let mut repeated = Repeated { table, numbers, count: 0 };
+        let most = budget.free() / 4 / SLOT;
+        let capacity = (Self::table_bytes(self.nodes.into()) / SLOT).min(most.next_power_of_two() / 2);
+        let capacity = (capacity as usize).max(LEAST_TABLE);
+        let table = budget.zeroed("values", capacity)?;
+        let numbers = budget.filled("values", capacity, NONE)?;
+        let mut repeated = Repeated { table, numbers, count: 0, of_nodes: Numbers::new(self.nodes, self.scratch) };
+        if self.partitions.len() > 1 {
+            // Their buffers are those of the numbers from here on.
+            self.partitions.iter_mut().try_for_each(Partition::settle)?;
+        }
+        let mut spilled = 0;
         for partition in self.partitions {
             spilled += partition.spilled_bytes();
             repeated.take(partition, self.scratch, context)?;
         }
-        let Repeated { table, numbers, count } = repeated;
-        drop((table, left_to_verifying));
-        let mut verify_pass = VerifyPass::new(numbers, count as usize, self.scratch, budget)?;
+        let Repeated { table, numbers, count, of_nodes } = repeated;
+        drop((table, numbers));
+        spilled += of_nodes.write(budget, self.scratch, context)?;
+        drop(left_to_verifying);
+        let mut verify_pass = VerifyPass::new(count as usize, self.scratch, budget)?;
         drop(left_to_others);
         verify_pass.add_spilled(spilled);
         Ok(verify_pass)
@@ -125,13 +132,25 @@ impl Records for HashPass<'_> {
     }
 }
 
+/// The slot of an entry's hash, or where it would be, and the hash as the table has it.
+#[inline]
+fn slot(table: &[u64], entry: Entry) -> (usize, u64) {
+    let (mask, hash) = (table.len() - 1, entry.hash().max(1));
+    let mut place = hash as usize & mask;
+    while table[place] != 0 && table[place] != hash {
+        place = (place + 1) & mask;
+    }
+    (place, hash)
+}
+
 /// Numbers the hashes that occur more than once.
 struct Repeated {
-    /// The upper half of a hash, and one more than the first node that has it; 0 where there is none.
+    /// Hashes, each at its slot; 0 where there is none.
     table: BudgetVec<u64>,
-    /// The number of each node's hash; [`NONE`] for a hash of that node alone.
-    numbers: Array<u32>,
+    /// Their numbers; [`NONE`] for those that occurred once so far.
+    numbers: BudgetVec<u32>,
     count: u32,
+    of_nodes: Numbers,
 }
 
 impl Repeated {
@@ -141,7 +160,7 @@ impl Repeated {
             context.check()?;
             // A round reads one file and writes the other.
             let mut rest = Partition::new(scratch);
-            self.round(partition, &mut rest)?;
+            self.round(&partition, &mut rest)?;
             if rest.is_empty() {
                 return Ok(());
             }
@@ -150,34 +169,34 @@ impl Repeated {
     }
 
     /// Fills the hash table once; entries that do not fit go to `rest`.
-    fn round(&mut self, partition: Partition, rest: &mut Partition) -> Result<(), StageError> {
-        let Self { table, numbers, count } = self;
-        let (mask, most) = (table.len() - 1, table.len() / 4 * 3);
-        let mut distinct = 0;
+    fn round(&mut self, partition: &Partition, rest: &mut Partition) -> Result<(), StageError> {
+        let Self { table, numbers, count, of_nodes } = self;
+        let most = table.len() / 4 * 3;
+        let (mut distinct, before) = (0, *count);
         table.fill(0);
-        partition.drain(|entry| {
-            let own = entry.hash() & !u64::from(u32::MAX) | u64::from(entry.node + 1);
-            let mut place = entry.hash() as usize & mask;
-            while table[place] != 0 && (table[place] ^ own) >> 32 != 0 {
-                place = (place + 1) & mask;
-            }
-            if table[place] != 0 {
-                let first = (table[place] as u32 - 1) as usize;
-                let mut number = numbers.get(first)?;
-                if number == NONE {
-                    number = *count;
+        numbers.fill(NONE);
+        partition.each(|entry| {
+            let (place, hash) = slot(table, entry);
+            if table[place] == hash {
+                if numbers[place] == NONE {
+                    numbers[place] = *count;
                     *count += 1;
-                    numbers.set(first, number)?;
                 }
-                numbers.set(entry.node as usize, number)?;
                 Ok(())
             } else if distinct < most {
                 distinct += 1;
-                table[place] = own;
+                table[place] = hash;
                 Ok(())
             } else {
                 rest.push(entry)
             }
+        })?;
+        if *count == before {
+            return Ok(());
+        }
+        partition.each(|entry| match numbers[slot(table, entry).0] {
+            NONE => Ok(()),
+            number => of_nodes.push(entry.node, number),
         })
     }
 }

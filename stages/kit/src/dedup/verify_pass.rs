@@ -9,6 +9,9 @@ use heaplake_schemas::scratch::{Column, Per};
 /// Number of words of each node's record, 0 if it has none. The hash pass writes it.
 pub const LENGTHS: Column<u32> = Column::of("values.lengths", Per::Node);
 
+/// The number of each node's hash; [`NONE`] for a hash of that node alone. Kept until the verify pass is over.
+pub const NUMBERS: Column<u32> = Column::of("values.numbers", Per::Node);
+
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
@@ -31,8 +34,9 @@ struct Collision {
 
 /// The verify pass: see the module.
 pub struct VerifyPass {
-    /// The number of each node's hash; [`NONE`] for a hash of that node alone.
-    numbers: Array<u32>,
+    /// The numbers of the hashes of nodes from `next` on.
+    numbers: ColumnReader<u32>,
+    next: u32,
     /// The first record of each number.
     kept: Array<Kept>,
     words: Array<u64>,
@@ -50,19 +54,15 @@ pub struct VerifyPass {
 }
 
 impl VerifyPass {
-    pub(super) fn new(
-        mut numbers: Array<u32>,
-        count: usize,
-        scratch: &Scratch,
-        budget: &Budget,
-    ) -> Result<Self, StageError> {
+    pub(super) fn new(count: usize, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let none = Kept { at: 0, first: NONE, words: 0 };
         let mut plan = ArrayPlan::new(budget, scratch, "repeated values");
         let mut kept = plan.one(filled(count, none))?;
         let mut lengths = ColumnReader::open(scratch, LENGTHS)?;
+        let mut numbers = ColumnReader::open(scratch, NUMBERS)?;
         let mut at = 0;
-        for node in 0..numbers.count() {
-            let (number, words) = (numbers.get(node)?, lengths.next()?);
+        for node in 0..numbers.remaining() {
+            let (number, words) = (numbers.next()?, lengths.next()?);
             if number != NONE && kept.get(number as usize)?.first == NONE {
                 kept.set(number as usize, Kept { at, first: node as u32, words })?;
                 at += u64::from(words);
@@ -70,7 +70,8 @@ impl VerifyPass {
         }
         scratch.discard(LENGTHS);
         Ok(Self {
-            numbers,
+            numbers: ColumnReader::open(scratch, NUMBERS)?,
+            next: 0,
             kept,
             // The number of words is known only now; the array gets the rest of the budget.
             words: plan.one(filled(at as usize, 0))?,
@@ -90,9 +91,9 @@ impl VerifyPass {
         self.spilled += bytes;
     }
 
-    /// Bytes that both passes wrote to files.
-    #[must_use]
-    pub fn spilled_bytes(&self) -> u64 {
+    /// Ends the pass. Returns the bytes that both passes wrote to files.
+    pub fn finish(self, scratch: &Scratch) -> u64 {
+        scratch.discard(NUMBERS);
         self.spilled
     }
 
@@ -127,7 +128,9 @@ impl VerifyPass {
 impl Records for VerifyPass {
     #[inline]
     fn begin(&mut self, node: u32) -> Result<bool, StageError> {
-        let number = self.numbers.get(node as usize)?;
+        self.numbers.skip(u64::from(node - self.next))?;
+        self.next = node + 1;
+        let number = self.numbers.next()?;
         if number == NONE {
             return Ok(false);
         }
