@@ -36,7 +36,7 @@ impl<'a> HashPass<'a> {
     /// Bytes of budget that both passes need for `nodes` nodes, besides the kept records.
     #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
-        Self::table_bytes(nodes) + ((MOST_PARTITIONS + 1) * Partition::BUFFER_BYTES) as u64
+        Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
     }
 
     pub(super) fn partitions(nodes: u64) -> usize {
@@ -63,8 +63,8 @@ impl<'a> HashPass<'a> {
             node: 0,
             hash: 0,
             length: 0,
-            // One more for what a round leaves to the next.
-            _buffers: budget.reserve("values", ((count + 1) * Partition::BUFFER_BYTES) as u64)?,
+            // Two more for what a round leaves to the next.
+            _buffers: budget.reserve("values", ((count + 2) * Partition::BUFFER_BYTES) as u64)?,
         })
     }
 
