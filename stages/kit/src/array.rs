@@ -11,7 +11,6 @@ use crate::paged::Paged;
 use crate::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
-use std::ops::Range;
 
 /// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices,
 /// with direct accesses, and once for [`Array`] and [`Lookup`], which check on each access whether the element is
@@ -232,25 +231,6 @@ impl<T: Pod> ReadAt<T> for Lookup<T> {
             Self::Mapped(map) => Ok(map[i]),
             Self::Paged(paged) => paged.get(i),
         }
-    }
-}
-
-impl<T: Pod> Lookup<T> {
-    /// Calls `each` with the elements of a range, in their order.
-    ///
-    /// # Errors
-    /// As [`ReadAt::get`].
-    #[inline]
-    pub fn each(&mut self, range: Range<usize>, mut each: impl FnMut(T)) -> Result<(), Fault> {
-        match self {
-            Self::Mapped(map) => map[range].iter().for_each(|&element| each(element)),
-            Self::Paged(paged) => {
-                for at in range {
-                    each(paged.get(at)?);
-                }
-            }
-        }
-        Ok(())
     }
 }
 

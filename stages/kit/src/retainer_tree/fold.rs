@@ -49,7 +49,8 @@ pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, lim
         to = (0..=rest).collect();
         ranked.iter().filter(|key| !order.contains(key)).for_each(|&key| to[key as usize] = rest);
         rename(&mut triples, &mut keys, &to);
-        sort(&mut triples, keys.list.len());
+        triples.sort_unstable_by_key(Triple::number);
+        triples.dedup();
         order.push(rest);
     }
     Folded { triples, keys, order }
@@ -63,35 +64,13 @@ fn is_heavy(weight: &Amount, from: &Growing, limits: &Limits) -> bool {
 
 /// Sorts, and sums up the distinct items of each key.
 fn weights(triples: &mut Vec<Triple>, keys: usize, from: &Growing) -> Vec<Amount> {
-    sort(triples, keys);
+    triples.sort_unstable_by_key(Triple::number);
+    triples.dedup();
     let mut weights = vec![Amount::default(); keys];
     for same in triples.chunk_by(|a, b| (a.key, a.item) == (b.key, b.item)) {
         weights[same[0].key as usize].add(&from.items[same[0].item as usize].0);
     }
     weights
-}
-
-/// Sorts triples of so many keys, each once.
-fn sort(triples: &mut Vec<Triple>, keys: usize) {
-    if !triples.is_sorted_by_key(Triple::number) {
-        // By key first: of one key they often are in order already.
-        let mut next = vec![0u32; keys + 1];
-        triples.iter().for_each(|triple| next[triple.key as usize + 1] += 1);
-        (1..=keys).for_each(|key| next[key] += next[key - 1]);
-        let mut sorted = vec![Triple { key: 0, item: 0, holder: 0 }; triples.len()];
-        for triple in &*triples {
-            let at = &mut next[triple.key as usize];
-            sorted[*at as usize] = *triple;
-            *at += 1;
-        }
-        for same in sorted.chunk_by_mut(|a, b| a.key == b.key) {
-            if !same.is_sorted_by_key(Triple::number) {
-                same.sort_unstable_by_key(Triple::number);
-            }
-        }
-        *triples = sorted;
-    }
-    triples.dedup();
 }
 
 /// The keys that hold something, the heaviest first, of equals the nearest to the root.

@@ -14,8 +14,6 @@ pub(super) struct Growing {
     pub nodes: Vec<u32>,
     /// Nodes that the branch has passed, these included.
     pub passed: Option<Rc<Passed>>,
-    /// No node that the branch has passed, its holders apart, is nearer to the root than this.
-    pub nearest: i32,
     /// Items and holders, in order.
     pub pairs: Vec<(u32, u32)>,
     /// What an item sums to, and whether nothing outside the branch holds it.
@@ -39,7 +37,7 @@ impl Growing {
         instances.iter().for_each(|instance| all.add(&amount(instance)));
         let passed = (!limits.may_return).then(|| Rc::new(Passed { nodes: nodes.clone(), before: None }));
         let items = instances.iter().map(|instance| (amount(instance), true)).collect();
-        Self { branch: None, level: 0, nodes, passed, nearest: i32::MAX, pairs, items, all }
+        Self { branch: None, level: 0, nodes, passed, pairs, items, all }
     }
 
     /// Pairs that it keeps while it waits.

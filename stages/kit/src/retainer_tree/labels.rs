@@ -35,8 +35,7 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<
             continue;
         }
         held.clear();
-        let edges = &level.edges[start as usize..end as usize];
-        held.extend(edges.iter().map(|&edge| level.from.nodes[edge as u32 as usize]));
+        held.extend(level.edges[start as usize..end as usize].iter().map(|edge| edge.1));
         labels.clear();
         level.cost += heap.labels(holder, &held, &mut labels)? / EDGES;
         if labels.len() > 1 {
@@ -46,22 +45,21 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<
         let nearest = (heap.distance(holder)?, holder);
         let kind = if holder == heap.root() { Kind::Root } else { Kind::Holder };
         let class = heap.class(holder)?;
-        let mut at = 0;
-        for &(to, label) in &labels {
-            while held[at] != to {
-                at += 1;
-            }
+        for &(held, label) in &labels {
             let number = level.keys.number(kind, class, label);
             let key = &mut level.keys.list[number as usize];
             (key.nearest, key.merged) = (key.nearest.min(nearest), 1);
-            level.links.push(Link { held: edges[at] as u32, holder, key: number });
+            level.links.push(Link { held, holder, key: number });
         }
         if level.links.len() > level.limits.pairs {
             level.links.truncate(level.limits.pairs);
             (level.is_cut, level.is_full) = (true, true);
         }
     }
-    levels.iter_mut().for_each(|level| level.edges = Vec::new());
+    for level in levels {
+        level.edges = Vec::new();
+        level.links.sort_unstable_by_key(Link::number);
+    }
     Ok(())
 }
 
@@ -70,14 +68,9 @@ fn groups(levels: &[Level<'_>]) -> Vec<Group> {
     let mut groups = Vec::new();
     for (at, level) in levels.iter().enumerate() {
         let mut start = 0;
-        for same in level.edges.chunk_by(|a, b| a >> 32 == b >> 32) {
+        for same in level.edges.chunk_by(|a, b| a.0 == b.0) {
             let end = start + same.len();
-            groups.push(Group {
-                holder: (same[0] >> 32) as u32,
-                level: at as u32,
-                start: start as u32,
-                end: end as u32,
-            });
+            groups.push(Group { holder: same[0].0, level: at as u32, start: start as u32, end: end as u32 });
             start = end;
         }
     }

@@ -11,12 +11,9 @@ pub(super) struct Level<'a> {
     pub from: Growing,
     /// Where the retainers of each holder of the branch are.
     pub places: Vec<Place>,
-    /// Distance of the nearest node that the branch has passed, its holders included.
-    pub nearest: i32,
-    /// The edges that are followed: the source in the upper half, the place of the target among the holders of the
-    /// branch in the lower; by target, and once all are found by source.
-    pub edges: Vec<u64>,
-    /// The same with their keys.
+    /// The edges that are followed: source and target, by target, and then by source.
+    pub edges: Vec<(u32, u32)>,
+    /// The same with their keys, by source, and then by target.
     pub links: Vec<Link>,
     pub keys: Keys,
     /// Whether not all was looked at.
@@ -29,17 +26,24 @@ pub(super) struct Level<'a> {
 /// A holder of a node, and the key of their edge.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
-    /// Place of the node among the holders of the branch.
     pub held: u32,
     pub holder: u32,
     pub key: u32,
+}
+
+impl Link {
+    /// One number in the order of links.
+    #[inline]
+    pub fn number(&self) -> u128 {
+        u128::from(self.held) << 64 | u128::from(self.holder) << 32 | u128::from(self.key)
+    }
 }
 
 impl<'a> Level<'a> {
     /// A step that has not begun.
     pub fn new(tree: usize, from: Growing, limits: &'a Limits) -> Self {
         let (places, edges, links) = (Vec::new(), Vec::new(), Vec::new());
-        let (nearest, is_cut, is_full, cost) = (from.nearest, false, false, 0);
-        Self { tree, limits, from, places, nearest, edges, links, keys: Keys::default(), is_cut, is_full, cost }
+        let (is_cut, is_full, cost) = (false, false, 0);
+        Self { tree, limits, from, places, edges, links, keys: Keys::default(), is_cut, is_full, cost }
     }
 }

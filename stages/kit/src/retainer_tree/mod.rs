@@ -64,7 +64,6 @@ pub fn grow(
     lists: &[(&[Instance], Limits)],
     batch: Batch,
 ) -> Result<Vec<Vec<Branch>>, StageError> {
-    let mut work = retainers::Work::default();
     let mut trees: Vec<Tree<'_>> = lists.iter().map(|(instances, limits)| Tree::new(instances, limits)).collect();
     loop {
         heap.check()?;
@@ -74,7 +73,7 @@ pub fn grow(
         if levels.is_empty() {
             return Ok(trees.into_iter().map(Tree::finish).collect());
         }
-        retainers::find(heap, &mut levels, batch.retainers, &mut work)?;
+        retainers::find(heap, &mut levels, batch.retainers)?;
         labels::find(heap, &mut levels)?;
         for level in levels {
             let tree = level.tree;

@@ -1,19 +1,17 @@
 //! The edges that steps follow: from the holders of branches to theirs.
 
-use super::growing::Passed;
 use super::level::Level;
-use super::walk::{Dominates, Holders, Limits, Place, Retainer};
+use super::walk::{Dominates, Holders, Place, Retainer};
 use crate::StageError;
-use std::rc::Rc;
 
 /// Nodes at this distance or nearer have no holder but the root.
 const BEGINNING: i32 = 1;
 
-/// A holder whose retainers are asked for: its step, and its place among the holders there.
+/// A holder whose retainers are asked for.
 #[derive(Clone, Copy)]
 struct Held {
     level: u32,
-    nth: u32,
+    node: u32,
 }
 
 /// Whether a walk goes to a retainer.
@@ -24,63 +22,41 @@ enum Follows {
     Never,
 }
 
-/// What is looked at together. Steps are many and most are small, so that its memory is kept from one to the next.
-#[derive(Default)]
-pub(super) struct Work {
-    held: Vec<Held>,
-    places: Vec<Place>,
-    retainers: Vec<Retainer>,
-    follows: Vec<Follows>,
-    asked: Vec<Dominates>,
-    answers: Vec<bool>,
-}
-
 /// Finds the edges that these steps follow. So many retainers are looked at together.
 ///
 /// # Errors
 /// Those of the heap.
-pub(super) fn find(
-    heap: &mut impl Holders,
-    levels: &mut [Level<'_>],
-    together: usize,
-    work: &mut Work,
-) -> Result<(), StageError> {
+pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>], together: usize) -> Result<(), StageError> {
     find_places(heap, levels)?;
-    let mut count = 0;
+    let (mut held, mut places, mut count) = (Vec::new(), Vec::new(), 0);
     for at in 0..levels.len() {
-        let nearest = levels[at].places.iter().map(|place| place.distance).min();
-        levels[at].nearest = levels[at].from.nearest.min(nearest.unwrap_or(i32::MAX));
         for nth in 0..levels[at].places.len() {
             let place = levels[at].places[nth];
             if count + place.count as usize > together && count > 0 {
-                work.follow(heap, levels)?;
+                follow(heap, levels, &held, &places)?;
+                held.clear();
+                places.clear();
                 count = 0;
             }
             if levels[at].is_full {
                 break;
             }
-            work.held.push(Held { level: at as u32, nth: nth as u32 });
-            work.places.push(place);
+            held.push(Held { level: at as u32, node: levels[at].from.nodes[nth] });
+            places.push(place);
             count += place.count as usize;
         }
     }
-    work.follow(heap, levels)?;
+    follow(heap, levels, &held, &places)?;
     for level in levels {
         level.places = Vec::new();
         level.is_full = false;
-        level.edges.sort_unstable();
+        level.edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
     }
     Ok(())
 }
 
 /// Where the retainers of all holders are.
 fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
-    if let [Level { from, limits, places, is_cut, .. }] = levels {
-        places.reserve_exact(from.nodes.len());
-        heap.places(&from.nodes, places)?;
-        places.iter_mut().for_each(|place| *is_cut |= limit(place, limits));
-        return Ok(());
-    }
     let of = |(at, level): (usize, &Level<'_>)| {
         level.from.nodes.iter().map(|&node| u64::from(node) << 32 | at as u64).collect::<Vec<_>>()
     };
@@ -89,70 +65,61 @@ fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), 
     let nodes: Vec<u32> = asked.iter().map(|asked| (asked >> 32) as u32).collect();
     let mut places = Vec::with_capacity(nodes.len());
     heap.places(&nodes, &mut places)?;
-    for (asked, mut place) in asked.iter().zip(places) {
+    for (asked, place) in asked.iter().zip(places) {
         let level = &mut levels[*asked as u32 as usize];
-        level.is_cut |= limit(&mut place, level.limits);
-        level.places.push(place);
+        let most = u32::try_from(level.limits.retainers).unwrap_or(u32::MAX);
+        level.is_cut |= place.count > most;
+        level.places.push(Place { count: place.count.min(most), ..place });
     }
     Ok(())
 }
 
-/// Bounds the retainers that are looked at. Whether there are more.
-fn limit(place: &mut Place, limits: &Limits) -> bool {
-    let (most, all) = (u32::try_from(limits.retainers).unwrap_or(u32::MAX), place.count);
-    place.count = all.min(most);
-    all > most
-}
-
-impl Work {
-    /// Adds the edges from retainers of what is held, and forgets what is held.
-    fn follow(&mut self, heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
-        let Self { held, places, retainers, follows, asked, answers } = self;
-        heap.retainers(places, retainers)?;
-        let root = heap.root();
-        for retainer in &*retainers {
-            let at = retainer.asked as usize;
-            let way = way(&levels[held[at].level as usize], places[at].distance, retainer, root);
-            if way == Follows::UnlessDominated {
-                asked.push(Dominates { above: places[at].position, node: retainer.position });
-            }
-            follows.push(way);
+/// Adds the edges from retainers of what is held.
+fn follow(
+    heap: &mut impl Holders,
+    levels: &mut [Level<'_>],
+    held: &[Held],
+    places: &[Place],
+) -> Result<(), StageError> {
+    let (mut retainers, mut follows, mut asked, mut answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    heap.retainers(places, &mut retainers)?;
+    let root = heap.root();
+    for retainer in &retainers {
+        let at = retainer.asked as usize;
+        let way = way(&levels[held[at].level as usize], places[at].distance, retainer, root);
+        if way == Follows::UnlessDominated {
+            asked.push(Dominates { above: places[at].position, node: retainer.position });
         }
-        heap.dominates(asked, answers)?;
-        let mut answers = answers.drain(..);
-        let mut first = 0;
-        for (at, (held, place)) in held.iter().zip(&*places).enumerate() {
-            let all = &retainers[first..];
-            let count = all.iter().take_while(|retainer| retainer.asked as usize == at).count();
-            let (all, ways) = (&all[..count], &follows[first..first + count]);
-            first += count;
-            let level = &mut levels[held.level as usize];
-            if !level.is_full {
-                level.cost += u64::from(place.count) + 1;
-            }
-            let node = level.from.nodes[held.nth as usize];
-            for (retainer, way) in all.iter().zip(ways) {
-                let is_followed = match way {
-                    Follows::Always => true,
-                    Follows::UnlessDominated => answers.next() == Some(false),
-                    Follows::Never => false,
-                };
-                if is_followed && !level.is_full && !says_again(retainer, node, all) {
-                    level.edges.push(u64::from(retainer.node) << 32 | u64::from(held.nth));
-                }
-            }
-            if level.edges.len() > level.limits.pairs {
-                level.edges.truncate(level.limits.pairs);
-                (level.is_cut, level.is_full) = (true, true);
-            }
-        }
-        held.clear();
-        places.clear();
-        retainers.clear();
-        follows.clear();
-        asked.clear();
-        Ok(())
+        follows.push(way);
     }
+    heap.dominates(&asked, &mut answers)?;
+    let mut answers = answers.into_iter();
+    let mut first = 0;
+    for (at, (held, place)) in held.iter().zip(places).enumerate() {
+        let all = &retainers[first..];
+        let count = all.iter().take_while(|retainer| retainer.asked as usize == at).count();
+        let (all, ways) = (&all[..count], &follows[first..first + count]);
+        first += count;
+        let level = &mut levels[held.level as usize];
+        if !level.is_full {
+            level.cost += u64::from(place.count) + 1;
+        }
+        for (retainer, way) in all.iter().zip(ways) {
+            let is_followed = match way {
+                Follows::Always => true,
+                Follows::UnlessDominated => answers.next() == Some(false),
+                Follows::Never => false,
+            };
+            if is_followed && !level.is_full && !says_again(retainer, held.node, all) {
+                level.edges.push((retainer.node, held.node));
+            }
+        }
+        if level.edges.len() > level.limits.pairs {
+            level.edges.truncate(level.limits.pairs);
+            (level.is_cut, level.is_full) = (true, true);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a retainer is a part of another one, which is no more than what it holds.
@@ -164,7 +131,9 @@ fn says_again(retainer: &Retainer, held: u32, all: &[Retainer]) -> bool {
 /// Whether a walk goes from a node at this distance to this retainer.
 fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
     let from = &level.from;
-    let way = if retainer.node == root {
+    if from.passed.as_ref().is_some_and(|passed| passed.contains(retainer.node)) {
+        Follows::Never
+    } else if retainer.node == root {
         Follows::Always
     } else if from.level > 0 && far <= BEGINNING {
         Follows::Never
@@ -174,9 +143,5 @@ fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
         Follows::UnlessDominated
     } else {
         Follows::Never
-    };
-    // Most are nearer to the root than all that was passed.
-    let may_return = way != Follows::Never && retainer.distance >= level.nearest;
-    let has_passed = |passed: &Rc<Passed>| passed.contains(retainer.node);
-    if may_return && from.passed.as_ref().is_some_and(has_passed) { Follows::Never } else { way }
+    }
 }

@@ -24,9 +24,8 @@ pub(super) struct Step {
 /// # Errors
 /// Those of the heap.
 pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, StageError> {
-    let Level { mut from, limits, links, keys, nearest, mut is_cut, mut cost, .. } = level;
-    from.nearest = nearest;
-    let triples = triples(&from, Links::of(from.nodes.len(), &links), limits.pairs, &mut is_cut);
+    let Level { from, limits, links, keys, mut is_cut, mut cost, .. } = level;
+    let triples = triples(&from, &links, limits.pairs, &mut is_cut);
     cost += triples.len() as u64;
     drop(links);
     let Folded { triples, keys, order } = fold::fold(triples, keys, &from, limits);
@@ -40,58 +39,17 @@ pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, 
     Ok(Step { branch: from.branch, children, is_cut, cost })
 }
 
-/// Links by what is held, of one node by holder and key.
-struct Links {
-    /// Where those of each node begin, and the end.
-    starts: Vec<u32>,
-    /// Holder and key.
-    list: Vec<(u32, u32)>,
-}
-
-impl Links {
-    /// Those of so many nodes.
-    fn of(nodes: usize, links: &[Link]) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        links.iter().for_each(|link| starts[link.held as usize] += 1);
-        let mut end = 0;
-        for start in &mut starts {
-            end += *start;
-            *start = end;
-        }
-        // From the back: what was the end of a node's links becomes their beginning.
-        let mut list = vec![(0, 0); links.len()];
-        for &Link { held, holder, key } in links.iter().rev() {
-            let at = &mut starts[held as usize];
-            *at -= 1;
-            list[*at as usize] = (holder, key);
-        }
-        let mut begin = 0;
-        for &end in &starts[1..] {
-            let of_node = &mut list[begin..end as usize];
-            if !of_node.is_sorted() {
-                of_node.sort_unstable();
-            }
-            begin = end as usize;
-        }
-        Self { starts, list }
-    }
-
-    /// Those of a node, by its place.
-    fn get(&self, node: usize) -> &[(u32, u32)] {
-        &self.list[self.starts[node] as usize..self.starts[node + 1] as usize]
-    }
-}
-
 /// What holds each item, by which key.
-fn triples(from: &Growing, links: Links, most: usize, is_cut: &mut bool) -> Vec<Triple> {
-    let mut triples = Vec::with_capacity(links.list.len().min(most));
-    let (mut at, mut last) = (0, None);
+fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Vec<Triple> {
+    let mut triples = Vec::new();
+    let (mut start, mut last) = (0, None);
     for &(item, node) in &from.pairs {
         // Where nodes ascend, the next is not far.
-        let first = if last < Some(node) { at } else { 0 };
-        at = first + place_of(&from.nodes[first..], node);
+        let from = if last < Some(node) { start } else { 0 };
+        start = from + first_of(&links[from..], node);
         last = Some(node);
-        triples.extend(links.get(at).iter().map(|&(holder, key)| Triple { key, item, holder }));
+        let of_node = links[start..].iter().take_while(|link| link.held == node);
+        triples.extend(of_node.map(|link| Triple { key: link.key, item, holder: link.holder }));
         if triples.len() > most {
             triples.truncate(most);
             *is_cut = true;
@@ -101,14 +59,14 @@ fn triples(from: &Growing, links: Links, most: usize, is_cut: &mut bool) -> Vec<
     triples
 }
 
-/// Place of a node among some that ascend. Looks near the beginning first.
-fn place_of(nodes: &[u32], node: u32) -> usize {
+/// Position of the first link of what is held, or of what comes after it. Looks near the beginning first.
+fn first_of(links: &[Link], node: u32) -> usize {
     let mut reach = 1;
-    while nodes.get(reach).is_some_and(|&other| other < node) {
+    while links.get(reach).is_some_and(|link| link.held < node) {
         reach *= 4;
     }
-    let near = &nodes[..nodes.len().min(reach + 1)];
-    near.partition_point(|&other| other < node)
+    let near = &links[..links.len().min(reach + 1)];
+    near.partition_point(|link| link.held < node)
 }
 
 /// For each item whether one key alone holds it, and nothing outside the branch does.
@@ -178,5 +136,5 @@ fn next(from: &Growing, triples: &[Triple], exclusive: &[bool], nodes: Vec<u32>)
         items.push((sum, alone(&same[0])));
     }
     let passed = Some(Rc::new(Passed { nodes: nodes.clone(), before: from.passed.clone() }));
-    Growing { branch: None, level: from.level + 1, nodes, passed, nearest: from.nearest, pairs, items, all: from.all }
+    Growing { branch: None, level: from.level + 1, nodes, passed, pairs, items, all: from.all }
 }

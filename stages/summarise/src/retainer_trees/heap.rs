@@ -37,8 +37,6 @@ pub(super) struct Heap<'a> {
     details: Details,
     numbers: NumericNames,
     asked: Asked,
-    /// Memory that is kept from one question to the next.
-    work: Vec<u64>,
     /// Whether some of it is on disk.
     is_tight: bool,
 }
@@ -102,7 +100,6 @@ impl<'a> Heap<'a> {
             details,
             numbers: NumericNames::open(scratch)?,
             asked: Asked::default(),
-            work: Vec::new(),
             is_tight,
         })
     }
@@ -128,7 +125,6 @@ impl<'a> Heap<'a> {
             details: self.details.share()?,
             numbers: self.numbers.clone(),
             asked: Asked::default(),
-            work: Vec::new(),
             is_tight: self.is_tight,
         })
     }
@@ -143,35 +139,6 @@ impl<'a> Heap<'a> {
         if self.is_tight {
             asked.sort_unstable();
         }
-    }
-
-    /// The retainers of each place: their positions in the upper half, that of the place in the lower.
-    fn positions(&mut self, asked: &[Place]) -> Result<Vec<u64>, StageError> {
-        let mut positions = std::mem::take(&mut self.work);
-        positions.clear();
-        let mut order: Vec<u32> = Vec::new();
-        if self.is_tight {
-            order.extend(0..asked.len() as u32);
-            order.sort_unstable_by_key(|&at| asked[at as usize].start);
-        }
-        let is_tight = self.is_tight;
-        let nth_place = |nth: usize| if is_tight { order[nth] } else { nth as u32 };
-        for nth in 0..asked.len() {
-            let at = nth_place(nth);
-            if nth + SOON < asked.len() {
-                let soon = asked[nth_place(nth + SOON) as usize].start;
-                (soon & ONLY == 0).then(|| self.retainer.prefetch(soon as usize));
-            }
-            let Place { start, count, .. } = asked[at as usize];
-            if start & ONLY == 0 {
-                self.retainer.each(start as usize..start as usize + count as usize, |retainer| {
-                    positions.push(u64::from(retainer.0) << 32 | u64::from(at));
-                })?;
-            } else if count > 0 {
-                positions.push((start & !ONLY) << 32 | u64::from(at));
-            }
-        }
-        Ok(positions)
     }
 
     /// Fills in the distances of retainers, and what they are parts of.
@@ -258,16 +225,31 @@ impl Holders for Heap<'_> {
 
     fn retainers(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
         let first = out.len();
-        let mut positions = self.positions(asked)?;
+        let mut order: Vec<u32> = (0..asked.len() as u32).collect();
+        if self.is_tight {
+            order.sort_unstable_by_key(|&at| asked[at as usize].start);
+        }
+        let mut positions = Vec::with_capacity(asked.len());
+        for (nth, &at) in order.iter().enumerate() {
+            let soon = order.get(nth + SOON).map(|&soon| asked[soon as usize].start);
+            soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
+            let Place { start, count, .. } = asked[at as usize];
+            if start & ONLY == 0 {
+                for edge in start..start + u64::from(count) {
+                    positions.push(u64::from(self.retainer.get(edge as usize)?.0) << 32 | u64::from(at));
+                }
+            } else if count > 0 {
+                positions.push((start & !ONLY) << 32 | u64::from(at));
+            }
+        }
         self.in_order(&mut positions);
-        out.reserve(positions.len());
         for (nth, &place) in positions.iter().enumerate() {
             positions.get(nth + SOON).iter().for_each(|soon| self.node_at.prefetch((**soon >> 32) as usize));
             let position = (place >> 32) as u32;
             let node = self.node_at.get(position as usize)?.0;
             out.push(Retainer { asked: place as u32, node, position, distance: 0, owner: u32::MAX });
         }
-        self.work = positions;
+        drop(positions);
         let found = &mut out[first..];
         if self.is_tight {
             found.sort_unstable_by_key(|retainer| retainer.node);
