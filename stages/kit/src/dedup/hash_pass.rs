@@ -39,7 +39,7 @@ impl<'a> HashPass<'a> {
         Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
     }
 
-    pub(super) fn partitions(nodes: u64) -> usize {
+    fn partitions(nodes: u64) -> usize {
         (nodes.div_ceil(NODES_PER_PARTITION).clamp(1, MOST_PARTITIONS as u64) as usize).next_power_of_two()
     }
 
@@ -84,7 +84,8 @@ impl<'a> HashPass<'a> {
         let capacity = (capacity as usize).max(LEAST_TABLE);
         let table = budget.zeroed("values", capacity)?;
         let numbers = budget.filled("values", capacity, NONE)?;
-        let mut repeated = Repeated { table, numbers, count: 0, of_nodes: Numbers::new(self.nodes, self.scratch) };
+        let of_nodes = Numbers::new(self.nodes, self.partitions.len(), self.scratch);
+        let mut repeated = Repeated { table, numbers, count: 0, of_nodes };
         if self.partitions.len() > 1 {
             // Their buffers are those of the numbers from here on.
             self.partitions.iter_mut().try_for_each(Partition::settle)?;

@@ -1,6 +1,5 @@
 //! The numbers of the hashes of all nodes, from the order of hashes to that of nodes.
 
-use super::hash_pass::HashPass;
 use super::partition::{Entry, Partition};
 use super::verify_pass::{NONE, NUMBERS};
 use crate::{Budget, ColumnWriter, Context, Scratch, StageError};
@@ -14,9 +13,8 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Of so many nodes, of which none has a number yet.
-    pub fn new(nodes: u32, scratch: &Scratch) -> Self {
-        let count = HashPass::partitions(nodes.into());
+    /// Of so many nodes, of which none has a number yet, in so many partitions.
+    pub fn new(nodes: u32, count: usize, scratch: &Scratch) -> Self {
         let shift = u64::from(nodes).div_ceil(count as u64).next_power_of_two().trailing_zeros();
         Self { parts: (0..count).map(|_| Partition::new(scratch)).collect(), shift, nodes: nodes as usize }
     }
