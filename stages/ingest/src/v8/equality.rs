@@ -64,7 +64,7 @@ pub const STAGE: Stage = Stage {
         &[per_node::<u8>(), per_node::<u32>()],
         &[per_node::<StringId>(), per_node::<u8>(), per_node::<[u64; 4]>()],
     ],
-    // What is opaque, and numbers of one node in sixty-four.
+    // What is opaque, and buffers of the hash pass.
     least: &[bits_per_node(2)],
     fixed: 16 << 20,
     shares: true,

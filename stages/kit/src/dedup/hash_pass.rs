@@ -1,10 +1,10 @@
 //! The hash pass: which nodes have records with equal hashes.
 
-use super::numbers::Numbers;
 use super::partition::{Entry, Partition};
 use super::records::Records;
-use super::verify_pass::{LENGTHS, NONE, VerifyPass};
+use super::verify_pass::{LENGTHS, NONE, NUMBERS, VerifyPass};
 use crate::naming::mix;
+use crate::spill::PairSpill;
 use crate::{Budget, BudgetVec, ColumnWriter, Context, Reservation, Scratch, StageError};
 
 /// Maximum number of partitions; each has a file.
@@ -36,7 +36,8 @@ impl<'a> HashPass<'a> {
     /// Bytes of budget that both passes need for `nodes` nodes, besides the kept records.
     #[must_use]
     pub fn bytes(nodes: u64) -> u64 {
-        Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
+        // The buffers of the numbers of nodes are less than a bit per node.
+        nodes / 8 + Self::table_bytes(nodes) + ((MOST_PARTITIONS + 2) * Partition::BUFFER_BYTES) as u64
     }
 
     fn partitions(nodes: u64) -> usize {
@@ -84,12 +85,8 @@ impl<'a> HashPass<'a> {
         let capacity = (capacity as usize).max(LEAST_TABLE);
         let table = budget.zeroed("values", capacity)?;
         let numbers = budget.filled("values", capacity, NONE)?;
-        let of_nodes = Numbers::new(self.nodes, self.partitions.len(), self.scratch);
+        let of_nodes = PairSpill::create(budget, self.scratch, "values", self.nodes as usize, self.nodes.into())?;
         let mut repeated = Repeated { table, numbers, count: 0, of_nodes };
-        if self.partitions.len() > 1 {
-            // Their buffers are those of the numbers from here on.
-            self.partitions.iter_mut().try_for_each(Partition::settle)?;
-        }
         let mut spilled = 0;
         for partition in self.partitions {
             spilled += partition.spilled_bytes();
@@ -97,7 +94,8 @@ impl<'a> HashPass<'a> {
         }
         let Repeated { table, numbers, count, of_nodes } = repeated;
         drop((table, numbers));
-        spilled += of_nodes.write(budget, self.scratch, context)?;
+        spilled += of_nodes.spilled_bytes();
+        of_nodes.write_last(self.scratch, context, NONE, NUMBERS)?;
         drop(left_to_verifying);
         let mut verify_pass = VerifyPass::new(count as usize, self.scratch, budget)?;
         drop(left_to_others);
@@ -151,7 +149,8 @@ struct Repeated {
     /// Their numbers; [`NONE`] for those that occurred once so far.
     numbers: BudgetVec<u32>,
     count: u32,
-    of_nodes: Numbers,
+    /// Nodes whose hashes are repeated, with the numbers of these.
+    of_nodes: PairSpill,
 }
 
 impl Repeated {

@@ -6,8 +6,8 @@
 //!
 //! 1. The **hash pass** ([`HashPass`]) hashes each record and writes the hash with its node to one of a few
 //!    partitions. Then it reads each partition back into a hash table. Nodes whose hashes are equal get a common
-//!    number. A partition with more distinct hashes than the table holds takes several rounds. Numbers go to partitions by
-//!    node, so that both steps go through files from the beginning to the end.
+//!    number. A partition with more distinct hashes than the table holds takes several rounds. A second
+//!    look at the partition gives each node its number; a [`PairSpill`](crate::spill::PairSpill) brings them to the order of nodes.
 //! 2. The **verify pass** ([`VerifyPass`]) takes the records of nodes with a number only. It keeps the first record
 //!    of each number and compares the later ones with it, word by word. Only these kept records are read at random.
 //!
@@ -16,11 +16,10 @@
 //! constructed inputs.
 //!
 //! Memory: the hash pass uses 48 KiB for each of at most 64 partitions, and at its end a table of 18 to 36 bytes per hash of
-//! a partition, or less if the budget is small, and after that a number per node of a partition. The verify pass uses per
-//! repeated value 16 bytes and its record. What does not fit the budget is paged. Disk: 20 bytes per node.
+//! a partition, or less if the budget is small, and the buffers of the numbers, at most a bit per node and 1 MiB. The verify
+//! pass uses per repeated value 16 bytes and its record. What does not fit the budget is paged. Disk: 16 bytes per node.
 
 mod hash_pass;
-mod numbers;
 mod partition;
 mod records;
 #[cfg(test)]

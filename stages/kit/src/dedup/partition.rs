@@ -1,4 +1,4 @@
-//! A partition of the hash pass: hashes, or their numbers, with their nodes, in a buffer that overflows to a file.
+//! A partition of the hash pass: hashes with their nodes, in a buffer that overflows to a file.
 
 use crate::fs::File;
 use crate::{Scratch, StageError};
@@ -58,15 +58,6 @@ impl Partition {
         if self.buffer.len() == BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Moves what is in the buffer to the file, and gives up the buffer.
-    pub fn settle(&mut self) -> Result<(), StageError> {
-        if !self.buffer.is_empty() {
-            self.flush()?;
-        }
-        self.buffer = Vec::new();
-        Ok(())
-    }
-
     #[cold]
     fn flush(&mut self) -> Result<(), StageError> {
         let file = match &mut self.file {
@@ -84,10 +75,9 @@ impl Partition {
     pub fn each(&self, mut each: impl FnMut(Entry) -> Result<(), StageError>) -> Result<(), StageError> {
         if let Some(file) = &self.file {
             let mut block = vec![Entry::zeroed(); BUFFER];
-            for first in (0..self.written).step_by(BUFFER) {
-                let block = &mut block[..BUFFER.min((self.written - first) as usize)];
-                let bytes: &mut [u8] = bytemuck::cast_slice_mut(block);
-                let offset = first * size_of::<Entry>() as u64;
+            for number in 0..self.written / BUFFER as u64 {
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut block);
+                let offset = number * bytes.len() as u64;
                 file.read_exact_at(bytes, offset)
                     .map_err(|error| StageError::io(self.scratch.folder(), "read a file in", error))?;
                 block.iter().try_for_each(|&entry| each(entry))?;
