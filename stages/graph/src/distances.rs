@@ -7,8 +7,8 @@
 //!   without a distance only, and the search continues from there over all edges.
 //! * Input: all edges; if distances follow essential edges only, the essential edges.
 //! * Resident memory: 5.2 bytes per node and 5 per edge; where the budget does not allow that, a bit per edge, and 1.2 bytes
-//!   per node and 4 per edge paged. While pairs are checked 8 bytes per pair. Three bits per node for the levels and for
-//!   what has a distance, and two where paths avoid some edges; one bit per pair.
+//!   per node and 4 per edge, packed or paged. While pairs are checked 8 bytes per pair. Three bits per node for the levels
+//!   and for what has a distance, and two where paths avoid some edges; one bit per pair.
 //! * Passes over disk: each node's edges once; nodes of a level in ascending order, in which they get their distance, so
 //!   that reads and writes move forward. A level of more than one in [`WIDE`] nodes is not listed but a set, whose edges are
 //!   read as a column where they are not in memory: that is quicker than to look each up. If a pair has
@@ -141,7 +141,8 @@ fn in_memory_or_not(
     let flags = flags.map(|_| SpecialFlags::open(job)).transpose()?;
     let (offsets, to) = plan.make((offsets(degrees, targets), lookup(targets)))?;
     drop(listed);
-    let levels = Levels { sweeps: Some(targets), ..levels };
+    // Packed targets in memory are looked up as quickly as a column of them is read.
+    let levels = Levels { sweeps: (!to.is_in_memory()).then_some(targets), ..levels };
     let rows = match flags {
         None => search(&mut distance, offsets, (AllFollowed, to), levels, job)?,
         Some(flags) => search(&mut distance, offsets, (flags, to), levels, job)?,

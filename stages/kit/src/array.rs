@@ -209,6 +209,17 @@ impl<T> Lookup<T> {
     }
 }
 
+impl<T: Pod> Lookup<T> {
+    /// Whether no element comes from the disk: all are in memory, as they are or packed.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        match self {
+            Self::Mapped(_) => true,
+            Self::Paged(paged) => paged.is_in_memory(),
+        }
+    }
+}
+
 impl<T: Pod> ReadAt<T> for Lookup<T> {
     fn count(&self) -> usize {
         match self {

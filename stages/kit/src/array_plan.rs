@@ -1,17 +1,16 @@
 //! Decides which arrays of a stage are resident.
 //!
 //! A stage requests all arrays that it uses at the same time in one tuple, the most often accessed first, and gets a
-//! tuple of arrays back. Their sizes follow from their types. As many as fit the budget are resident; the others are
-//! paged and share the rest of the budget as page frames.
+//! tuple of arrays back. Their sizes follow from their types. As many as fit the budget are resident. Where not all do, columns
+//! whose files are packed are in memory as they are packed; the others are paged and share the rest of the budget as page
+//! frames.
 
+use crate::form::{self, Form};
 use crate::offsets::OffsetBlock;
 use crate::paged::{Frames, Paged};
 use crate::{Array, Budget, ColumnMap, ColumnReader, Job, Lookup, Offsets, Scratch, StageError, column};
 use bytemuck::{Pod, Zeroable};
 use heaplake_schemas::scratch::Column;
-
-/// Minimum bytes of page frames of a paged array.
-const LEAST_FRAMES: u64 = 1 << 20;
 
 /// The plan leaves 1/32 of the free budget for allocations that are not arrays.
 const KEPT_BACK: u64 = 32;
@@ -77,34 +76,21 @@ impl<'a> ArrayPlan<'a> {
         self.spilled
     }
 
-    /// For each array size, the bytes of its page frames, or `None` if the array is resident.
-    fn decide<const N: usize>(&self, sizes: [u64; N]) -> [Option<u64>; N] {
+    /// The form of each array, by its size and that of its packed file, if it has one.
+    fn decide<const N: usize>(&self, sizes: [u64; N], packed: [Option<u64>; N]) -> [Form; N] {
         if self.is_streamed {
-            return sizes.map(|size| (size > LEAST_FRAMES).then_some(LEAST_FRAMES));
+            return sizes.map(Form::streamed);
         }
         // Keep some budget for the smaller allocations of the stage.
-        let mut free = self.budget.free() - self.budget.free() / KEPT_BACK;
-        let mut rest = N as u64;
-        sizes.map(|size| {
-            let for_others = (rest - 1) * LEAST_FRAMES;
-            let decision = if size.saturating_add(for_others) <= free {
-                None
-            } else {
-                // Paged arrays share the rest evenly.
-                Some((free / rest).clamp(LEAST_FRAMES, size.max(LEAST_FRAMES)))
-            };
-            free = free.saturating_sub(decision.unwrap_or(size));
-            rest -= 1;
-            decision
-        })
+        form::decide(self.budget.free() - self.budget.free() / KEPT_BACK, sizes, packed)
     }
 
     fn frames(&self, bytes: u64) -> Frames<'a> {
         Frames { budget: self.budget, who: self.who, bytes }
     }
 
-    fn array<T: Pod>(&mut self, len: usize, value: T, frames: Option<u64>) -> Result<Array<T>, StageError> {
-        Ok(match frames {
+    fn array<T: Pod>(&mut self, len: usize, value: T, form: Form) -> Result<Array<T>, StageError> {
+        Ok(match form.frames() {
             None => Array::Resident(self.budget.filled(self.who, len, value)?),
             Some(bytes) => {
                 self.spilled += (len * size_of::<T>()) as u64;
@@ -124,11 +110,16 @@ pub trait Request {
     /// Bytes of all elements.
     fn bytes(&self, scratch: &Scratch) -> u64;
 
-    /// Makes the array: resident, or behind the given number of bytes of page frames.
+    /// Bytes of its packed file, if it is a column that is looked at and has one.
+    fn packed_bytes(&self, _scratch: &Scratch) -> Option<u64> {
+        None
+    }
+
+    /// Makes the array in a form.
     ///
     /// # Errors
     /// As [`ArrayPlan::make`].
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Self::Array, StageError>;
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Self::Array, StageError>;
 }
 
 /// See [`filled`].
@@ -150,8 +141,8 @@ impl<T: Pod> Request for Filled<T> {
         self.len as u64 * size_of::<T>() as u64
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Array<T>, StageError> {
-        plan.array(self.len, self.value, frames)
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Array<T>, StageError> {
+        plan.array(self.len, self.value, form)
     }
 }
 
@@ -171,9 +162,9 @@ impl<T: Pod> Request for Loaded<T> {
         column_bytes(scratch, self.0)
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Array<T>, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Array<T>, StageError> {
         let mut reader = ColumnReader::open(plan.scratch, self.0)?;
-        let mut array = plan.array(reader.remaining() as usize, T::zeroed(), frames)?;
+        let mut array = plan.array(reader.remaining() as usize, T::zeroed(), form)?;
         array.read_from(&mut reader)?;
         Ok(array)
     }
@@ -196,14 +187,21 @@ impl<T: Pod> Request for LookedUp<T> {
         if scratch.is_resident(self.0) { 0 } else { column_bytes(scratch, self.0) }
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Lookup<T>, StageError> {
+    fn packed_bytes(&self, scratch: &Scratch) -> Option<u64> {
+        column::file::packed_bytes(scratch, self.0)
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Lookup<T>, StageError> {
         let is_resident = plan.scratch.is_resident(self.0);
-        Ok(match frames.filter(|_| !is_resident) {
+        Ok(match form.frames().filter(|_| !is_resident) {
             None => {
                 let reservation = plan.budget.reserve(plan.who, self.bytes(plan.scratch))?;
                 Lookup::Mapped(ColumnMap::counted(plan.scratch, self.0, plan.is_short, reservation)?)
             }
-            Some(bytes) => Lookup::Paged(Box::new(Paged::open(plan.scratch, self.0, plan.frames(bytes))?)),
+            Some(bytes) => {
+                let in_memory = matches!(form, Form::Packed(_));
+                Lookup::Paged(Box::new(Paged::open(plan.scratch, self.0, in_memory, plan.frames(bytes))?))
+            }
         })
     }
 }
@@ -237,15 +235,18 @@ impl<T> Request for Starts<T> {
             + Offsets::large_bytes(Offsets::most_large(elements))
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Offsets, StageError> {
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Offsets, StageError> {
         let [groups, elements] = self.counts(plan.scratch);
         // Where memory is short, no more is taken for large groups than there are, and that from the page frames.
-        let large = match frames {
+        let large = match form.frames() {
             None => Offsets::most_large(elements),
             Some(_) => Offsets::count_large(plan.scratch, self.sizes)?,
         };
-        let frames = frames.map(|bytes| bytes.saturating_sub(Offsets::large_bytes(large)));
-        let blocks = plan.array(Offsets::blocks(groups), OffsetBlock::zeroed(), frames)?;
+        let form = match form {
+            Form::Paged(bytes) => Form::Paged(bytes.saturating_sub(Offsets::large_bytes(large))),
+            other => other,
+        };
+        let blocks = plan.array(Offsets::blocks(groups), OffsetBlock::zeroed(), form)?;
         Offsets::sum(blocks, [groups, large], plan.budget, plan.scratch, self.sizes)
     }
 }
@@ -257,8 +258,12 @@ impl<R: Request> Request for Option<R> {
         self.as_ref().map_or(0, |request| request.bytes(scratch))
     }
 
-    fn make(self, plan: &mut ArrayPlan<'_>, frames: Option<u64>) -> Result<Self::Array, StageError> {
-        self.map(|request| request.make(plan, frames)).transpose()
+    fn packed_bytes(&self, scratch: &Scratch) -> Option<u64> {
+        self.as_ref().and_then(|request| request.packed_bytes(scratch))
+    }
+
+    fn make(self, plan: &mut ArrayPlan<'_>, form: Form) -> Result<Self::Array, StageError> {
+        self.map(|request| request.make(plan, form)).transpose()
     }
 }
 
@@ -278,23 +283,26 @@ pub trait Requests {
 }
 
 macro_rules! requests {
-    ($($name:ident $frames:ident),+) => {
+    ($($name:ident $form:ident),+) => {
         impl<$($name: Request),+> Requests for ($($name,)+) {
             type Arrays = ($($name::Array,)+);
 
             #[expect(non_snake_case, reason = "each request is called as its type")]
             fn make(self, plan: &mut ArrayPlan<'_>) -> Result<Self::Arrays, StageError> {
                 let ($($name,)+) = self;
-                let decided = plan.decide([$($name.bytes(plan.scratch)),+]);
-                plan.is_short = decided.iter().any(Option::is_some);
-                let [$($frames),+] = decided;
-                Ok(($($name.make(plan, $frames)?,)+))
+                let scratch = plan.scratch;
+                let decided = plan.decide([$($name.bytes(scratch)),+], [$($name.packed_bytes(scratch)),+]);
+                plan.is_short = decided.iter().any(|form| *form != Form::Resident);
+                let [$($form),+] = decided;
+                Ok(($($name.make(plan, $form)?,)+))
             }
 
             #[expect(non_snake_case, reason = "each request is called as its type")]
             fn fit(&self, plan: &ArrayPlan<'_>) -> bool {
                 let ($($name,)+) = self;
-                plan.decide([$($name.bytes(plan.scratch)),+]).iter().all(Option::is_none)
+                let scratch = plan.scratch;
+                let decided = plan.decide([$($name.bytes(scratch)),+], [$($name.packed_bytes(scratch)),+]);
+                decided.iter().all(|form| *form == Form::Resident)
             }
         }
     };
@@ -378,7 +386,7 @@ mod tests {
         let (mut paged, mut starts, small) =
             plan.make((lookup(A), filled(LEN as usize, 7u32), filled(10, 1u8))).unwrap();
         assert!(matches!((&paged, &starts, &small), (Lookup::Paged(_), Array::Paged(_), Array::Resident(_))));
-        assert!(budget.used() <= 5 * LEAST_FRAMES / 2, "{}", budget.used());
+        assert!(budget.used() <= 5 * form::LEAST_FRAMES / 2, "{}", budget.used());
         for i in 0..LEN as usize {
             paged.prefetch(i + 5000);
             assert_eq!((paged.get(i).unwrap(), starts.get(i).unwrap()), (i as u32 ^ 5, 7));

@@ -49,6 +49,7 @@ pub mod column;
 pub mod dedup;
 pub mod divisible;
 pub mod error;
+mod form;
 pub mod fs;
 #[allow(unsafe_code)]
 mod hint;
@@ -70,6 +71,7 @@ pub mod storage;
 pub mod strings;
 pub mod sums;
 pub mod text;
+mod window;
 
 pub use array::{Array, Lookup, ReadAt, WriteAt};
 pub use array_plan::ArrayPlan;

@@ -5,25 +5,23 @@
 //! detected at once.
 
 use crate::column::file::{self, Opened};
-use crate::column::packed::{Blocks, MOST};
+use crate::column::packed::MOST;
+use crate::column::packed_blocks::Blocks;
+use crate::column::packed_memory::PackedMemory;
 use crate::column::packing::BLOCK;
 use crate::error::Fault;
 use crate::fs::File;
+use crate::window::Window;
 use crate::{Budget, Reservation, Scratch, StageError};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of a page, equal to the page size of the system. Graph searches access many places at once; with small
 /// pages, more of these places are resident in the same memory.
 const PAGE: usize = 4 << 10;
 const _: () = assert!(PAGE == BLOCK, "a page is a block of a packed column");
-
-/// Pages that are asked of the system together, where the next is at most so far behind those before.
-const AHEAD: usize = 64;
-const NEAR: usize = 8;
 
 /// No frame, or no page.
 const NONE: u32 = u32::MAX;
@@ -53,8 +51,7 @@ pub struct Paged<T> {
     used: Vec<bool>,
     changed: Vec<bool>,
     hand: usize,
-    /// The first page behind those that were asked of the system last.
-    asked: AtomicU32,
+    window: Window,
     budget: Budget,
     _reservation: Reservation,
 }
@@ -62,8 +59,9 @@ pub struct Paged<T> {
 /// Where pages lie that are in no frame.
 enum Store {
     File(Arc<File>),
-    /// Read-only.
+    /// Read-only, as the next.
     Packed(Box<Blocks>),
+    Memory(Box<PackedMemory>),
 }
 
 impl<T: Pod> Paged<T> {
@@ -79,12 +77,20 @@ impl<T: Pod> Paged<T> {
         Self::new(path, Store::File(file), (len, fill), frames, false)
     }
 
-    /// A column in a file, read-only.
-    pub(crate) fn open(scratch: &Scratch, column: Column<T>, frames: Frames<'_>) -> Result<Self, StageError> {
+    /// A column in a file, read-only; with `in_memory` a packed file is read whole, beside the frames.
+    pub(crate) fn open(
+        scratch: &Scratch,
+        column: Column<T>,
+        in_memory: bool,
+        frames: Frames<'_>,
+    ) -> Result<Self, StageError> {
         let opened = file::open(scratch, column)?;
         let len = opened.count() as usize;
         let store = match opened {
             Opened::Plain(file, _) => Store::File(Arc::new(file)),
+            Opened::Packed(packed) if in_memory => {
+                Store::Memory(Box::new(PackedMemory::read(packed, frames.budget, frames.who)?))
+            }
             Opened::Packed(packed) => Store::Packed(Box::new(Blocks::new(packed))),
         };
         Self::new(&scratch.path(column), store, (len, T::zeroed()), frames, true)
@@ -102,7 +108,7 @@ impl<T: Pod> Paged<T> {
         // The tables count too: five bytes per page, six per frame; and what is read of a packed file.
         let tables = pages * 5
             + match store {
-                Store::File(_) => 0,
+                Store::File(_) | Store::Memory(_) => 0,
                 Store::Packed(_) => pages * Blocks::BYTES_PER_BLOCK + MOST as usize,
             };
         let count = ((frames.bytes as usize).saturating_sub(tables) / (PAGE + 6)).clamp(1, pages.max(1));
@@ -119,7 +125,7 @@ impl<T: Pod> Paged<T> {
             used: vec![false; count],
             changed: vec![false; count],
             hand: 0,
-            asked: AtomicU32::new(0),
+            window: Window::default(),
             budget: frames.budget.clone(),
             _reservation: reservation,
         })
@@ -128,6 +134,11 @@ impl<T: Pod> Paged<T> {
     /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether no page comes from the disk.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.store, Store::Memory(_))
     }
 
     /// Position of element `i` among the frames. Never inlined, so that the check whether an array is paged stays
@@ -148,14 +159,13 @@ impl<T: Pod> Paged<T> {
     #[inline(never)]
     pub(crate) fn prefetch(&self, i: usize) {
         let page = i >> Self::SHIFT;
-        let end = self.asked.load(Ordering::Relaxed) as usize;
-        let is_asked = (end.saturating_sub(AHEAD)..end).contains(&page);
-        if !is_asked && self.frame_of.get(page) == Some(&NONE) && self.stored[page] {
-            let count = if (end..end + NEAR).contains(&page) { AHEAD } else { 1 };
-            self.asked.store((page + count) as u32, Ordering::Relaxed);
+        if self.frame_of.get(page) == Some(&NONE) && self.stored[page] && !self.is_in_memory() {
+            let count = self.window.ask(page);
             match &self.store {
+                _ if count == 0 => {}
                 Store::File(file) => file.will_need((page * PAGE) as u64, (count * PAGE) as u64),
                 Store::Packed(blocks) => blocks.will_need(page, count),
+                Store::Memory(_) => {}
             }
         }
     }
@@ -195,6 +205,7 @@ impl<T: Pod> Paged<T> {
                     .read_exact_at(bytes, (page * PAGE) as u64)
                     .map_err(|error| Box::new(StageError::io(&self.path, "read", error)))?,
                 Store::Packed(blocks) => blocks.read(page, bytes).map_err(Box::new)?,
+                Store::Memory(packed) => packed.unpack((page << Self::SHIFT) as u64, bytes).map_err(Box::new)?,
             }
         } else {
             elements.fill(self.fill);

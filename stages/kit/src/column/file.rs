@@ -50,6 +50,12 @@ pub fn bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
     count.checked_mul(size_of::<T>() as u64)
 }
 
+/// Bytes of the file of a column, if it is packed and not in memory.
+pub fn packed_bytes<T>(scratch: &Scratch, column: Column<T>) -> Option<u64> {
+    width_of(column).filter(|_| !scratch.is_resident(column))?;
+    scratch.length(&scratch.path(column))
+}
+
 /// Length of a file, which must be that in which it was left.
 pub fn length(scratch: &Scratch, path: &Path, file: &File) -> Result<u64, StageError> {
     let bytes = file.metadata().map_err(|error| StageError::io(path, "examine", error))?.len();

@@ -5,6 +5,8 @@ pub(crate) mod file;
 mod length;
 mod map;
 pub(crate) mod packed;
+pub(crate) mod packed_blocks;
+pub(crate) mod packed_memory;
 pub(crate) mod packing;
 mod pages;
 mod points;

@@ -18,13 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Blocks of a group.
-const BLOCKS: usize = 32;
+pub(super) const BLOCKS: usize = 32;
 /// Bytes of elements of a group.
 pub const GROUP: usize = BLOCKS * BLOCK;
 /// Bytes that a group takes at most: those of its elements, what blocks add in the worst case, and their lengths.
 pub const MOST: u64 = (GROUP + BLOCKS * (BLOCK / 64 + 2)) as u64;
-/// A block that is at most so far behind the one before is taken for the next.
-const NEAR: usize = 4;
 /// The end of a packed file.
 const MARK: u64 = u64::from_le_bytes(*b"heappack");
 const END: u64 = 16;
@@ -167,19 +165,81 @@ impl Packed {
         self.count
     }
 
+    /// Blocks of all groups.
+    pub(super) fn all_blocks(&self) -> usize {
+        (self.count as usize * self.width.bytes()).div_ceil(BLOCK)
+    }
+
+    /// The file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Blocks of a group.
-    fn blocks(&self, group: usize) -> usize {
+    pub(super) fn blocks(&self, group: usize) -> usize {
         let bytes = (self.count as usize * self.width.bytes()) - group * GROUP;
         bytes.div_ceil(BLOCK).min(BLOCKS)
     }
 
-    fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), StageError> {
+    pub(super) fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), StageError> {
         self.file.read_exact_at(bytes, at).map_err(|error| StageError::io(&self.path, "read", error))
     }
 
-    fn unpack(&self, block: Option<&[u8]>, elements: &mut [u8]) -> Result<(), StageError> {
+    pub(super) fn unpack(&self, block: Option<&[u8]>, elements: &mut [u8]) -> Result<(), StageError> {
         let unpacked = block.and_then(|block| self.width.unpack(block, elements));
         unpacked.ok_or_else(|| damaged(&self.path, "a block of it is not what was packed"))
+    }
+
+    /// Where groups end in the file.
+    pub(super) fn groups_end(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The group of an element, and where the element begins in the bytes of its elements.
+    pub(super) fn place(&self, element: u64) -> (usize, usize) {
+        let at = element as usize * self.width.bytes();
+        (at / GROUP, at % GROUP)
+    }
+
+    /// Where a group lies in the file.
+    pub(super) fn group(&self, group: usize) -> Range<u64> {
+        self.starts[group]..self.starts[group + 1]
+    }
+
+    /// Unpacks the bytes of the elements of a group that begin at `at`, from the bytes of the group. A block of which a part
+    /// is asked for goes through `block`.
+    pub(super) fn unpack_group(
+        &self,
+        group: usize,
+        bytes: &[u8],
+        mut at: usize,
+        mut elements: &mut [u8],
+        block: &mut [u64],
+    ) -> Result<(), StageError> {
+        let count = self.blocks(group);
+        let lengths = bytes.get(..2 * count).unwrap_or_default().as_chunks::<2>().0;
+        let length = |block: &[u8; 2]| usize::from(u16::from_le_bytes(*block));
+        let mut start = 2 * count + lengths.iter().take(at / BLOCK).map(length).sum::<usize>();
+        // The last block of the column may be short.
+        let whole = self.count as usize * self.width.bytes() - group * GROUP;
+        for (nth, length) in lengths.iter().map(length).enumerate().skip(at / BLOCK) {
+            if elements.is_empty() {
+                break;
+            }
+            let there = BLOCK.min(whole - nth * BLOCK);
+            let skipped = at - nth * BLOCK;
+            let (part, rest) = elements.split_at_mut(elements.len().min(there - skipped));
+            let source = bytes.get(start..start + length);
+            if part.len() == there {
+                self.unpack(source, part)?;
+            } else {
+                let block = &mut bytemuck::cast_slice_mut(block)[..there];
+                self.unpack(source, block)?;
+                part.copy_from_slice(&block[skipped..skipped + part.len()]);
+            }
+            (start, at, elements) = (start + length, (nth + 1) * BLOCK, rest);
+        }
+        if elements.is_empty() { Ok(()) } else { Err(damaged(&self.path, "a group has fewer blocks than it should")) }
     }
 }
 
@@ -204,13 +264,12 @@ impl Groups {
 
     /// Fills `elements`, the bytes of whole ones and aligned as those, with what begins at element `first`.
     pub fn read(&mut self, first: u64, mut elements: &mut [u8]) -> Result<(), StageError> {
-        let mut at = first as usize * self.packed.width.bytes();
+        let (mut group, mut at) = self.packed.place(first);
         while !elements.is_empty() {
-            let end = (at / GROUP + 1) * GROUP;
-            let (part, rest) = elements.split_at_mut(elements.len().min(end - at));
-            self.bring(at / GROUP)?;
-            self.unpack(at % GROUP, part)?;
-            (at, elements) = (end, rest);
+            let (part, rest) = elements.split_at_mut(elements.len().min(GROUP - at));
+            self.bring(group)?;
+            self.packed.unpack_group(group, &self.bytes, at, part, &mut self.block)?;
+            (group, at, elements) = (group + 1, 0, rest);
         }
         Ok(())
     }
@@ -218,119 +277,21 @@ impl Groups {
     fn bring(&mut self, group: usize) -> Result<(), StageError> {
         if self.group != Some(group) {
             self.group = None;
-            let (start, end) = (self.packed.starts[group], self.packed.starts[group + 1]);
-            self.bytes.resize((end - start) as usize, 0);
-            self.packed.read(start, &mut self.bytes)?;
+            let range = self.packed.group(group);
+            self.bytes.resize((range.end - range.start) as usize, 0);
+            self.packed.read(range.start, &mut self.bytes)?;
             self.group = Some(group);
         }
         Ok(())
     }
-
-    /// Unpacks the bytes of the elements of the group that begin at `at`.
-    fn unpack(&mut self, mut at: usize, mut elements: &mut [u8]) -> Result<(), StageError> {
-        let Self { packed, group, bytes, block } = self;
-        let count = packed.blocks(group.unwrap_or(0));
-        let lengths = bytes.get(..2 * count).unwrap_or_default().as_chunks::<2>().0;
-        let length = |block: &[u8; 2]| usize::from(u16::from_le_bytes(*block));
-        let mut start = 2 * count + lengths.iter().take(at / BLOCK).map(length).sum::<usize>();
-        // The last block of the column may be short.
-        let whole = packed.count as usize * packed.width.bytes() - group.unwrap_or(0) * GROUP;
-        for (nth, length) in lengths.iter().map(length).enumerate().skip(at / BLOCK) {
-            if elements.is_empty() {
-                break;
-            }
-            let there = BLOCK.min(whole - nth * BLOCK);
-            let skipped = at - nth * BLOCK;
-            let (part, rest) = elements.split_at_mut(elements.len().min(there - skipped));
-            let source = bytes.get(start..start + length);
-            if part.len() == there {
-                packed.unpack(source, part)?;
-            } else {
-                let block = &mut bytemuck::cast_slice_mut(block)[..there];
-                packed.unpack(source, block)?;
-                part.copy_from_slice(&block[skipped..skipped + part.len()]);
-            }
-            (start, at, elements) = (start + length, (nth + 1) * BLOCK, rest);
-        }
-        if elements.is_empty() { Ok(()) } else { Err(damaged(&packed.path, "a group has fewer blocks than it should")) }
-    }
-}
-
-/// Reads single blocks of a packed file. Where they are asked for in order, the rest of a group is read in one call.
-pub struct Blocks {
-    packed: Packed,
-    /// Length of each block; 0 where its group was not looked at.
-    lengths: Vec<u16>,
-    /// The blocks that were read last, and which they are.
-    bytes: Vec<u8>,
-    held: Range<usize>,
-    /// The block that was asked for last.
-    last: usize,
-}
-
-impl Blocks {
-    /// Bytes that it takes for a block of a file: its length, and where its group begins.
-    pub const BYTES_PER_BLOCK: usize = 3;
-
-    pub fn new(packed: Packed) -> Self {
-        let blocks = (packed.count as usize * packed.width.bytes()).div_ceil(BLOCK);
-        packed.file.will_read_at_random();
-        Self { packed, lengths: vec![0; blocks], bytes: Vec::new(), held: 0..0, last: usize::MAX - NEAR }
-    }
-
-    pub fn packed(&self) -> &Packed {
-        &self.packed
-    }
-
-    /// Fills `elements` with a block: [`BLOCK`] bytes, or what the last block has.
-    pub fn read(&mut self, block: usize, elements: &mut [u8]) -> Result<(), StageError> {
-        if !self.held.contains(&block) {
-            self.bring(block)?;
-        }
-        self.last = block;
-        let start = total(&self.lengths[self.held.start..block]);
-        let packed = self.bytes.get(start..start + usize::from(self.lengths[block]));
-        self.packed.unpack(packed, elements)
-    }
-
-    /// Reads a block, and those behind it in its group if it follows the one before.
-    fn bring(&mut self, block: usize) -> Result<(), StageError> {
-        let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
-        let count = self.packed.blocks(group);
-        self.held = 0..0;
-        if self.lengths[block] == 0 {
-            let lengths = &mut self.lengths[first..first + count];
-            self.packed.read(self.packed.starts[group], bytemuck::cast_slice_mut(lengths))?;
-        }
-        let is_next = (self.last..self.last + NEAR).contains(&block);
-        let held = block..if is_next { first + count } else { block + 1 };
-        let before = 2 * count + total(&self.lengths[first..block]);
-        self.bytes.resize(total(&self.lengths[held.clone()]), 0);
-        self.packed.read(self.packed.starts[group] + before as u64, &mut self.bytes)?;
-        self.held = held;
-        Ok(())
-    }
-
-    /// Asks the system for blocks, which may be out of range: about where they lie, for those of a group are about as long as
-    /// each other.
-    pub fn will_need(&self, block: usize, count: usize) {
-        let at = |block: usize| {
-            let group = (block / BLOCKS).min(self.packed.starts.len().saturating_sub(2));
-            let (start, end) = (self.packed.starts[group], self.packed.starts.get(group + 1).copied().unwrap_or(0));
-            start + (end.saturating_sub(start)) * (block - group * BLOCKS).min(BLOCKS) as u64 / BLOCKS as u64
-        };
-        let (from, to) = (at(block).saturating_sub(BLOCK as u64 / 2), at(block + count) + BLOCK as u64 / 2);
-        self.packed.file.will_need(from, to - from);
-    }
-}
-
-fn total(lengths: &[u16]) -> usize {
-    lengths.iter().map(|&length| usize::from(length)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Budget;
+    use crate::column::packed_blocks::Blocks;
+    use crate::column::packed_memory::PackedMemory;
     use std::io::Write;
 
     fn packed(folder: &Path, elements: &[u32], parts: usize) -> PathBuf {
@@ -375,6 +336,12 @@ mod tests {
                     blocks.will_need(nth, 64);
                     let mut part = vec![0u32; block.len()];
                     blocks.read(nth, bytemuck::cast_slice_mut(&mut part)).unwrap();
+                    assert_eq!(part, block);
+                }
+                let mut memory = PackedMemory::read(open(&path).unwrap(), &Budget::new(1 << 20), "packed").unwrap();
+                for &(nth, block) in all.iter().rev() {
+                    let mut part = vec![0u32; block.len()];
+                    memory.unpack(1024 * nth as u64, bytemuck::cast_slice_mut(&mut part)).unwrap();
                     assert_eq!(part, block);
                 }
             }

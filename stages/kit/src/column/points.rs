@@ -1,7 +1,8 @@
 //! Columns of which few elements are looked up.
 
 use super::file::{self, Opened};
-use super::packed::{Blocks, width_of};
+use super::packed::width_of;
+use super::packed_blocks::Blocks;
 use super::packing::BLOCK;
 use crate::array::Fault;
 use crate::{ColumnMap, ReadAt, Scratch, StageError};

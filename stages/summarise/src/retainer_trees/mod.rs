@@ -7,8 +7,9 @@
 //!   path for each instance, and chains sum to their class; branches do not, since an instance is in each that holds it.
 //! * Resident memory: 36 bytes per node (positions in the preorder and back, class, distance, kind, dominator by node
 //!   and by position, starts of retainers and edges, and where many climb far, places in the dominator tree) and 17 per
-//!   edge, all of it behind the least page frames where the budget does not allow it; a bit per node; what the walks of as
-//!   many trees as there is room for take, bounded by constants, and a bounded number of retainers; a sorter of instances.
+//!   edge, in memory as packed columns or behind page frames where the budget does not allow it; a bit per node; what the
+//!   walks of as many trees as there is room for take, bounded by constants, and a bounded number of retainers; a sorter of
+//!   instances.
 //! * Passes over disk: one over node columns, where many climb far two over dominators; instances sorted by class. Then
 //!   retainers and edges near instances, step by step of all trees together, each step in the order of the columns: of a
 //!   class at most [`INSTANCES`] instances, evenly chosen, and a bounded number of edges.
@@ -134,7 +135,8 @@ fn run_with(
         let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
         let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
         let is_tight = free < all;
-        // Where the heap is on disk, trees that grow together save more than page frames do; where it is in memory nothing.
+        // Where the heap is on disk, trees that grow together save more than packed columns and page frames do; where it
+        // is in memory nothing.
         let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { 0 };
         let batch = Batch::within(Batch::LEAST.bytes(&limits) + more, classes.len(), &limits);
         let (is_tight, batch) = tight((is_tight, batch));
@@ -142,8 +144,7 @@ fn run_with(
         let _lists = context.budget.reserve("retainer trees: instances", batch.trees as u64 * OF_A_LIST)?;
         let mut instances = Instances::sorted(facts, &classes, |place| allowed(place).0, job)?;
         spilled_bytes = instances.bytes();
-        let plan = ArrayPlan::of(job, STAGE.name);
-        let mut plan = if is_tight { plan.streamed() } else { plan };
+        let mut plan = ArrayPlan::of(job, STAGE.name);
         let mut heap = Heap::open(facts, is_tight, &mut plan, job)?;
         let walks = classes.iter().enumerate().map(|(place, &class)| {
             let (instances, is_part) = instances.next(place)?;
