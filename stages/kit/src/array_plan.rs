@@ -1,9 +1,9 @@
 //! Decides which arrays of a stage are resident.
 //!
 //! A stage requests all arrays that it uses at the same time in one tuple, the most often accessed first, and gets a
-//! tuple of arrays back. Their sizes follow from their types. As many as fit the budget are resident. Where not all do, columns
-//! whose files are packed are in memory as they are packed; the others are paged and share the rest of the budget as page
-//! frames.
+//! tuple of arrays back. Their sizes follow from their types. If all fit the budget they are resident. Otherwise
+//! columns whose files are packed are in memory as they are packed, if they fit; the others are paged and share the rest of
+//! the budget as page frames. See [`form`].
 
 use crate::form::{self, Form};
 use crate::offsets::OffsetBlock;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const MOST: u32 = 64;
 /// A page that is at most so far behind those that were asked for may go on with them.
 const NEAR: u32 = 8;
-/// More than one of so many pages that were asked of the system must have been wanted, so that next time twice as many are.
-/// Reading what nobody wants costs less than that many single reads.
+/// More than one in so many of the pages that were asked of the system must have been wanted; then twice as many are asked for
+/// next, otherwise half as many.
 const DENSE: u32 = 4;
 
 /// The pages that were asked of the system last. Where those that are wanted follow each other, or nearly, windows grow.

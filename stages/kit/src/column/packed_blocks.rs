@@ -56,9 +56,8 @@ impl Blocks {
         }
         let is_next = (self.last..self.last + NEAR).contains(&block);
         let held = block..if is_next { first + count } else { block + 1 };
-        let before = 2 * count + total(&self.lengths[first..block]);
         self.bytes.resize(total(&self.lengths[held.clone()]), 0);
-        self.packed.read(self.packed.group(group).start + before as u64, &mut self.bytes)?;
+        self.packed.read(self.start(block), &mut self.bytes)?;
         self.held = held;
         Ok(())
     }
@@ -79,13 +78,15 @@ impl Blocks {
     /// Where blocks lie, if all are of one group and its lengths were looked at.
     fn known(&self, block: usize, count: usize) -> Option<Range<u64>> {
         let asked = self.lengths.get(block..block + count).filter(|asked| asked[0] > 0)?;
+        let is_one_group = block / BLOCKS == (block + count - 1) / BLOCKS;
+        is_one_group.then(|| self.start(block)..self.start(block) + total(asked) as u64)
+    }
+
+    /// Where a block lies, the lengths of whose group were looked at.
+    fn start(&self, block: usize) -> u64 {
         let (group, first) = (block / BLOCKS, block / BLOCKS * BLOCKS);
-        if block + count > first + BLOCKS {
-            return None;
-        }
         let before = 2 * self.packed.blocks(group) + total(&self.lengths[first..block]);
-        let from = self.packed.group(group).start + before as u64;
-        Some(from..from + total(asked) as u64)
+        self.packed.group(group).start + before as u64
     }
 
     /// About where a block lies; behind the last one at the end.

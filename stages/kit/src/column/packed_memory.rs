@@ -5,7 +5,7 @@ use super::packing::BLOCK;
 use crate::{Budget, BudgetVec, StageError};
 
 /// All of a packed file, in memory as it is in the file, of which elements are unpacked as they are asked for. It takes a
-/// fraction of what the elements take, and a block of it comes in about a microsecond, where the disk needs fifty.
+/// fraction of what the elements take, and nothing comes from the disk.
 pub struct PackedMemory {
     packed: Packed,
     bytes: BudgetVec<u8>,

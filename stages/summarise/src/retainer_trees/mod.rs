@@ -135,8 +135,8 @@ fn run_with(
         let (nodes, edges, limits) = (facts.node_count, facts.edge_count, Limits::OF_A_CLASS);
         let (free, all) = (context.budget.free(), STAGE.resident_bytes(nodes, edges));
         let is_tight = free < all;
-        // Where the heap is on disk, trees that grow together save more than packed columns and page frames do; where it
-        // is in memory nothing.
+        // Where the heap is on disk, trees that grow together save at least what packed columns and page frames do; where
+        // it is in memory nothing.
         let more = if is_tight { free.saturating_sub(STAGE.least_bytes(nodes, edges)) / 4 * 3 } else { 0 };
         let batch = Batch::within(Batch::LEAST.bytes(&limits) + more, classes.len(), &limits);
         let (is_tight, batch) = tight((is_tight, batch));
