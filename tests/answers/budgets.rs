@@ -88,6 +88,46 @@ fn the_limit_of_a_comparison_is_the_same_at_any_budget() {
     check_twins(300_000, false);
 }
 
+/// Three nodes of the same class with so many named edges each: the second has those of the first in another order, the
+/// third has another last label.
+fn hubs(edges: usize) -> Snapshot {
+    let mut snapshot = Snapshot::new();
+    let root = snapshot.add_node("synthetic", "", 0);
+    let hubs: [usize; 3] = std::array::from_fn(|number| {
+        let hub = snapshot.add_node("object", "Hub", 64);
+        snapshot.add_numbered_edge(root, "element", number as u64, hub);
+        hub
+    });
+    let leaf = snapshot.add_node("object", "Leaf", 16);
+    let label = |at: usize| format!("field {at}");
+    (0..edges).for_each(|at| snapshot.add_edge(hubs[0], "property", &*label(at), leaf));
+    (0..edges).rev().for_each(|at| snapshot.add_edge(hubs[1], "property", &*label(at), leaf));
+    (0..edges).for_each(|at| snapshot.add_edge(hubs[2], "property", &*label(at + at / (edges - 1)), leaf));
+    snapshot
+}
+
+/// Nodes with more edges than a block of edges, or than are sorted in one piece, whether columns are files or in memory.
+#[test]
+fn nodes_with_very_many_edges_are_compared() {
+    for edges in [30_000, 150_000] {
+        let lake = Lake::new();
+        let input = lake.input("it.heapsnapshot", &hubs(edges).to_json(&Layout::default()));
+        let mut expected = None;
+        for (resume, threads) in [("always", "1"), ("always", "3"), ("never", "3")] {
+            let options = ["--duplicates", "all", "--edges", "--force", "--resume", resume, "--threads", threads];
+            lake.analyze(&input).args(options).assert().success();
+            let sets = sets(&lake.run());
+            assert_eq!(
+                sets.iter().map(|set| set.members.clone()).collect::<Vec<_>>(),
+                [vec![1, 2]],
+                "{edges} {resume}"
+            );
+            let tables = files(&lake.run());
+            assert!(*expected.get_or_insert_with(|| tables.clone()) == tables, "{edges} {resume} {threads}");
+        }
+    }
+}
+
 /// Many random graphs below one root, their nodes mixed, so that neighbours lie far apart.
 struct Forest {
     snapshot: Snapshot,

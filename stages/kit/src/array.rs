@@ -11,6 +11,7 @@ use crate::paged::Paged;
 use crate::{BudgetVec, ColumnMap, ColumnReader, ColumnWriter, Scratch, StageError, hint};
 use bytemuck::Pod;
 use heaplake_schemas::scratch::Column;
+use std::sync::{Mutex, PoisonError};
 
 /// Reads single elements. Hot loops are generic over this trait and [`WriteAt`]: they are compiled once for slices,
 /// with direct accesses, and once for [`Array`] and [`Lookup`], which check on each access whether the element is
@@ -241,6 +242,38 @@ impl<T: Pod> ReadAt<T> for Lookup<T> {
         match self {
             Self::Mapped(map) => Ok(map[i]),
             Self::Paged(paged) => paged.get(i),
+        }
+    }
+}
+
+/// A [`Lookup`] that several threads use; where it is behind page frames they take turns.
+pub enum SharedLookup<T> {
+    /// Mapped.
+    Mapped(ColumnMap<T>),
+    /// Behind page frames.
+    Paged(Mutex<Box<Paged<T>>>),
+}
+
+impl<T> From<Lookup<T>> for SharedLookup<T> {
+    fn from(lookup: Lookup<T>) -> Self {
+        match lookup {
+            Lookup::Mapped(map) => Self::Mapped(map),
+            Lookup::Paged(paged) => Self::Paged(Mutex::new(paged)),
+        }
+    }
+}
+
+impl<T: Pod> SharedLookup<T> {
+    /// Element `i`.
+    ///
+    /// # Errors
+    /// [`StageError::Io`] when its page cannot be read.
+    #[inline]
+    pub fn get(&self, i: usize) -> Result<T, Fault> {
+        match self {
+            Self::Mapped(map) => Ok(map[i]),
+            // What a thread that panicked leaves behind is a page more or less.
+            Self::Paged(paged) => paged.lock().unwrap_or_else(PoisonError::into_inner).get(i),
         }
     }
 }

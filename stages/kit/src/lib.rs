@@ -73,7 +73,7 @@ pub mod sums;
 pub mod text;
 mod window;
 
-pub use array::{Array, Lookup, ReadAt, WriteAt};
+pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};
 pub use array_plan::ArrayPlan;
 pub use bitset::{Bitset, Ranks};
 pub use budget::{Budget, BudgetVec, Reservation};

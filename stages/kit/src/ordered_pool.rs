@@ -46,6 +46,12 @@ impl OrderedPool {
         if threads > 1 { 2 * threads + 1 } else { 1 }
     }
 
+    /// Number of threads that have at most so many jobs, at least one.
+    #[must_use]
+    pub const fn threads(jobs: usize) -> usize {
+        if jobs < Self::jobs(2) { 1 } else { (jobs - 1) / 2 }
+    }
+
     /// Processes jobs until `fill` has no more input. `worker` makes the function with which a thread processes a
     /// job; `finish` receives the jobs in order.
     ///
@@ -296,5 +302,14 @@ mod tests {
         assert_eq!(OrderedPool::plan(&context, "few", 16, 100).unwrap().threads, 2);
         assert_eq!(OrderedPool::plan(&context, "one", 16, 300).unwrap().threads, 1);
         assert!(OrderedPool::plan(&context, "none", 16, 501).is_err());
+    }
+
+    #[test]
+    fn so_many_jobs_are_enough_for_so_many_threads() {
+        for jobs in 0..100 {
+            let threads = OrderedPool::threads(jobs);
+            assert!(threads == 1 || OrderedPool::jobs(threads) <= jobs, "{jobs}");
+            assert!(OrderedPool::jobs(threads + 1) > jobs, "{jobs}");
+        }
     }
 }

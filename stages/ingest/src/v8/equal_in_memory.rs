@@ -13,8 +13,9 @@
 //! Memory: 32 to 64 bytes per distinct value in the table, half as much again while it grows, and for each thread some
 //! blocks of 4,096 nodes.
 
-use super::equal_nodes::{Aids, Hashed, Heap, Place};
+use super::equal_nodes::{Columns, Heap, Place};
 use super::first_nodes::Firsts;
+use super::meanings::{Aids, Outcome};
 use super::shown::Texts;
 use super::slots::{self, HELD, Slot};
 use heaplake_kit::{ColumnWriter, Context, OrderedPool, Scratch, StageError};
@@ -91,8 +92,9 @@ fn try_find(heap: &Heap<'_>, scratch: &Scratch, context: &Context<'_>) -> Result
             block.begin(&mut next, &heap.columns.counts, context)
         },
         || {
-            let mut aids = Aids { texts: Texts::new(heap.strings), followed: Vec::new() };
-            move |block| block.work(heap, &mut aids, context)
+            let mut aids = Aids { known: heap.columns, texts: Texts::new(heap.strings), context };
+            let mut followed = Vec::new();
+            move |block| block.work(heap, &mut aids, &mut followed)
         },
         |block| found.borrow_mut().take(block),
     )?;
@@ -159,30 +161,30 @@ impl Block {
     }
 
     /// Compares the nodes of the earlier block, and hashes those of this one.
-    fn work(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_>, context: &Context<'_>) {
+    fn work(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_, &Columns>, followed: &mut Vec<Slot>) {
         self.different.clear();
-        self.result = self.before.compare(heap, &mut self.different).and_then(|()| self.hash(heap, aids, context));
+        self.result = self.before.compare(heap, &mut self.different).and_then(|()| self.hash(heap, aids, followed));
     }
 
-    fn hash(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_>, context: &Context<'_>) -> Result<(), Stop> {
+    fn hash(&mut self, heap: &Heap<'_>, aids: &mut Aids<'_, &Columns>, followed: &mut Vec<Slot>) -> Result<(), Stop> {
         self.hashes.clear();
         self.degrees.clear();
         self.limits.clear();
         self.to.clear();
         let mut edges = self.edges;
         for node in self.nodes.clone() {
-            let mut found = Hashed { hash: 0, degree: 0, limits: 0 };
-            if !heap.opaque.contains(node as usize) {
-                found = heap.hash(Place { node, edges }, aids, context)?;
+            let (mut hash, mut outcome) = (0, Outcome::default());
+            if !heap.meanings.opaque.contains(node as usize) {
+                (hash, outcome) = heap.hash(Place { node, edges }, aids, followed)?;
                 if heap.follows {
-                    slots::sort(&mut aids.followed);
-                    self.to.extend(aids.followed.iter().map(|slot| slot.target()));
-                    aids.followed.clear();
+                    slots::sort(followed);
+                    self.to.extend(followed.iter().map(|slot| slot.target()));
+                    followed.clear();
                 }
             }
-            self.hashes.push(found.hash);
-            self.degrees.push(found.degree);
-            self.limits.push(found.limits);
+            self.hashes.push(hash);
+            self.degrees.push(outcome.degree);
+            self.limits.push(outcome.limits);
             edges += heap.columns.counts[node as usize];
         }
         Ok(())
@@ -233,7 +235,7 @@ impl Found<'_> {
             if let Some(&hash) = block.hashes.get(number + AHEAD) {
                 self.firsts.prefetch(hash);
             }
-            let is_opaque = self.heap.opaque.contains(at.node as usize);
+            let is_opaque = self.heap.meanings.opaque.contains(at.node as usize);
             claims.firsts.push(if is_opaque { at } else { self.firsts.find(hash, at)? });
             at = self.heap.next(at);
         }

@@ -1,12 +1,12 @@
 //! Values of single nodes where all columns are in memory: their hashes, and which are equal. Used by
 //! [`super::equal_in_memory`].
 
-use super::shown::{Seen, Texts};
+use super::meanings::{Aids, Known, Meanings, Outcome};
 use super::slots::{self, HELD, Meaning, Slot};
 use super::survey::TRAITS;
-use super::value_rules::{Edge, Node, Rules};
+use super::value_rules::{Edge, Node};
 use heaplake_kit::naming::mix;
-use heaplake_kit::{Bitset, ColumnMap, Context, Scratch, StageError, StringTable};
+use heaplake_kit::{ColumnMap, Scratch, StageError, StringTable};
 use heaplake_schemas::ids::{NodeId, StringId};
 use heaplake_schemas::scratch as columns;
 use std::ops::Range;
@@ -72,32 +72,24 @@ pub struct Place {
 pub struct Heap<'a> {
     /// The columns.
     pub columns: &'a Columns,
-    /// What kinds and names mean.
-    pub rules: &'a Rules,
-    /// Nodes that are compared by identity.
-    pub opaque: &'a Bitset,
+    /// What edges mean.
+    pub meanings: Meanings<'a>,
     /// Texts.
     pub strings: &'a StringTable,
     /// Whether the targets of slots are asked for.
     pub follows: bool,
 }
 
-/// What a thread hashes with.
-pub struct Aids<'a> {
-    /// Texts that it looked at.
-    pub texts: Texts<'a>,
-    /// The slots of the last node that are followed.
-    pub followed: Vec<Slot>,
-}
+impl Known for &Columns {
+    #[inline]
+    fn name(&self, node: NodeId) -> Result<StringId, StageError> {
+        Ok(self.names[node.index()])
+    }
 
-/// What a node's own columns and edges give.
-pub struct Hashed {
-    /// Equal for equal values.
-    pub hash: u64,
-    /// Slots that are followed.
-    pub degree: u32,
-    /// What the file does not tell.
-    pub limits: u8,
+    #[inline]
+    fn traits(&self, node: usize) -> Result<u8, StageError> {
+        Ok(self.traits[node])
+    }
 }
 
 impl Heap<'_> {
@@ -128,45 +120,34 @@ impl Heap<'_> {
 
     #[inline]
     fn meaning(&self, kind: u8, edge: Edge) -> Result<Meaning, StageError> {
-        self.rules.slot(kind, edge, self.opaque, || Ok(self.columns.names[edge.to.index()]))
+        self.meanings.of(kind, edge, &self.columns)
     }
 
-    /// Hashes a node, and sees what the file does not tell of it.
+    /// Hashes a node, equal values to equal hashes, and sees what the file does not tell of it. Adds the slots that are
+    /// followed to `followed`, if they are asked for. The hash is a sum over the slots, which need no order for it.
     ///
     /// # Errors
     /// [`StageError::Cancelled`].
     #[inline]
-    pub fn hash(&self, at: Place, aids: &mut Aids<'_>, context: &Context<'_>) -> Result<Hashed, StageError> {
-        let node = self.node(at.node as usize);
-        let sees = self.rules.sees(node.kind);
+    pub fn hash(
+        &self,
+        at: Place,
+        aids: &mut Aids<'_, &Columns>,
+        followed: &mut Vec<Slot>,
+    ) -> Result<(u64, Outcome), StageError> {
+        let (node, own) = (self.node(at.node as usize), self.columns.traits[at.node as usize]);
+        let edges = self.edges(at).map(|at| Ok(self.edge(at)));
         let mut sum = 0u64;
-        let mut degree = 0;
-        let mut seen = Seen::default();
-        for (number, at) in self.edges(at).enumerate() {
-            if (number + 1).is_multiple_of(1 << 18) {
-                context.check()?;
+        let outcome = self.meanings.look(node, own, edges, aids, |slot| {
+            let own = slot.own();
+            if self.follows && own.is_none() {
+                followed.push(slot);
             }
-            let edge = self.edge(at);
-            let meaning = self.meaning(node.kind, edge)?;
-            if sees {
-                self.rules.see(&mut seen, node.kind, edge, meaning, |node| Ok(self.columns.traits[node]))?;
-            }
-            if let Some(slot) = Slot::new(edge.kind, edge.name, meaning) {
-                let mut value = u64::MAX;
-                if let Meaning::Identity(own) | Meaning::Text(own) = meaning {
-                    value = own.into();
-                } else {
-                    degree += 1;
-                    if self.follows {
-                        aids.followed.push(slot);
-                    }
-                }
-                sum = sum.wrapping_add(mix(slot.label(), value));
-            }
-        }
-        let own = mix(u64::from(node.name.0) << 8 | u64::from(node.kind), node.bytes);
-        let limits = self.rules.limits(node, self.columns.traits[at.node as usize], &seen, degree, &mut aids.texts);
-        Ok(Hashed { hash: mix(own, sum), degree, limits })
+            sum = sum.wrapping_add(mix(slot.label(), own.unwrap_or(u64::MAX)));
+            Ok(())
+        })?;
+        let [head, bytes] = node.words();
+        Ok((mix(mix(head, bytes), sum), outcome))
     }
 
     /// Whether two nodes have the same value; nothing if that would take much.
@@ -193,7 +174,7 @@ impl Heap<'_> {
                     Meaning::Nothing => true,
                     Meaning::Identity(_) => false,
                     Meaning::Text(text) => self.columns.names[beside.to.index()].0 == text,
-                    Meaning::Followed(_) => !self.opaque.contains(beside.to.index()),
+                    Meaning::Followed(_) => !self.meanings.opaque.contains(beside.to.index()),
                 };
             if !is_same {
                 return Ok(Some(false));

@@ -9,6 +9,7 @@ use heaplake_kit::array_plan::{filled, loaded};
 use heaplake_kit::{Array, ArrayPlan, Budget, BudgetVec, ReadAt, Reservation, Scratch, StageError, WriteAt};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
+use std::iter;
 
 /// Slots that are sorted in one piece.
 pub const HELD: usize = 1 << 16;
@@ -83,12 +84,26 @@ impl Slot {
         u64::from(self.name) << 10 | u64::from(self.kind)
     }
 
+    /// What belongs to the value of its node beside the label: its target or the text of it, unless targets are
+    /// compared by value.
+    #[inline]
+    #[must_use]
+    pub fn own(self) -> Option<u64> {
+        let is_followed = matches!(self.meaning(), Meaning::Followed(_));
+        (!is_followed).then_some(self.value.into())
+    }
+
+    /// The words that it adds to the value of its node.
+    #[inline]
+    pub fn words(self) -> impl Iterator<Item = u64> {
+        iter::once(self.label()).chain(self.own())
+    }
+
     /// Whether both have one label and one meaning, with one value unless that is compared as one.
     #[inline]
     #[must_use]
     pub fn equals(self, other: Self) -> bool {
-        let is_followed = matches!(self.meaning(), Meaning::Followed(_));
-        self.label() == other.label() && (is_followed || self.value == other.value)
+        self.label() == other.label() && self.own() == other.own()
     }
 
     /// Its target, or the text of it.

@@ -239,6 +239,15 @@ pub struct Node {
     pub bytes: u64,
 }
 
+impl Node {
+    /// The words with which its value begins.
+    #[inline]
+    #[must_use]
+    pub fn words(self) -> [u64; 2] {
+        [u64::from(self.name.0) << 8 | u64::from(self.kind), self.bytes]
+    }
+}
+
 /// An edge of such a node.
 #[derive(Clone, Copy)]
 pub struct Edge {

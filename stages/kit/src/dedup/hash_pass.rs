@@ -104,6 +104,29 @@ impl<'a> HashPass<'a> {
     }
 }
 
+impl HashPass<'_> {
+    /// The hash of a record.
+    #[inline]
+    pub fn hash(words: impl Iterator<Item = u64>) -> u64 {
+        words.fold(0, mix)
+    }
+
+    /// Takes the [`hash`](Self::hash) of a node's record and its number of words. Nodes ascend.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    #[inline]
+    pub fn add(&mut self, node: u32, hash: u64, words: u32) -> Result<(), StageError> {
+        while self.lengths.len() < node.into() {
+            self.lengths.push(0)?;
+        }
+        self.lengths.push(words)?;
+        // A single partition uses no bits of the hash; the shift is then the full width.
+        let partition = hash.checked_shr(self.shift).unwrap_or(0) as usize;
+        self.partitions[partition].push(Entry::new(hash, node))
+    }
+}
+
 impl Records for HashPass<'_> {
     #[inline]
     fn begin(&mut self, node: u32) -> Result<bool, StageError> {
@@ -120,13 +143,7 @@ impl Records for HashPass<'_> {
 
     #[inline]
     fn end(&mut self) -> Result<u32, StageError> {
-        while self.lengths.len() < self.node.into() {
-            self.lengths.push(0)?;
-        }
-        self.lengths.push(self.length)?;
-        // A single partition uses no bits of the hash; the shift is then the full width.
-        let partition = self.hash.checked_shr(self.shift).unwrap_or(0) as usize;
-        self.partitions[partition].push(Entry::new(self.hash, self.node))?;
+        self.add(self.node, self.hash, self.length)?;
         Ok(self.node)
     }
 }

@@ -15,6 +15,9 @@
 //! well and compared one after the other. That is slow if there are many, but 64-bit hashes collide only in
 //! constructed inputs.
 //!
+//! A caller with several threads may hash records itself ([`HashPass::add`]), and asks which ones are wanted before it
+//! makes them ([`VerifyPass::wanted`]).
+//!
 //! Memory: the hash pass uses 48 KiB for each of at most 64 partitions, and at its end a table of 18 to 36 bytes per hash of
 //! a partition, or less if the budget is small, and the buffers of the numbers, at most a bit per node and 1 MiB. The verify
 //! pass uses per repeated value 16 bytes and its record. What does not fit the budget is paged. Disk: 16 bytes per node.
@@ -28,4 +31,4 @@ mod verify_pass;
 
 pub use hash_pass::HashPass;
 pub use records::Records;
-pub use verify_pass::VerifyPass;
+pub use verify_pass::{VerifyPass, Wanted};

@@ -53,7 +53,30 @@ pub struct VerifyPass {
     spilled: u64,
 }
 
+/// Which nodes have a record that the verify pass takes, in the order of nodes.
+pub struct Wanted(ColumnReader<u32>);
+
+impl Wanted {
+    /// Whether the next node has one.
+    ///
+    /// # Errors
+    /// [`StageError::Io`], or [`StageError::Scratch`] past the last node.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "not an iterator: every node must be there")]
+    pub fn next(&mut self) -> Result<bool, StageError> {
+        Ok(self.0.next()? != NONE)
+    }
+}
+
 impl VerifyPass {
+    /// The nodes whose records are to be fed, for a caller that reads ahead of the pass.
+    ///
+    /// # Errors
+    /// [`StageError::Io`].
+    pub fn wanted(scratch: &Scratch) -> Result<Wanted, StageError> {
+        ColumnReader::open(scratch, NUMBERS).map(Wanted)
+    }
+
     pub(super) fn new(count: usize, scratch: &Scratch, budget: &Budget) -> Result<Self, StageError> {
         let none = Kept { at: 0, first: NONE, words: 0 };
         let mut plan = ArrayPlan::new(budget, scratch, "repeated values");

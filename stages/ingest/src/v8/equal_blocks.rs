@@ -1,0 +1,347 @@
+//! Blocks of nodes and edges that threads hash and write records of. Used by [`super::equal_on_disk`].
+//!
+//! Memory: 1.5 MiB a block, with the slots of one node.
+
+use super::meanings::{self, Known, Meanings, Outcome};
+use super::shown::Texts;
+use super::slots::{self, Slot, Slots};
+use super::value_rules::{Edge, Node};
+use heaplake_kit::dedup::HashPass;
+use heaplake_kit::{ColumnReader, Context, Scratch, SharedLookup, StageError, StringTable};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch as columns;
+use std::mem;
+
+/// Nodes of a block, at most.
+const BLOCK: usize = 1 << 12;
+
+/// Edges after which a block ends. A node that has more is a block of its own.
+const EDGES: usize = 1 << 14;
+
+/// Bytes of a block: its nodes and edges with what is found of them, and the slots of a node in order.
+pub const BLOCK_BYTES: u64 = (BLOCK * (size_of::<Own>() + 1)
+    + 2 * EDGES * (size_of::<Edge>() + size_of::<NodeId>() + 2 * size_of::<u64>())
+    + EDGES * size_of::<Slot>()) as u64;
+
+/// What is looked at beside the columns that are read in order.
+pub struct Heap<'a> {
+    /// What edges mean.
+    pub meanings: Meanings<'a>,
+    /// Texts.
+    pub strings: &'a StringTable,
+    /// Whether the targets of slots are asked for.
+    pub follows: bool,
+}
+
+/// What is looked up by all threads.
+pub struct Looks {
+    /// Names of nodes.
+    pub names: SharedLookup<StringId>,
+    /// In the first pass, their traits.
+    pub traits: Option<SharedLookup<u8>>,
+}
+
+impl Known for &Looks {
+    #[inline]
+    fn name(&self, node: NodeId) -> Result<StringId, StageError> {
+        Ok(self.names.get(node.index())?)
+    }
+
+    #[inline]
+    fn traits(&self, node: usize) -> Result<u8, StageError> {
+        self.traits.as_ref().map_or(Ok(0), |traits| Ok(traits.get(node)?))
+    }
+}
+
+/// What a thread looks at.
+pub struct Aids<'a> {
+    heap: &'a Heap<'a>,
+    aids: meanings::Aids<'a, &'a Looks>,
+    /// The slots of a node.
+    slots: Vec<Slot>,
+}
+
+impl<'a> Aids<'a> {
+    /// For one thread.
+    pub fn new(heap: &'a Heap<'a>, known: &'a Looks, context: &'a Context<'a>) -> Self {
+        let aids = meanings::Aids { known, texts: Texts::new(heap.strings), context };
+        Self { heap, aids, slots: Vec::new() }
+    }
+}
+
+/// A node of a block, and what is found of it.
+pub struct Own {
+    /// What belongs to its value.
+    pub node: Node,
+    edges: u32,
+    /// Its traits, in the first pass.
+    traits: u8,
+    /// Whether it is to be hashed, or its record to be written.
+    pub is_wanted: bool,
+    /// What its edges give, in the first pass.
+    pub outcome: Outcome,
+    /// In the first pass, the hash of its record.
+    pub hash: u64,
+    /// Words of its record.
+    pub words: u32,
+}
+
+impl Own {
+    /// Whether its edges are in the block.
+    #[inline]
+    fn is_here(&self) -> bool {
+        self.is_wanted && self.edges as usize <= EDGES
+    }
+
+    /// Its record.
+    #[inline]
+    fn record(&self, slots: &[Slot]) -> impl Iterator<Item = u64> {
+        self.node.words().into_iter().chain(slots.iter().flat_map(|slot| slot.words()))
+    }
+}
+
+/// A block at work.
+pub struct Block {
+    /// The first node.
+    pub begin: u32,
+    /// The place of its first edge.
+    edge: u64,
+    /// The nodes.
+    pub nodes: Vec<Own>,
+    kinds: Vec<u8>,
+    names: Vec<u32>,
+    targets: Vec<NodeId>,
+    /// Targets that are followed.
+    pub to: Vec<NodeId>,
+    /// The records of nodes that are wanted, one behind the other.
+    pub records: Vec<u64>,
+    /// Whether it is a node whose edges are not here.
+    pub is_large: bool,
+    /// What went wrong.
+    pub result: Result<(), StageError>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            begin: 0,
+            edge: 0,
+            nodes: Vec::new(),
+            kinds: Vec::new(),
+            names: Vec::new(),
+            targets: Vec::new(),
+            to: Vec::new(),
+            records: Vec::new(),
+            is_large: false,
+            result: Ok(()),
+        }
+    }
+}
+
+impl Block {
+    fn clear(&mut self, begin: u32, edge: u64) {
+        (self.begin, self.edge, self.is_large) = (begin, edge, false);
+        self.nodes.clear();
+        self.kinds.clear();
+        self.names.clear();
+        self.targets.clear();
+        self.to.clear();
+        self.records.clear();
+    }
+
+    /// Hashes the records of its nodes.
+    pub fn hash(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
+        let Self { nodes, kinds, names, targets, to, .. } = self;
+        let Aids { heap, aids, slots } = aids;
+        let mut first = 0;
+        for own in nodes.iter_mut().filter(|own| own.is_here()) {
+            let edges = edges_of([first, first + own.edges as usize], kinds, names, targets);
+            first += own.edges as usize;
+            slots.clear();
+            own.outcome = heap.meanings.look(own.node, own.traits, edges, aids, |slot| {
+                slots.push(slot);
+                Ok(())
+            })?;
+            slots::sort(slots);
+            let mut words = 0;
+            own.hash = HashPass::hash(own.record(slots).inspect(|_| words += 1));
+            own.words = words;
+            if heap.follows {
+                to.extend(slots.iter().filter(|slot| slot.own().is_none()).map(|slot| slot.target()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the records of its nodes.
+    pub fn write_records(&mut self, aids: &mut Aids<'_>) -> Result<(), StageError> {
+        let Self { nodes, kinds, names, targets, records, .. } = self;
+        let Aids { heap, aids, slots } = aids;
+        let mut first = 0;
+        for own in nodes.iter_mut().filter(|own| own.is_here()) {
+            let edges = edges_of([first, first + own.edges as usize], kinds, names, targets);
+            first += own.edges as usize;
+            slots.clear();
+            heap.meanings.slots(own.node.kind, edges, &aids.known, |slot| slots.push(slot))?;
+            slots::sort(slots);
+            let begin = records.len();
+            records.extend(own.record(slots));
+            own.words = (records.len() - begin) as u32;
+        }
+        Ok(())
+    }
+
+    /// Reads the slots of its only node, whose edges are not here, and brings them into order.
+    pub fn read_large(
+        &mut self,
+        aids: &mut Aids<'_>,
+        slots: &mut Slots<'_>,
+        scratch: &Scratch,
+    ) -> Result<(), StageError> {
+        let (own, Aids { heap, aids, .. }) = (&mut self.nodes[0], aids);
+        let mut edges = EdgeColumns::open(scratch)?;
+        edges.skip(self.edge)?;
+        slots.begin(own.edges)?;
+        let edges = (0..own.edges).map(|_| edges.next());
+        own.outcome = heap.meanings.look(own.node, own.traits, edges, aids, |slot| slots.push(slot))?;
+        slots.sort()
+    }
+}
+
+/// Edges of a node in a block.
+#[inline]
+fn edges_of<'a>(
+    [first, end]: [usize; 2],
+    kinds: &'a [u8],
+    names: &'a [u32],
+    targets: &'a [NodeId],
+) -> impl Iterator<Item = Result<Edge, StageError>> + use<'a> {
+    let (kinds, names, targets) = (&kinds[first..end], &names[first..end], &targets[first..end]);
+    (0..end - first).map(|at| Ok(Edge { kind: kinds[at], name: names[at], to: targets[at] }))
+}
+
+/// The columns of edges, which are read in order.
+struct EdgeColumns {
+    kinds: ColumnReader<u8>,
+    names: ColumnReader<u32>,
+    targets: ColumnReader<NodeId>,
+}
+
+impl EdgeColumns {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            kinds: ColumnReader::open(scratch, columns::EDGE_KIND)?,
+            names: ColumnReader::open(scratch, columns::EDGE_NAME)?,
+            targets: ColumnReader::open(scratch, columns::EDGE_TO)?,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Edge, StageError> {
+        Ok(Edge { kind: self.kinds.next()?, name: self.names.next()?, to: self.targets.next()? })
+    }
+
+    fn skip(&mut self, count: u64) -> Result<(), StageError> {
+        self.kinds.skip(count)?;
+        self.names.skip(count)?;
+        self.targets.skip(count)
+    }
+
+    fn append_to(&mut self, block: &mut Block, count: usize) -> Result<(), StageError> {
+        self.kinds.append_to(&mut block.kinds, count)?;
+        self.names.append_to(&mut block.names, count)?;
+        self.targets.append_to(&mut block.targets, count)
+    }
+}
+
+/// All columns that are read in order.
+pub struct Input {
+    kinds: ColumnReader<u8>,
+    names: ColumnReader<StringId>,
+    sizes: ColumnReader<u64>,
+    counts: ColumnReader<u32>,
+    /// In the first pass.
+    pub traits: Option<ColumnReader<u8>>,
+    edges: EdgeColumns,
+}
+
+impl Input {
+    /// All of them, without traits.
+    pub fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self {
+            kinds: ColumnReader::open(scratch, columns::NODE_KIND)?,
+            names: ColumnReader::open(scratch, columns::NODE_NAME)?,
+            sizes: ColumnReader::open(scratch, columns::NODE_SELF)?,
+            counts: ColumnReader::open(scratch, columns::NODE_EDGE_COUNT)?,
+            traits: None,
+            edges: EdgeColumns::open(scratch)?,
+        })
+    }
+
+    /// The next node, unless that was the last one.
+    #[inline]
+    fn node(&mut self) -> Result<Option<Own>, StageError> {
+        if self.kinds.remaining() == 0 {
+            return Ok(None);
+        }
+        let node = Node { kind: self.kinds.next()?, name: self.names.next()?, bytes: self.sizes.next()? };
+        let traits = self.traits.as_mut().map_or(Ok(0), ColumnReader::next)?;
+        let (edges, outcome) = (self.counts.next()?, Outcome::default());
+        Ok(Some(Own { node, edges, traits, is_wanted: false, outcome, hash: 0, words: 0 }))
+    }
+}
+
+/// Fills blocks in order.
+pub struct Filling<W> {
+    input: Input,
+    is_wanted: W,
+    /// A node that is read and for the next block.
+    ahead: Option<Own>,
+    node: u32,
+    edge: u64,
+}
+
+impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
+    /// From the first node on; `is_wanted` is asked of each node once, in order.
+    pub fn new(input: Input, is_wanted: W) -> Self {
+        Self { input, is_wanted, ahead: None, node: 0, edge: 0 }
+    }
+
+    /// Fills a block; whether there is anything in it.
+    pub fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
+        block.clear(self.node, self.edge);
+        // Edges of the last nodes that go into the block, but are not read yet.
+        let mut waiting = 0;
+        while block.nodes.len() < BLOCK && block.kinds.len() + waiting < EDGES && !block.is_large {
+            let Some(own) = self.next()? else { break };
+            let is_large = own.is_wanted && own.edges as usize > EDGES;
+            if is_large && !block.nodes.is_empty() {
+                self.ahead = Some(own);
+                break;
+            }
+            if own.is_wanted && !is_large {
+                waiting += own.edges as usize;
+            } else {
+                self.input.edges.append_to(block, mem::take(&mut waiting))?;
+                self.input.edges.skip(own.edges.into())?;
+            }
+            self.node += 1;
+            self.edge += u64::from(own.edges);
+            block.is_large = is_large;
+            block.nodes.push(own);
+        }
+        self.input.edges.append_to(block, waiting)?;
+        context.step(self.edge - block.edge + block.nodes.len() as u64)?;
+        Ok(!block.nodes.is_empty())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<Own>, StageError> {
+        if let Some(own) = self.ahead.take() {
+            return Ok(Some(own));
+        }
+        let Some(mut own) = self.input.node()? else { return Ok(None) };
+        own.is_wanted = (self.is_wanted)(self.node)?;
+        Ok(Some(own))
+    }
+}

@@ -1,0 +1,162 @@
+//! The first node with each value, where columns are read from disk. Used by [`super::equality`].
+//!
+//! Two passes over the nodes, in blocks on all threads. The first hashes the record of each node, its slots in order; the
+//! second makes the records of nodes whose hashes are repeated, and compares them. A node that has more edges than a
+//! block is worked on by the calling thread when its turn comes.
+//!
+//! Memory: for each thread some blocks ([`super::equal_blocks`]); what [`super::slots`] and
+//! [`heaplake_kit::dedup`] need.
+
+use super::equal_blocks::{Aids, BLOCK_BYTES, Block, Filling, Heap, Input, Looks};
+use super::slots::{Slot, Slots};
+use super::survey::TRAITS;
+use heaplake_kit::array_plan::{column_bytes, lookup};
+use heaplake_kit::dedup::{HashPass, Records, VerifyPass};
+use heaplake_kit::{ArrayPlan, ColumnReader, ColumnWriter, Job, OrderedPool, SharedLookup, StageError};
+use heaplake_schemas::ids::{NodeId, StringId};
+use heaplake_schemas::scratch as columns;
+use std::mem;
+
+/// Of whom memory is reserved.
+const WHO: &str = "equality";
+
+/// More threads than this wait for the columns.
+const MOST_THREADS: usize = 16;
+
+/// Finds values, numbers of slots and limits of all nodes, and writes them. Returns the bytes that it spilled.
+///
+/// # Errors
+/// [`StageError::Io`], [`StageError::Budget`], [`StageError::Cancelled`].
+pub fn find(heap: &Heap<'_>, nodes: u32, job: &Job<'_>) -> Result<u64, StageError> {
+    let Job { scratch, context, .. } = *job;
+    let slots = Slots::new(&context.budget, scratch)?;
+    let mut hashes = HashPass::new(nodes, scratch, &context.budget)?;
+    // A fourth of what is left: the arrays need the rest more.
+    let jobs = (context.budget.free() / 4 / BLOCK_BYTES) as usize;
+    let pool =
+        OrderedPool::plan(context, "equality: blocks", OrderedPool::threads(jobs).min(MOST_THREADS), BLOCK_BYTES)?;
+    let names = || -> Result<SharedLookup<StringId>, StageError> {
+        let plan = ArrayPlan::of(job, WHO);
+        let mut plan = if heap.meanings.rules.looks_up_names() { plan } else { plan.streamed() };
+        plan.one(lookup(columns::NODE_NAME)).map(Into::into)
+    };
+    let looks = Looks { names: names()?, traits: Some(ArrayPlan::of(job, WHO).one(lookup(TRAITS))?.into()) };
+    let slots = Pass { heap, looks, pool: &pool, slots, job }.hash(&mut hashes)?;
+    scratch.discard(TRAITS);
+    let name_bytes = if heap.meanings.rules.looks_up_names() { column_bytes(scratch, columns::NODE_NAME) } else { 0 };
+    let verify = hashes.finish(name_bytes, context)?;
+    let looks = Looks { names: names()?, traits: None };
+    Pass { heap, looks, pool: &pool, slots, job }.verify(verify)
+}
+
+/// A pass over all nodes.
+struct Pass<'a> {
+    heap: &'a Heap<'a>,
+    looks: Looks,
+    pool: &'a OrderedPool,
+    /// For nodes that are blocks of their own.
+    slots: Slots<'a>,
+    job: &'a Job<'a>,
+}
+
+impl<'a> Pass<'a> {
+    /// The first pass: the hash of each node, the slots whose targets are compared by value, and what the file leaves
+    /// out. Gives back the slots.
+    fn hash(mut self, hashes: &mut HashPass<'_>) -> Result<Slots<'a>, StageError> {
+        let (heap, scratch) = (self.heap, self.job.scratch);
+        let mut degrees = ColumnWriter::create(scratch, columns::EQUAL_DEGREE)?;
+        let mut limits = ColumnWriter::create(scratch, columns::EQUAL_LIMITS)?;
+        let mut to = heap.follows.then(|| ColumnWriter::create(scratch, columns::EQUAL_TO)).transpose()?;
+        let mut input = Input::open(scratch)?;
+        input.traits = Some(ColumnReader::open(scratch, TRAITS)?);
+        let is_wanted = |node| Ok(!heap.meanings.opaque.contains(node as usize));
+        self.each(input, is_wanted, Block::hash, |block, aids, slots| {
+            if block.is_large {
+                block.read_large(aids, slots, scratch)?;
+                feed(hashes, block, slots)?;
+                let is_followed = |slot: Slot| slot.own().is_none();
+                let mut take = |slot: Slot| to.as_mut().map_or(Ok(()), |to| to.push(slot.target()));
+                slots.each(|slot| if is_followed(slot) { take(slot) } else { Ok(()) })?;
+            }
+            for (node, own) in (block.begin..).zip(&block.nodes) {
+                degrees.push(own.outcome.degree)?;
+                limits.push(own.outcome.limits)?;
+                if own.is_wanted && !block.is_large {
+                    hashes.add(node, own.hash, own.words)?;
+                }
+            }
+            to.as_mut().map_or(Ok(()), |to| to.extend(&block.to))
+        })?;
+        degrees.finish()?;
+        limits.finish()?;
+        to.map(ColumnWriter::finish).transpose()?;
+        Ok(self.slots)
+    }
+
+    /// The second pass: the first node with each value. Returns the bytes that both passes spilled.
+    fn verify(mut self, mut verify: VerifyPass) -> Result<u64, StageError> {
+        let scratch = self.job.scratch;
+        let mut values = ColumnWriter::create(scratch, columns::EQUAL_VALUE)?;
+        let mut wanted = VerifyPass::wanted(scratch)?;
+        self.each(
+            Input::open(scratch)?,
+            |_| wanted.next(),
+            Block::write_records,
+            |block, aids, slots| {
+                if block.is_large {
+                    block.read_large(aids, slots, scratch)?;
+                    return values.push(NodeId(feed(&mut verify, block, slots)?));
+                }
+                let mut records = block.records.as_slice();
+                for (node, own) in (block.begin..).zip(&block.nodes) {
+                    if !own.is_wanted {
+                        values.push(NodeId(node))?;
+                        continue;
+                    }
+                    let (record, rest) = records.split_at(own.words as usize);
+                    records = rest;
+                    verify.begin(node)?;
+                    record.iter().try_for_each(|&word| verify.word(word))?;
+                    values.push(NodeId(verify.end()?))?;
+                }
+                Ok(())
+            },
+        )?;
+        values.finish()?;
+        Ok(verify.finish(scratch))
+    }
+
+    /// Goes through all nodes: threads work on blocks, which `take` gets in order.
+    fn each(
+        &mut self,
+        input: Input,
+        is_wanted: impl FnMut(u32) -> Result<bool, StageError>,
+        work: fn(&mut Block, &mut Aids<'_>) -> Result<(), StageError>,
+        mut take: impl FnMut(&mut Block, &mut Aids<'_>, &mut Slots<'_>) -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        let Self { heap, looks, pool, slots, job: Job { context, .. } } = self;
+        let mut filling = Filling::new(input, is_wanted);
+        let aids = || Aids::new(heap, looks, context);
+        let mut of_taker = aids();
+        pool.run(
+            context,
+            |block: &mut Block| filling.fill(block, context),
+            || {
+                let mut aids = aids();
+                move |block| block.result = work(block, &mut aids)
+            },
+            |block| {
+                mem::replace(&mut block.result, Ok(()))?;
+                take(block, &mut of_taker, slots)
+            },
+        )
+    }
+}
+
+/// Feeds the record of the only node of a block. Returns the first node with the same record, as far as the pass knows.
+fn feed(records: &mut impl Records, block: &Block, slots: &mut Slots<'_>) -> Result<u32, StageError> {
+    records.begin(block.begin)?;
+    block.nodes[0].node.words().into_iter().try_for_each(|word| records.word(word))?;
+    slots.each(|slot| slot.words().try_for_each(|word| records.word(word)))?;
+    records.end()
+}
