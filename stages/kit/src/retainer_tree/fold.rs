@@ -4,25 +4,11 @@
 //! what then still holds little becomes the rest.
 
 use super::growing::{Growing, Key, Keys};
+use super::level::Triple;
+use super::order;
 use super::walk::{Amount, Kind, Limits};
 use heaplake_schemas::chains::label;
 use std::cmp::Reverse;
-
-/// A key by which a holder holds an item.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Triple {
-    pub key: u32,
-    pub item: u32,
-    pub holder: u32,
-}
-
-impl Triple {
-    /// One number in the order of triples.
-    #[inline]
-    fn number(&self) -> u128 {
-        u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
-    }
-}
 
 /// The branches.
 pub(super) struct Folded {
@@ -43,17 +29,16 @@ pub(super) fn fold(mut triples: Vec<Triple>, mut keys: Keys, from: &Growing, lim
     }
     let ranked = ranked(&keys, &weights);
     let heavy = |key: &&u32| is_heavy(&weights[**key as usize], from, limits);
-    let mut order: Vec<u32> = ranked.iter().filter(heavy).take(limits.kept).copied().collect();
-    if order.len() < ranked.len() {
+    let mut branches: Vec<u32> = ranked.iter().filter(heavy).take(limits.kept).copied().collect();
+    if branches.len() < ranked.len() {
         let rest = keys.rest();
         to = (0..=rest).collect();
-        ranked.iter().filter(|key| !order.contains(key)).for_each(|&key| to[key as usize] = rest);
+        ranked.iter().filter(|key| !branches.contains(key)).for_each(|&key| to[key as usize] = rest);
         rename(&mut triples, &mut keys, &to);
-        triples.sort_unstable_by_key(Triple::number);
-        triples.dedup();
-        order.push(rest);
+        order::triples(&mut triples);
+        branches.push(rest);
     }
-    Folded { triples, keys, order }
+    Folded { triples, keys, order: branches }
 }
 
 /// Whether a branch is worth a row.
@@ -64,8 +49,7 @@ fn is_heavy(weight: &Amount, from: &Growing, limits: &Limits) -> bool {
 
 /// Sorts, and sums up the distinct items of each key.
 fn weights(triples: &mut Vec<Triple>, keys: usize, from: &Growing) -> Vec<Amount> {
-    triples.sort_unstable_by_key(Triple::number);
-    triples.dedup();
+    order::triples(triples);
     let mut weights = vec![Amount::default(); keys];
     for same in triples.chunk_by(|a, b| (a.key, a.item) == (b.key, b.item)) {
         weights[same[0].key as usize].add(&from.items[same[0].item as usize].0);

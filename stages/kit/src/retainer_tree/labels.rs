@@ -1,6 +1,7 @@
 //! The labels of the edges that steps follow.
 
 use super::level::{Level, Link};
+use super::order;
 use super::walk::{Holders, Kind, SOON};
 use crate::StageError;
 
@@ -22,6 +23,7 @@ struct Group {
 /// Those of the heap.
 pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
     let groups = groups(levels);
+    levels.iter_mut().for_each(|level| level.links.reserve(level.edges.len()));
     let (mut held, mut labels, mut soon) = (Vec::new(), Vec::new(), Vec::new());
     for (at, &Group { holder, level, start, end }) in groups.iter().enumerate() {
         if at.is_multiple_of(SOON) {
@@ -58,17 +60,22 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<
     }
     for level in levels {
         level.edges = Vec::new();
-        level.links.sort_unstable_by_key(Link::number);
+        order::links(&mut level.links);
     }
     Ok(())
 }
 
+/// The edges of a step, holder by holder.
+fn by_holder<'a>(level: &'a Level<'_>) -> impl Iterator<Item = &'a [(u32, u32)]> {
+    level.edges.chunk_by(|a, b| a.0 == b.0)
+}
+
 /// The edges of all steps by holder.
 fn groups(levels: &[Level<'_>]) -> Vec<Group> {
-    let mut groups = Vec::new();
+    let mut groups = Vec::with_capacity(levels.iter().map(|level| by_holder(level).count()).sum());
     for (at, level) in levels.iter().enumerate() {
         let mut start = 0;
-        for same in level.edges.chunk_by(|a, b| a.0 == b.0) {
+        for same in by_holder(level) {
             let end = start + same.len();
             groups.push(Group { holder: same[0].0, level: at as u32, start: start as u32, end: end as u32 });
             start = end;

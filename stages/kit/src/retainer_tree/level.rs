@@ -39,6 +39,22 @@ impl Link {
     }
 }
 
+/// A key by which a holder holds an item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Triple {
+    pub key: u32,
+    pub item: u32,
+    pub holder: u32,
+}
+
+impl Triple {
+    /// One number in the order of triples.
+    #[inline]
+    pub fn number(&self) -> u128 {
+        u128::from(self.key) << 64 | u128::from(self.item) << 32 | u128::from(self.holder)
+    }
+}
+
 impl<'a> Level<'a> {
     /// A step that has not begun.
     pub fn new(tree: usize, from: Growing, limits: &'a Limits) -> Self {

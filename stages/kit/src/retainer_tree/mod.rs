@@ -42,6 +42,7 @@ mod fold;
 mod growing;
 mod labels;
 mod level;
+mod order;
 mod retainers;
 mod step;
 pub mod text;

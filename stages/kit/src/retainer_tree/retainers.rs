@@ -1,6 +1,7 @@
 //! The edges that steps follow: from the holders of branches to theirs.
 
 use super::level::Level;
+use super::order;
 use super::walk::{Dominates, Holders, Place, Retainer};
 use crate::StageError;
 
@@ -28,7 +29,8 @@ enum Follows {
 /// Those of the heap.
 pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>], together: usize) -> Result<(), StageError> {
     find_places(heap, levels)?;
-    let (mut held, mut places, mut count) = (Vec::new(), Vec::new(), 0);
+    let most = levels.iter().map(|level| level.places.len()).sum::<usize>().min(together);
+    let (mut held, mut places, mut count) = (Vec::with_capacity(most), Vec::with_capacity(most), 0);
     for at in 0..levels.len() {
         for nth in 0..levels[at].places.len() {
             let place = levels[at].places[nth];
@@ -50,13 +52,30 @@ pub(super) fn find(heap: &mut impl Holders, levels: &mut [Level<'_>], together: 
     for level in levels {
         level.places = Vec::new();
         level.is_full = false;
-        level.edges.sort_unstable_by_key(|&(holder, held)| u64::from(holder) << 32 | u64::from(held));
+        order::edges(&mut level.edges);
     }
     Ok(())
 }
 
 /// Where the retainers of all holders are.
 fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
+    if let [level] = levels {
+        heap.places(&level.from.nodes, &mut level.places)?;
+    } else {
+        find_places_of_all(heap, levels)?;
+    }
+    for level in levels {
+        let most = u32::try_from(level.limits.retainers).unwrap_or(u32::MAX);
+        for place in &mut level.places {
+            level.is_cut |= place.count > most;
+            place.count = place.count.min(most);
+        }
+    }
+    Ok(())
+}
+
+/// Asks for the holders of all levels in the order of nodes.
+fn find_places_of_all(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), StageError> {
     let of = |(at, level): (usize, &Level<'_>)| {
         level.from.nodes.iter().map(|&node| u64::from(node) << 32 | at as u64).collect::<Vec<_>>()
     };
@@ -66,10 +85,7 @@ fn find_places(heap: &mut impl Holders, levels: &mut [Level<'_>]) -> Result<(), 
     let mut places = Vec::with_capacity(nodes.len());
     heap.places(&nodes, &mut places)?;
     for (asked, place) in asked.iter().zip(places) {
-        let level = &mut levels[*asked as u32 as usize];
-        let most = u32::try_from(level.limits.retainers).unwrap_or(u32::MAX);
-        level.is_cut |= place.count > most;
-        level.places.push(Place { count: place.count.min(most), ..place });
+        levels[*asked as u32 as usize].places.push(place);
     }
     Ok(())
 }
@@ -81,7 +97,9 @@ fn follow(
     held: &[Held],
     places: &[Place],
 ) -> Result<(), StageError> {
-    let (mut retainers, mut follows, mut asked, mut answers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let most = places.iter().map(|place| place.count as usize).sum();
+    let (mut retainers, mut follows) = (Vec::with_capacity(most), Vec::with_capacity(most));
+    let (mut asked, mut answers) = (Vec::new(), Vec::new());
     heap.retainers(places, &mut retainers)?;
     let root = heap.root();
     for retainer in &retainers {
@@ -131,9 +149,7 @@ fn says_again(retainer: &Retainer, held: u32, all: &[Retainer]) -> bool {
 /// Whether a walk goes from a node at this distance to this retainer.
 fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
     let from = &level.from;
-    if from.passed.as_ref().is_some_and(|passed| passed.contains(retainer.node)) {
-        Follows::Never
-    } else if retainer.node == root {
+    let follows = if retainer.node == root {
         Follows::Always
     } else if from.level > 0 && far <= BEGINNING {
         Follows::Never
@@ -143,5 +159,8 @@ fn way(level: &Level<'_>, far: i32, retainer: &Retainer, root: u32) -> Follows {
         Follows::UnlessDominated
     } else {
         Follows::Never
-    }
+    };
+    // Asked last, since it takes longest.
+    let is_passed = || from.passed.as_ref().is_some_and(|passed| passed.contains(retainer.node));
+    if follows != Follows::Never && is_passed() { Follows::Never } else { follows }
 }

@@ -1,8 +1,8 @@
 //! What is behind a branch, once the links to its holders are known.
 
-use super::fold::{self, Folded, Triple};
+use super::fold::{self, Folded};
 use super::growing::{Growing, Key, Passed};
-use super::level::{Level, Link};
+use super::level::{Level, Link, Triple};
 use super::walk::{Amount, Branch, Holders, Kind};
 use crate::StageError;
 use std::ops::Range;
@@ -41,7 +41,7 @@ pub(super) fn expand(heap: &mut impl Holders, level: Level<'_>) -> Result<Step, 
 
 /// What holds each item, by which key.
 fn triples(from: &Growing, links: &[Link], most: usize, is_cut: &mut bool) -> Vec<Triple> {
-    let mut triples = Vec::new();
+    let mut triples = Vec::with_capacity(links.len().max(from.pairs.len()).min(most));
     let (mut start, mut last) = (0, None);
     for &(item, node) in &from.pairs {
         // Where nodes ascend, the next is not far.

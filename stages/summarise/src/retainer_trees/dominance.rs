@@ -82,22 +82,12 @@ impl Dominance {
         let is_open = |(at, asked): (u32, &Dominates)| {
             (asked.node > asked.above && asked.above > 0).then_some(u64::from(asked.node) << 32 | u64::from(at))
         };
-        // From the last positions down, so that dominators are read in one direction.
-        let mut open: BinaryHeap<u64> = (0..).zip(asked).filter_map(is_open).collect();
+        let mut open: Vec<u64> = (0..).zip(asked).filter_map(is_open).collect();
         let allowed = self.numbers.climbs.load(Ordering::Relaxed);
-        let mut climbs = 0;
-        while climbs < allowed
-            && let Some(climbing) = open.pop()
-        {
-            let at = climbing as u32;
-            let above = asked[at as usize].above;
-            climbs += 1;
-            let dominator = self.above.get((climbing >> 32) as usize)?.0;
-            out[at as usize] = dominator == above;
-            if dominator > above {
-                open.push(u64::from(dominator) << 32 | u64::from(at));
-            }
-        }
+        let climbs = match &mut self.above {
+            Lookup::Mapped(above) => climb(above, &mut open, asked, out, allowed),
+            above => climb_in_order(above, &mut open, asked, out, allowed)?,
+        };
         // Threads that climb at the same time may together climb a little more.
         let less = |left: usize| Some(left.saturating_sub(climbs));
         let _ = self.numbers.climbs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
@@ -110,8 +100,54 @@ impl Dominance {
             *tree = Tree::Numbered(DominatorTree::number(self.above.count(), job)?);
         }
         let Tree::Numbered(tree) = &mut *tree else { return Ok(()) };
-        tree.answer(asked, open.into_vec(), out)
+        tree.answer(asked, open, out)
     }
+}
+
+/// Goes from dominator to dominator, question by question, in so many steps at most. `open` has the position of a node and
+/// the number of a question, and keeps those that are left. Returns the steps.
+fn climb(above: &[Preorder], open: &mut Vec<u64>, asked: &[Dominates], out: &mut [bool], allowed: usize) -> usize {
+    let mut climbs = 0;
+    open.retain_mut(|climbing| {
+        let at = *climbing as u32;
+        while climbs < allowed {
+            climbs += 1;
+            let dominator = above[(*climbing >> 32) as usize].0;
+            if dominator <= asked[at as usize].above {
+                out[at as usize] = dominator == asked[at as usize].above;
+                return false;
+            }
+            *climbing = u64::from(dominator) << 32 | u64::from(at);
+        }
+        true
+    });
+    climbs
+}
+
+/// The same for all questions together, from the last positions down, so that dominators are read in one direction.
+fn climb_in_order(
+    above: &mut impl ReadAt<Preorder>,
+    open: &mut Vec<u64>,
+    asked: &[Dominates],
+    out: &mut [bool],
+    allowed: usize,
+) -> Result<usize, StageError> {
+    let mut climbs = 0;
+    let mut left = BinaryHeap::from(std::mem::take(open));
+    while climbs < allowed
+        && let Some(climbing) = left.pop()
+    {
+        let at = climbing as u32;
+        let wanted = asked[at as usize].above;
+        climbs += 1;
+        let dominator = above.get((climbing >> 32) as usize)?.0;
+        out[at as usize] = dominator == wanted;
+        if dominator > wanted {
+            left.push(u64::from(dominator) << 32 | u64::from(at));
+        }
+    }
+    *open = left.into_vec();
+    Ok(climbs)
 }
 
 impl Numbers {
@@ -133,6 +169,14 @@ impl DominatorTree {
 
     /// Answers the questions that are `open`: position of a node that what is asked about lives on, and of the question.
     fn answer(&mut self, asked: &[Dominates], mut open: Vec<u64>, out: &mut [bool]) -> Result<(), StageError> {
+        if let (Array::Resident(begin), Array::Resident(end)) = (&self.begin, &self.end) {
+            for open in open {
+                let (node, at) = ((open >> 32) as usize, open as u32 as usize);
+                let above = asked[at].above as usize;
+                out[at] = (begin[above]..end[above]).contains(&begin[node]);
+            }
+            return Ok(());
+        }
         open.sort_unstable_by_key(|&open| asked[open as u32 as usize].above);
         let mut spans = vec![(0, 0); open.len()];
         for (span, &open) in spans.iter_mut().zip(&open) {

@@ -141,6 +141,115 @@ impl<'a> Heap<'a> {
         }
     }
 
+    /// Finds where the retainers of places are that have a position, beside that of the root. Each column is read in the order
+    /// in which it lies.
+    fn find_in_order(&mut self, places: &mut [Place]) -> Result<(), StageError> {
+        let groups = self.retainers.groups();
+        let (mut several, mut single) = (Vec::new(), Vec::new());
+        for (at, place) in places.iter().enumerate().filter(|(_, place)| place.position > 0) {
+            let index = place.position as usize;
+            // Retainers come from the last position down.
+            match self.single.contains(index) {
+                true => single.push((index as u64) << 32 | at as u64),
+                false => several.push(((groups - index) as u64) << 32 | at as u64),
+            }
+        }
+        single.sort_unstable();
+        several.sort_unstable();
+        for (at, &place) in single.iter().enumerate() {
+            single.get(at + SOON).iter().for_each(|soon| self.dominance.above.prefetch((**soon >> 32) as usize));
+            let above = self.dominance.above.get((place >> 32) as usize)?;
+            only(&mut places[place as u32 as usize], above);
+        }
+        for (at, &place) in several.iter().enumerate() {
+            several.get(at + SOON).iter().for_each(|soon| self.retainers.prefetch((**soon >> 32) as usize));
+            let range = self.retainers.range((place >> 32) as usize)?;
+            let out = &mut places[place as u32 as usize];
+            (out.start, out.count) = (range.start as u64, range.len() as u32);
+        }
+        Ok(())
+    }
+
+    /// The same where all is in memory.
+    fn find_in_memory(&mut self, places: &mut [Place]) -> Result<(), StageError> {
+        let groups = self.retainers.groups();
+        for at in 0..places.len() {
+            let soon = places[(at + SOON).min(places.len() - 1)].position as usize;
+            match self.single.contains(soon) {
+                true => self.dominance.above.prefetch(soon),
+                false => self.retainers.prefetch(groups - soon),
+            }
+            let index = places[at].position as usize;
+            if index > 0 && self.single.contains(index) {
+                only(&mut places[at], self.dominance.above.get(index)?);
+            } else if index > 0 {
+                let range = self.retainers.range(groups - index)?;
+                (places[at].start, places[at].count) = (range.start as u64, range.len() as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends retainers by place and node. Each column is read in the order in which it lies.
+    fn retainers_in_order(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
+        let first = out.len();
+        let mut order: Vec<u32> = (0..asked.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| asked[at as usize].start);
+        let mut positions = Vec::with_capacity(asked.len());
+        for (nth, &at) in order.iter().enumerate() {
+            let soon = order.get(nth + SOON).map(|&soon| asked[soon as usize].start);
+            soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
+            let Place { start, count, .. } = asked[at as usize];
+            if start & ONLY == 0 {
+                for edge in start..start + u64::from(count) {
+                    positions.push(u64::from(self.retainer.get(edge as usize)?.0) << 32 | u64::from(at));
+                }
+            } else if count > 0 {
+                positions.push((start & !ONLY) << 32 | u64::from(at));
+            }
+        }
+        positions.sort_unstable();
+        for (nth, &place) in positions.iter().enumerate() {
+            positions.get(nth + SOON).iter().for_each(|soon| self.node_at.prefetch((**soon >> 32) as usize));
+            let position = (place >> 32) as u32;
+            let node = self.node_at.get(position as usize)?.0;
+            out.push(Retainer { asked: place as u32, node, position, distance: 0, owner: u32::MAX });
+        }
+        drop(positions);
+        let found = &mut out[first..];
+        found.sort_unstable_by_key(|retainer| retainer.node);
+        self.describe(found)?;
+        found.sort_unstable_by_key(|retainer| (u64::from(retainer.asked) << 32) | u64::from(retainer.node));
+        Ok(())
+    }
+
+    /// The same where all is in memory, and no order of reading is better than another.
+    fn retainers_in_memory(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
+        let first = out.len();
+        for (at, &Place { start, count, .. }) in (0..).zip(asked) {
+            let soon = asked.get(at as usize + SOON).map(|soon| soon.start);
+            soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
+            let retainer = |position| Retainer { asked: at, node: 0, position, distance: 0, owner: u32::MAX };
+            if start & ONLY == 0 {
+                for edge in start..start + u64::from(count) {
+                    out.push(retainer(self.retainer.get(edge as usize)?.0));
+                }
+            } else if count > 0 {
+                out.push(retainer((start & !ONLY) as u32));
+            }
+        }
+        let found = &mut out[first..];
+        for at in 0..found.len() {
+            let soon = found[(at + SOON).min(found.len() - 1)].position;
+            self.node_at.prefetch(soon as usize);
+            found[at].node = self.node_at.get(found[at].position as usize)?.0;
+        }
+        self.describe(found)?;
+        let groups = found.chunk_by_mut(|a, b| a.asked == b.asked).filter(|group| group.len() > 1);
+        groups.for_each(|group| group.sort_unstable_by_key(|retainer| retainer.node));
+        Ok(())
+    }
+
     /// Fills in the distances of retainers, and what they are parts of.
     fn describe(&mut self, retainers: &mut [Retainer]) -> Result<(), StageError> {
         let mut parts = Vec::new();
@@ -181,14 +290,19 @@ fn far(distance: i32) -> i32 {
 /// Bit of [`Place::start`] for a node with one retainer, whose position the other bits are.
 const ONLY: u64 = 1 << 63;
 
+/// The node of a place has one retainer, at this position.
+fn only(place: &mut Place, retainer: Preorder) {
+    (place.start, place.count) = (ONLY | retainer.index() as u64, 1);
+}
+
 impl Holders for Heap<'_> {
     fn root(&self) -> u32 {
         self.root.0
     }
 
     fn places(&mut self, nodes: &[u32], out: &mut Vec<Place>) -> Result<(), StageError> {
-        let (first, mut several, mut single) = (out.len(), Vec::new(), Vec::new());
-        let groups = self.retainers.groups();
+        let first = out.len();
+        out.reserve(nodes.len());
         for (at, &node) in nodes.iter().enumerate() {
             if let Some(&soon) = nodes.get(at + SOON) {
                 self.position.prefetch(soon as usize);
@@ -199,67 +313,17 @@ impl Holders for Heap<'_> {
             // The root dominates what the search did not reach, and holds it; nothing holds the root.
             let (is_reached, index) = (!position.is_none(), if position.is_none() { 0 } else { position.index() });
             out.push(Place { start: ONLY, count: u32::from(!is_reached), position: index as u32, distance });
-            if is_reached && index > 0 {
-                let list = if self.single.contains(index) { &mut single } else { &mut several };
-                // Retainers come from the last position down.
-                let place = if self.single.contains(index) { index } else { groups - index };
-                list.push((place as u64) << 32 | at as u64);
-            }
         }
-        self.in_order(&mut single);
-        self.in_order(&mut several);
-        for (at, &place) in single.iter().enumerate() {
-            single.get(at + SOON).iter().for_each(|soon| self.dominance.above.prefetch((**soon >> 32) as usize));
-            let above = self.dominance.above.get((place >> 32) as usize)?;
-            let out = &mut out[first + place as u32 as usize];
-            (out.start, out.count) = (ONLY | above.index() as u64, 1);
+        match self.is_tight {
+            true => self.find_in_order(&mut out[first..]),
+            false => self.find_in_memory(&mut out[first..]),
         }
-        for (at, &place) in several.iter().enumerate() {
-            several.get(at + SOON).iter().for_each(|soon| self.retainers.prefetch((**soon >> 32) as usize));
-            let range = self.retainers.range((place >> 32) as usize)?;
-            let out = &mut out[first + place as u32 as usize];
-            (out.start, out.count) = (range.start as u64, range.len() as u32);
-        }
-        Ok(())
     }
 
     fn retainers(&mut self, asked: &[Place], out: &mut Vec<Retainer>) -> Result<(), StageError> {
-        let first = out.len();
-        let mut order: Vec<u32> = (0..asked.len() as u32).collect();
-        if self.is_tight {
-            order.sort_unstable_by_key(|&at| asked[at as usize].start);
-        }
-        let mut positions = Vec::with_capacity(asked.len());
-        for (nth, &at) in order.iter().enumerate() {
-            let soon = order.get(nth + SOON).map(|&soon| asked[soon as usize].start);
-            soon.iter().filter(|&start| start & ONLY == 0).for_each(|&start| self.retainer.prefetch(start as usize));
-            let Place { start, count, .. } = asked[at as usize];
-            if start & ONLY == 0 {
-                for edge in start..start + u64::from(count) {
-                    positions.push(u64::from(self.retainer.get(edge as usize)?.0) << 32 | u64::from(at));
-                }
-            } else if count > 0 {
-                positions.push((start & !ONLY) << 32 | u64::from(at));
-            }
-        }
-        self.in_order(&mut positions);
-        for (nth, &place) in positions.iter().enumerate() {
-            positions.get(nth + SOON).iter().for_each(|soon| self.node_at.prefetch((**soon >> 32) as usize));
-            let position = (place >> 32) as u32;
-            let node = self.node_at.get(position as usize)?.0;
-            out.push(Retainer { asked: place as u32, node, position, distance: 0, owner: u32::MAX });
-        }
-        drop(positions);
-        let found = &mut out[first..];
-        if self.is_tight {
-            found.sort_unstable_by_key(|retainer| retainer.node);
-        }
-        self.describe(found)?;
-        if self.is_tight {
-            found.sort_unstable_by_key(|retainer| (u64::from(retainer.asked) << 32) | u64::from(retainer.node));
-        } else {
-            let groups = found.chunk_by_mut(|a, b| a.asked == b.asked).filter(|group| group.len() > 1);
-            groups.for_each(|group| group.sort_unstable_by_key(|retainer| retainer.node));
+        match self.is_tight {
+            true => self.retainers_in_order(asked, out)?,
+            false => self.retainers_in_memory(asked, out)?,
         }
         out.dedup_by_key(|retainer| (retainer.asked, retainer.node));
         Ok(())
