@@ -92,12 +92,6 @@ impl Own {
     fn is_here(&self) -> bool {
         self.is_wanted && self.edges as usize <= EDGES
     }
-
-    /// Its record.
-    #[inline]
-    fn record(&self, slots: &[Slot]) -> impl Iterator<Item = u64> {
-        self.node.words().into_iter().chain(slots.iter().flat_map(|slot| slot.words()))
-    }
 }
 
 /// A block at work.
@@ -163,9 +157,15 @@ impl Block {
                 Ok(())
             })?;
             slots::sort(slots);
-            let mut words = 0;
-            own.hash = HashPass::hash(own.record(slots).inspect(|_| words += 1));
-            own.words = words;
+            (own.hash, own.words) = (own.node.words().into_iter().fold(0, HashPass::with), 2);
+            for slot in &*slots {
+                own.hash = HashPass::with(own.hash, slot.label());
+                own.words += 1;
+                if let Some(value) = slot.own() {
+                    own.hash = HashPass::with(own.hash, value);
+                    own.words += 1;
+                }
+            }
             if heap.follows {
                 to.extend(slots.iter().filter(|slot| slot.own().is_none()).map(|slot| slot.target()));
             }
@@ -185,7 +185,14 @@ impl Block {
             heap.meanings.slots(own.node.kind, edges, &aids.known, |slot| slots.push(slot))?;
             slots::sort(slots);
             let begin = records.len();
-            records.extend(own.record(slots));
+            records.reserve(2 + 2 * slots.len());
+            records.extend_from_slice(&own.node.words());
+            for slot in &*slots {
+                records.push(slot.label());
+                if let Some(value) = slot.own() {
+                    records.push(value);
+                }
+            }
             own.words = (records.len() - begin) as u32;
         }
         Ok(())
@@ -277,18 +284,6 @@ impl Input {
             edges: EdgeColumns::open(scratch)?,
         })
     }
-
-    /// The next node, unless that was the last one.
-    #[inline]
-    fn node(&mut self) -> Result<Option<Own>, StageError> {
-        if self.kinds.remaining() == 0 {
-            return Ok(None);
-        }
-        let node = Node { kind: self.kinds.next()?, name: self.names.next()?, bytes: self.sizes.next()? };
-        let traits = self.traits.as_mut().map_or(Ok(0), ColumnReader::next)?;
-        let (edges, outcome) = (self.counts.next()?, Outcome::default());
-        Ok(Some(Own { node, edges, traits, is_wanted: false, outcome, hash: 0, words: 0 }))
-    }
 }
 
 /// Fills blocks in order.
@@ -310,38 +305,51 @@ impl<W: FnMut(u32) -> Result<bool, StageError>> Filling<W> {
     /// Fills a block; whether there is anything in it.
     pub fn fill(&mut self, block: &mut Block, context: &Context<'_>) -> Result<bool, StageError> {
         block.clear(self.node, self.edge);
+        block.nodes.extend(self.ahead.take());
+        let mut is_read = !block.nodes.is_empty();
         // Edges of the last nodes that go into the block, but are not read yet.
         let mut waiting = 0;
         while block.nodes.len() < BLOCK && block.kinds.len() + waiting < EDGES && !block.is_large {
-            let Some(own) = self.next()? else { break };
-            let is_large = own.is_wanted && own.edges as usize > EDGES;
-            if is_large && !block.nodes.is_empty() {
-                self.ahead = Some(own);
+            if !mem::take(&mut is_read) && !self.read(block)? {
                 break;
             }
-            if own.is_wanted && !is_large {
-                waiting += own.edges as usize;
+            let Some(&Own { edges, is_wanted, .. }) = block.nodes.last() else { break };
+            let is_large = is_wanted && edges as usize > EDGES;
+            if is_large && block.nodes.len() > 1 {
+                self.ahead = block.nodes.pop();
+                break;
+            }
+            if is_wanted && !is_large {
+                waiting += edges as usize;
             } else {
                 self.input.edges.append_to(block, mem::take(&mut waiting))?;
-                self.input.edges.skip(own.edges.into())?;
+                self.input.edges.skip(edges.into())?;
             }
             self.node += 1;
-            self.edge += u64::from(own.edges);
+            self.edge += u64::from(edges);
             block.is_large = is_large;
-            block.nodes.push(own);
         }
         self.input.edges.append_to(block, waiting)?;
         context.step(self.edge - block.edge + block.nodes.len() as u64)?;
         Ok(!block.nodes.is_empty())
     }
 
+    /// Reads the next node into a block, without its edges; whether there was one.
     #[inline]
-    fn next(&mut self) -> Result<Option<Own>, StageError> {
-        if let Some(own) = self.ahead.take() {
-            return Ok(Some(own));
+    fn read(&mut self, block: &mut Block) -> Result<bool, StageError> {
+        if self.input.kinds.remaining() == 0 {
+            return Ok(false);
         }
-        let Some(mut own) = self.input.node()? else { return Ok(None) };
-        own.is_wanted = (self.is_wanted)(self.node)?;
-        Ok(Some(own))
+        let Input { kinds, names, sizes, counts, traits, .. } = &mut self.input;
+        block.nodes.push(Own {
+            node: Node { kind: kinds.next()?, name: names.next()?, bytes: sizes.next()? },
+            edges: counts.next()?,
+            traits: traits.as_mut().map_or(Ok(0), ColumnReader::next)?,
+            is_wanted: (self.is_wanted)(self.node)?,
+            outcome: Outcome::default(),
+            hash: 0,
+            words: 0,
+        });
+        Ok(true)
     }
 }

@@ -105,13 +105,14 @@ impl<'a> HashPass<'a> {
 }
 
 impl HashPass<'_> {
-    /// The hash of a record.
+    /// The hash of a record with one more word, by that of the words before, which is 0 where there are none.
     #[inline]
-    pub fn hash(words: impl Iterator<Item = u64>) -> u64 {
-        words.fold(0, mix)
+    #[must_use]
+    pub fn with(hash: u64, word: u64) -> u64 {
+        mix(hash, word)
     }
 
-    /// Takes the [`hash`](Self::hash) of a node's record and its number of words. Nodes ascend.
+    /// Takes the hash of a node's record, as of [`Self::with`], and its number of words. Nodes ascend.
     ///
     /// # Errors
     /// [`StageError::Io`].
@@ -136,7 +137,7 @@ impl Records for HashPass<'_> {
 
     #[inline]
     fn word(&mut self, word: u64) -> Result<(), StageError> {
-        self.hash = mix(self.hash, word);
+        self.hash = Self::with(self.hash, word);
         self.length += 1;
         Ok(())
     }
