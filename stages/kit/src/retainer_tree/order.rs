@@ -1,8 +1,8 @@
-//! Sorting what a step is made of: short lists by comparing, long ones by counting.
+//! Sorting what a step is made of: short lists by comparing, long ones by radix.
 
 use super::level::{Link, Triple};
 
-/// From so many elements on counting is faster.
+/// Lists of so many elements and more are sorted by radix.
 const MANY: usize = 512;
 
 /// Edges by source, and then by target, by which they are sorted before.
