@@ -1,9 +1,7 @@
-//! Comma-separated integers, some thirteen at a time.
-//!
-//! Text is looked at in windows of 64 bytes. One mask says which of them are no digits; from it follow, without a
-//! branch on any number's length, where each number of the window starts and ends. Up to eight digits are then loaded
-//! at once and weighed with three multiplications. The rest (numbers of more than sixteen digits, the tail of the
-//! text, what is wrong) goes digit by digit.
+//! Comma-separated integers, some thirteen at a time ([`decimals`]). The rest (numbers of more than sixteen digits, the
+//! tail of the text, what is wrong) goes digit by digit.
+
+use heaplake_kit::decimals::{self, skip_space};
 
 /// What is wrong, and where in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +41,6 @@ const NUMBER: &str = "an unsigned integer below 2^64";
 const INTEGER: &str = "an integer from -2^31 to 2^64 - 2^31";
 const COMMA: &str = "a comma";
 
-/// Bytes whose digits are found at once.
-const WINDOW: usize = 64;
-/// Bytes that are loaded at once.
-const WORD: usize = 8;
-
 /// Appends the numbers of `text` to `out`: one or more, separated by commas, white space allowed around each.
 ///
 /// # Errors
@@ -56,7 +49,7 @@ const WORD: usize = 8;
 pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> {
     let mut at = 0;
     loop {
-        at = windows(text, at, out);
+        at = decimals::take(text, at, out);
         at = skip_space(text, at);
         let (number, end) = if sign == Sign::Signed { signed(text, at)? } else { slow(text, at)? };
         at = skip_space(text, end);
@@ -69,101 +62,6 @@ pub fn tokenize(text: &[u8], sign: Sign, out: &mut Vec<u64>) -> Result<(), Bad> 
         }
         at += 1;
     }
-}
-
-/// Appends numbers from `at` on as long as they and what separates them are as usual; gives where the next one starts.
-fn windows(text: &[u8], mut at: usize, out: &mut Vec<u64>) -> usize {
-    // Words are loaded from the window's last bytes too, so there must be more behind it.
-    while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk::<{ WINDOW + WORD }>()) {
-        let taken = window_numbers(window, out);
-        if taken == 0 {
-            break;
-        }
-        at += taken;
-    }
-    at
-}
-
-/// Appends the numbers of a window that ends behind their commas, the first one beginning with the window; gives where
-/// the first one begins that was not taken.
-#[inline]
-fn window_numbers(window: &[u8; WINDOW + WORD], out: &mut Vec<u64>) -> usize {
-    let others = no_digits(window);
-    // Each bit of `ends` stands behind the digits of a number, each of `starts` on the first digit of the one after it.
-    let mut ends = others & !(others << 1 | 1);
-    let mut starts = !others & (others << 1);
-    let mut start = 0;
-    while ends != 0 && others & 1 == 0 {
-        let end = ends.trailing_zeros() as usize;
-        let next = starts.trailing_zeros() as usize;
-        // As V8 writes it: a comma, or at the end of a row a line break and a comma.
-        let usual = match window[end] {
-            b',' => next == end + 1,
-            b'\n' => next == end + 2 && window[end + 1] == b',',
-            _ => false,
-        };
-        if !usual && !separates(&window[end..next]) {
-            break;
-        }
-        let Some(number) = number(window, start, end) else { break };
-        out.push(number);
-        start = next;
-        ends &= ends - 1;
-        starts &= starts.wrapping_sub(1);
-    }
-    start
-}
-
-/// A bit for each byte of the window that is no digit.
-#[inline]
-fn no_digits(window: &[u8; WINDOW + WORD]) -> u64 {
-    let mut flags = [0; WINDOW];
-    flags.iter_mut().zip(window).for_each(|(flag, byte)| *flag = u8::from(byte.wrapping_sub(b'0') > 9));
-    // The product moves the lowest bits of eight bytes into its highest byte.
-    let bits = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    flags.as_chunks().0.iter().enumerate().fold(0, |mask, (i, word)| mask | bits(word) << (8 * i))
-}
-
-/// Whether what stands between two numbers is one comma, and else white space.
-#[cold]
-fn separates(between: &[u8]) -> bool {
-    let comma = skip_space(between, 0);
-    between.get(comma) == Some(&b',') && skip_space(between, comma + 1) == between.len()
-}
-
-/// The number whose digits stand at `start..end`, unless there are very many.
-#[inline]
-fn number(window: &[u8; WINDOW + WORD], start: usize, end: usize) -> Option<u64> {
-    let length = end - start;
-    if length <= WORD {
-        Some(weigh(word(window, start) << (64 - 8 * length)))
-    } else if length <= 2 * WORD {
-        let high = weigh(word(window, start) << (128 - 8 * length));
-        Some(high * 100_000_000 + weigh(word(window, end - WORD)))
-    } else {
-        None
-    }
-}
-
-#[inline]
-fn word(window: &[u8; WINDOW + WORD], at: usize) -> u64 {
-    // Always there: `at` lies within the first 64 bytes.
-    window[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
-}
-
-/// Value of eight digits 0 to 9, the first in the lowest byte.
-#[inline]
-fn weigh(digits: u64) -> u64 {
-    let pairs = (digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8;
-    let quads = (pairs & 0x00ff_00ff_00ff_00ff).wrapping_mul(6_553_601) >> 16;
-    (quads & 0x0000_ffff_0000_ffff).wrapping_mul(42_949_672_960_001) >> 32
-}
-
-fn skip_space(text: &[u8], mut at: usize) -> usize {
-    while matches!(text.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-        at += 1;
-    }
-    at
 }
 
 /// One number, digit by digit, and where it ends.
