@@ -6,7 +6,8 @@
 //! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`], [`decimals`], `bus` and `hint`; each use states its reason.
+//! `unsafe` is allowed in this crate only, and only in [`mod@column`], [`decimals`], `bus` and `hint`; each use states
+//! its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};

@@ -1,9 +1,9 @@
 //! The kernel for processors with AVX-512 (VBMI2: Intel since Ice Lake, AMD since Zen 4).
 //!
-//! Masks of 64 bytes say where numbers start and end and which are followed as usual; both are compressed to lists of
-//! byte positions. For eight numbers at once, a permutation brings the digits of each into a lane of its own, a shift
-//! fills it up with leading zeros, and three multiplications weigh all lanes. What is unusual goes to the portable
-//! kernel.
+//! Masks of 64 bytes say where numbers start, where they end, and which are separated as V8 writes it. The masks become
+//! lists of byte positions. For eight numbers at once, a permutation brings the digits of each into a lane of its own, a
+//! shift fills it up with leading zeros, and three multiplications weigh all lanes. Numbers of more than eight digits,
+//! and other separators, go to the portable kernel.
 
 use std::arch::x86_64::*;
 
@@ -30,12 +30,12 @@ pub(super) fn take(text: &[u8], at: usize, out: &mut Vec<u64>) -> Option<usize> 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,lzcnt")]
 fn take_wide(text: &[u8], mut at: usize, out: &mut Vec<u64>) -> usize {
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        let mut taken = take_window(window, out);
+        let taken = match take_window(window, out) {
+            0 => portable::take_window(window, out),
+            taken => taken,
+        };
         if taken == 0 {
-            taken = portable::take_window(window, out);
-            if taken == 0 {
-                break;
-            }
+            break;
         }
         at += taken;
     }
@@ -54,7 +54,7 @@ fn take_window(window: &[u8; NEEDED], out: &mut Vec<u64>) -> usize {
     let lines = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\n'.cast_signed()));
     let starts = !others & (others << 1 | 1);
     let ends = others & !(others << 1 | 1);
-    // A comma, or at the end of a row a line break and a comma; then the next number.
+    // As V8 writes it: a comma, or at the end of a row a line break and a comma; then the next number.
     let usual = ends & (commas & starts >> 1 | lines & commas >> 1 & starts >> 2);
     let unusual = ends & !usual;
     let ends = usual & unusual.wrapping_sub(1) & !unusual;
@@ -66,6 +66,7 @@ fn take_window(window: &[u8; NEEDED], out: &mut Vec<u64>) -> usize {
     let starts_of = _mm512_maskz_compress_epi8(starts, positions);
     let ends_of = _mm512_maskz_compress_epi8(ends, positions);
     let mut numbers = [0u64; MOST];
+    // Numbers of more than eight digits.
     let mut long = 0u32;
     for (group, lanes) in numbers[..count.next_multiple_of(LANES)].as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
         let (weighed, over) = weigh(digits, starts_of, ends_of, group);
@@ -83,9 +84,12 @@ fn take_window(window: &[u8; NEEDED], out: &mut Vec<u64>) -> usize {
         let start = nth(starts, lane);
         match portable::number(window, start, nth(ends, lane)) {
             Some(number) => numbers[lane] = number,
-            None => (whole, next, long) = (lane, start, 0),
+            None => {
+                (whole, next) = (lane, start);
+                break;
+            }
         }
-        long &= long.wrapping_sub(1);
+        long &= long - 1;
     }
     out.extend_from_slice(&numbers[..whole]);
     next

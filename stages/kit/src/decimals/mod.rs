@@ -1,7 +1,7 @@
 //! Comma-separated decimal numbers, a window of text at a time: the fast path of a tokeniser.
 //!
-//! Two kernels with the same result. `portable` weighs one number after the other, on any processor; `avx512` weighs
-//! eight at once, where the processor can (found out at run time).
+//! Two kernels whose numbers are the same; only where they stop may differ. `portable` weighs one number after the other,
+//! on any processor; `avx512` weighs eight at once, where the processor can (found out at run time).
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -10,8 +10,8 @@ mod portable;
 pub use portable::skip_space;
 
 /// Appends to `out` the numbers of `text` from `at` on, as long as each has at most sixteen digits and is followed by
-/// one comma with nothing but white space around it. Gives where the first number starts that was not taken. The last
-/// numbers of the text are never taken. Cost: 1 to 3 ns a number.
+/// one comma with nothing but white space around it. Gives where the first number starts that was not taken. Those
+/// in the last bytes of the text (less than 90) may be left. Cost: 1 to 3 ns a number.
 #[must_use]
 pub fn take(text: &[u8], at: usize, out: &mut Vec<u64>) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -53,27 +53,29 @@ mod tests {
         #[test]
         fn each_kernel_equals_one_by_one(
             values in prop::collection::vec((any::<u64>(), 0u32..64, 0usize..40), 1..100),
-            rare in any::<bool>(),
+            usual in any::<bool>(),
         ) {
-            let odd = [" , ", ",\r\n\t", ",\n", "\n ,", ",,", "x,", "-,", ".5,"];
+            let others = [" , ", ",\r\n\t", ",\n", "\n ,", ",,", "x,", "-,", ".5,"];
             let mut text = "123,".to_owned();
             for (value, shift, separator) in values {
                 // Less than 10^16 where all is as usual.
-                text += &(value >> if rare { shift } else { 11 + shift % 53 }).to_string();
-                let usual = if separator % 4 == 0 { "\n," } else { "," };
-                text += odd.get(separator).filter(|_| rare).unwrap_or(&usual);
+                text += &(value >> if usual { 11 + shift % 53 } else { shift }).to_string();
+                let as_v8 = if separator % 4 == 0 { "\n," } else { "," };
+                text += others.get(separator).filter(|_| !usual).unwrap_or(&as_v8);
             }
             text += "7";
             for start in [0, 4] {
                 let (numbers, places) = one_by_one(&text, start);
                 for kernel in KERNELS {
+                    // What is there already stays.
                     let mut found = vec![5];
                     let Some(end) = kernel(text.as_bytes(), start, &mut found) else { continue };
                     let count = found.len() - 1;
+                    prop_assert_eq!(found[0], 5);
                     prop_assert_eq!(&found[1..], &numbers[..count]);
                     let between = &text[places[count].min(end)..end];
                     prop_assert!(end >= places[count] && between.trim().is_empty(), "{} {}", end, places[count]);
-                    prop_assert!(rare || text.len() - end < portable::NEEDED + 18);
+                    prop_assert!(!usual || text.len() - end < portable::NEEDED + 18);
                 }
             }
         }
