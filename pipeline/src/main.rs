@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use heaplake_kit::allocator::Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
 fn main() -> ExitCode {
     heaplake::commands::start()
 }

@@ -6,8 +6,8 @@
 //! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`mod@column`], [`decimals`], `bus` and `hint`; each use states
-//! its reason.
+//! `unsafe` is allowed in this crate only, and only in [`allocator`], [`mod@column`], [`decimals`], `bus` and `hint`; each
+//! use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -37,6 +37,8 @@
 compile_error!("scratch columns are little-endian and read without conversion");
 
 pub mod access;
+#[allow(unsafe_code)]
+pub mod allocator;
 pub mod array;
 pub mod array_plan;
 pub mod bitset;

@@ -1,0 +1,90 @@
+//! Where small things live: names, rows in work, lists of a few numbers. A small snapshot makes tens of thousands of them,
+//! several threads at once, and frees many where another thread made them. The C library's allocator takes a lock of an
+//! arena then; mimalloc has a heap for each thread, and a list for each size.
+//!
+//! What is larger stays with the C library, whose limits [`keep_little_freed`](crate::keep_little_freed) sets: mimalloc keeps
+//! more of what was freed, and memory is to stay within the budget.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use mimalloc::MiMalloc;
+
+/// Most bytes of a small allocation: what mimalloc takes from pages of 64 KiB.
+const SMALL: usize = 8 << 10;
+
+/// mimalloc for small allocations, the C library for others. For `#[global_allocator]` of a binary.
+pub struct Allocator;
+
+fn is_small(layout: Layout) -> bool {
+    layout.size() <= SMALL
+}
+
+// SAFETY: both allocators keep the contract, and the size of a layout alone says which of them has the memory; a change
+// of size that changes the allocator moves the memory.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        unsafe { if is_small(layout) { MiMalloc.alloc(layout) } else { System.alloc(layout) } }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        unsafe { if is_small(layout) { MiMalloc.alloc_zeroed(layout) } else { System.alloc_zeroed(layout) } }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract, and the layout chose the same allocator when it allocated.
+        unsafe { if is_small(layout) { MiMalloc.dealloc(memory, layout) } else { System.dealloc(memory, layout) } }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract: `size`, rounded up to the alignment, is a valid size.
+        unsafe {
+            let wanted = Layout::from_size_align_unchecked(size, layout.align());
+            match (is_small(layout), is_small(wanted)) {
+                (true, true) => MiMalloc.realloc(memory, layout, size),
+                (false, false) => System.realloc(memory, layout, size),
+                _ => {
+                    let moved = self.alloc(wanted);
+                    if !moved.is_null() {
+                        std::ptr::copy_nonoverlapping(memory, moved, layout.size().min(size));
+                        self.dealloc(memory, layout);
+                    }
+                    moved
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_stay_when_memory_moves_between_the_allocators() {
+        let layout = |size| Layout::from_size_align(size, 16).unwrap();
+        let byte = |at: usize| (at % 251) as u8;
+        for (size, other) in [(SMALL, SMALL + 1), (24, 4 * SMALL), (24, 48), (2 * SMALL, 5 * SMALL)] {
+            for (from, to) in [(size, other), (other, size)] {
+                // SAFETY: the memory has `from` bytes, then `to`, of which the first were written.
+                unsafe {
+                    let memory = Allocator.alloc(layout(from));
+                    assert_eq!(memory.addr() % 16, 0);
+                    (0..from).for_each(|at| memory.add(at).write(byte(at)));
+                    let moved = Allocator.realloc(memory, layout(from), to);
+                    assert_eq!(moved.addr() % 16, 0);
+                    assert!((0..from.min(to)).all(|at| moved.add(at).read() == byte(at)));
+                    Allocator.dealloc(moved, layout(to));
+                    let zeroed = Allocator.alloc_zeroed(layout(to));
+                    assert!((0..to).all(|at| zeroed.add(at).read() == 0));
+                    Allocator.dealloc(zeroed, layout(to));
+                }
+            }
+        }
+    }
+}
