@@ -10,20 +10,21 @@
 //!   per node and 4 per edge, packed or paged. While pairs are checked 8 bytes per pair. Three bits per node for the levels
 //!   and for what has a distance, and two where paths avoid some edges; one bit per pair.
 //! * Passes over disk: each node's edges once; nodes of a level in ascending order, in which they get their distance, so
-//!   that reads and writes move forward. A level of more than one in [`WIDE`] nodes is not listed but a set, whose edges are
-//!   read as a column where they are not in memory: that is quicker than to look each up. If a pair has
-//!   more than two edges or more than one target, which no known runtime writes, the order within a level affects the
-//!   result; then nodes are visited in order of discovery, and a level that is too wide to be listed goes to disk.
+//!   that reads and writes move forward. A level of more than one in [`WIDE`] nodes is not listed but a set. All threads
+//!   expand it where the edges are in memory; where they are not, they are read as a column: that is quicker than to look
+//!   each up. If a pair has more than two edges or more than one target, which no known runtime writes, the order within a
+//!   level affects the result; then nodes are visited in order of discovery, and a level that is too wide to be listed goes
+//!   to disk.
 //! * Worst case: linear in nodes and edges, plus sorting each level.
 //! * Fails when: the budget is too small.
-//! * Determinism: one thread; see above for the order.
+//! * Determinism: the next level is the same in whatever order threads find it; see above for other orders.
 //! * Reference: Chrome DevTools, distances.
 
 use crate::level::{LEVELS, Level};
-use crate::special_edges::{Avoided, Pairs};
+use crate::special_edges::{AllFollowed, Avoided, Pairs};
 use crate::spilled_search::{Distances, SpecialFlags, Sweep};
+use crate::wide_level::{Before, SharedEdges};
 use heaplake_kit::access::{bits_per_edge, bits_per_node, column, document, per_edge, per_node};
-use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::{filled, lookup, offsets};
 use heaplake_kit::spill::PairSpill;
 use heaplake_kit::{
@@ -74,11 +75,11 @@ const NARROW: usize = 1 << 14;
 const AHEAD: usize = 64;
 
 fn run(job: &Job<'_>) -> Result<Stats, StageError> {
-    run_with(true, job)
+    run_with(true, NARROW, job)
 }
 
-/// The stage; in memory only if `may_fit`.
-pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError> {
+/// The stage; in memory only if `may_fit`; levels of at most `narrow` nodes are listed.
+pub(crate) fn run_with(may_fit: bool, narrow: usize, job: &Job<'_>) -> Result<Stats, StageError> {
     let Job { scratch, context, .. } = *job;
     let facts = job.facts()?;
     let (degrees, targets) = if facts.follows_essential {
@@ -89,7 +90,7 @@ pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError
     let nodes = ColumnReader::open(scratch, degrees)?.remaining();
     context.progress.begin(STAGE.name, nodes);
     let pairs = if facts.follows_essential { Pairs::none(context)? } else { Pairs::open(job)? };
-    let most = (nodes as usize / WIDE).max(NARROW);
+    let most = (nodes as usize / WIDE).max(narrow);
     // Reserve the lists first, so that the arrays do not take their memory.
     let avoided = Avoided::open(nodes, facts.follows_essential, scratch, context)?;
     let late = avoided.as_ref().map_or(0, |avoided| avoided.edges.len() as u64);
@@ -98,7 +99,8 @@ pub(crate) fn run_with(may_fit: bool, job: &Job<'_>) -> Result<Stats, StageError
     let space = (&context.budget, nodes as usize);
     let list = |rest| Level::new(most, pairs.ambiguous.then_some((rest, scratch)), space);
     let (level, next) = (list(LEVELS[0]), list(LEVELS[1]));
-    let levels = Levels { seeds: &facts.distance_seeds, reached, level, next, pairs, avoided, sweeps: None };
+    let (sweeps, shared) = (None, None);
+    let levels = Levels { seeds: &facts.distance_seeds, reached, level, next, pairs, avoided, sweeps, shared };
     let columns = EdgeColumns { degrees, targets, flags: (!facts.follows_essential).then_some(columns::EDGE_FLAGS) };
     let stats = in_memory_or_not((nodes as usize, may_fit), columns, levels, listed, job)?;
     context.progress.end();
@@ -128,6 +130,7 @@ fn in_memory_or_not(
     if may_fit && plan.holds(&requests) {
         let (mut offsets, mut distance, flags, mut to) = plan.make(requests)?;
         drop(listed);
+        let levels = Levels { shared: SharedEdges::of(&offsets, &to, flags.as_ref()), ..levels };
         let rows = match flags {
             None => on_resident!(distance, offsets, to => search(distance, offsets, (AllFollowed, to), levels, job))?,
             Some(mut flags) => {
@@ -152,20 +155,6 @@ fn in_memory_or_not(
     Ok(Stats { rows, spilled_bytes })
 }
 
-/// For inputs in which distances follow all edges.
-struct AllFollowed;
-
-impl ReadAt<u8> for AllFollowed {
-    fn count(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn get(&mut self, _edge: usize) -> Result<u8, Fault> {
-        Ok(edge_flags::FOLLOWED)
-    }
-}
-
 /// The state of the search besides the large arrays.
 struct Levels<'a> {
     seeds: &'a [DistanceSeed],
@@ -176,6 +165,8 @@ struct Levels<'a> {
     avoided: Option<Avoided>,
     /// The targets, if they are not in memory.
     sweeps: Option<Column<NodeId>>,
+    /// The edges, if they and the distances are in memory.
+    shared: Option<SharedEdges>,
 }
 
 /// The searches from all seeds. Returns the number of nodes that got a distance.
@@ -192,9 +183,9 @@ where
     F: ReadAt<u8>,
     E: ReadAt<NodeId>,
 {
-    let Levels { seeds, reached, level, next, pairs, avoided, sweeps } = levels;
+    let Levels { seeds, reached, level, next, pairs, avoided, sweeps, shared } = levels;
     let mut search =
-        Search { offsets, to, flags, pairs, avoided, sweeps, distance, reached, level, next, rows: 0, job };
+        Search { offsets, to, flags, pairs, avoided, sweeps, shared, distance, reached, level, next, rows: 0, job };
     let mut nodes = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
     let mut again = ColumnReader::open(job.scratch, columns::DISTANCE_SEED)?;
     seeds.iter().try_for_each(|seed| search.run(seed, [&mut nodes, &mut again]))?;
@@ -209,6 +200,7 @@ struct Search<'a, D, O, F, E> {
     pairs: Pairs,
     avoided: Option<Avoided>,
     sweeps: Option<Column<NodeId>>,
+    shared: Option<SharedEdges>,
     /// Of the nodes of this level and those before.
     distance: D,
     /// The nodes that have a distance, or will have that of the next level.
@@ -352,9 +344,10 @@ where
         Ok(())
     }
 
-    /// The same for a level that is a set.
+    /// The same for a level that is a set: what threads can share, and then the rest.
     fn expand_set(&mut self, distance: i32) -> Result<(), StageError> {
         let Some(mut set) = self.level.set.take() else { return Ok(()) };
+        self.expand_shared(&mut set, distance)?;
         let mut sweep = self.sweeps.map(|to| Sweep::open(self.job.scratch, to)).transpose()?;
         let mut count = 0;
         for word in 0..set.words() {
@@ -370,7 +363,22 @@ where
             }
         }
         self.level.set = Some(set);
+        self.next.narrow()?;
         self.job.context.step(count)
+    }
+
+    /// Expands those nodes of a set that threads can share, and removes them from it.
+    fn expand_shared(&mut self, set: &mut Bitset, distance: i32) -> Result<(), StageError> {
+        // Which nodes are reached late is noted one by one.
+        let avoided = self.avoided.as_ref();
+        let Some(edges) = self.shared.as_ref().filter(|_| !avoided.is_some_and(|avoided| avoided.follows)) else {
+            return Ok(());
+        };
+        let (Some(distances), Some(next)) = (self.distance.all(), self.next.widen()?) else { return Ok(()) };
+        let before = Before { reached: &self.reached, avoided };
+        edges.expand(set, (distances, distance), before, next, self.job.context)?;
+        self.rows += self.reached.add_all(next);
+        Ok(())
     }
 
     #[inline]

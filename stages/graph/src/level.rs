@@ -55,16 +55,37 @@ impl<'a> Level<'a> {
             (Some(rest), _) => rest.push(node),
             (rest, Some((column, scratch))) => rest.insert(ColumnWriter::create(scratch, column)?).push(node),
             (None, None) => {
-                let (budget, nodes) = self.space;
-                let mut set = self.set.take().map_or_else(|| Bitset::new(budget, "distances: level", nodes), Ok)?;
-                for node in self.nodes.iter().chain([&node]) {
-                    set.insert(node.index());
-                }
-                self.nodes.clear();
-                (self.set, self.wide) = (Some(set), true);
+                self.widen()?.map(|set| set.insert(node.index()));
                 Ok(())
             }
         }
+    }
+
+    /// Becomes a set, to which threads may add, if its order does not matter.
+    pub fn widen(&mut self) -> Result<Option<&mut Bitset>, StageError> {
+        if self.spill.is_some() {
+            return Ok(None);
+        }
+        if !self.wide {
+            let (budget, nodes) = self.space;
+            let mut set = self.set.take().map_or_else(|| Bitset::new(budget, "distances: level", nodes), Ok)?;
+            for node in self.nodes.iter() {
+                set.insert(node.index());
+            }
+            self.nodes.clear();
+            (self.set, self.wide) = (Some(set), true);
+        }
+        Ok(self.set.as_mut())
+    }
+
+    /// Becomes a list again if it has become a set and is not wide.
+    pub fn narrow(&mut self) -> Result<(), StageError> {
+        let Some(set) = self.set.as_mut().filter(|set| self.wide && set.count() <= self.most) else { return Ok(()) };
+        for word in 0..set.words() {
+            set.take_word(word).try_for_each(|node| self.nodes.push(NodeId(node as u32)))?;
+        }
+        self.wide = false;
+        Ok(())
     }
 
     /// Whether there is none.
@@ -117,6 +138,15 @@ mod tests {
             assert!(level.wide && !level.is_empty());
             let set = level.set.as_mut().unwrap();
             assert_eq!(set.take_word(0).collect::<Vec<_>>(), [0, 2 + round as usize, 5 + round as usize, 7, 11]);
+            level.clear();
+        }
+        for few in [true, false] {
+            level.push(NodeId(3)).unwrap();
+            let set = level.widen().unwrap().unwrap();
+            assert!(!set.insert(3) && set.insert(1) && (few || (set.insert(11) && set.insert(4))));
+            level.narrow().unwrap();
+            assert_eq!(level.wide, !few);
+            assert!(!few || level.nodes[..] == [NodeId(1), NodeId(3)]);
             level.clear();
         }
     }

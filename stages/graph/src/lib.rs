@@ -12,6 +12,7 @@ pub mod distances;
 pub mod dominators;
 mod forest;
 mod level;
+mod path_edges;
 pub mod preorder;
 pub mod retained;
 pub mod retainers;
@@ -19,6 +20,7 @@ pub mod shortest_paths;
 mod special_edges;
 mod spilled_search;
 mod transpose;
+mod wide_level;
 
 #[cfg(test)]
 mod properties;

@@ -9,6 +9,7 @@ use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::scratch::{
     self as columns, Column, DistanceSeed, Facts, NO_DISTANCE, STRINGS, documents, edge_flags,
 };
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -18,6 +19,7 @@ struct Bench {
     scratch: Scratch,
     cancel: AtomicBool,
     budget: Budget,
+    threads: usize,
 }
 
 fn write<T: bytemuck::Pod>(scratch: &Scratch, column: Column<T>, values: impl IntoIterator<Item = T>) {
@@ -72,20 +74,21 @@ impl Bench {
         let distance_seeds = vec![DistanceSeed { distance: 0, count: 1 }];
         let facts = Facts { root: NodeId(0), distance_seeds, ..Facts::default() };
         scratch.write_document(documents::FACTS, &facts).unwrap();
-        Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(64 << 20) }
+        Self { _folder: folder, scratch, cancel: AtomicBool::new(false), budget: Budget::new(64 << 20), threads: 1 }
     }
 
     fn context(&self) -> Context<'_> {
-        Context { budget: self.budget.clone(), threads: 1, progress: &Silent, cancel: &self.cancel }
+        Context { budget: self.budget.clone(), threads: self.threads, progress: &Silent, cancel: &self.cancel }
     }
 
     fn distances(&self) {
-        self.distances_with(true);
+        self.distances_with(true, 1 << 14);
     }
 
-    fn distances_with(&self, may_fit: bool) {
+    /// In memory only if they may fit; levels of at most `narrow` nodes are listed.
+    fn distances_with(&self, may_fit: bool, narrow: usize) {
         let (context, options) = (self.context(), Options::Analysis(AnalysisOptions::default()));
-        distances::run_with(may_fit, &Job::on(&self.scratch, &context, &options)).unwrap();
+        distances::run_with(may_fit, narrow, &Job::on(&self.scratch, &context, &options)).unwrap();
     }
 
     fn shortest_paths(&self) {
@@ -148,13 +151,57 @@ fn dominators_and_retained_sizes_equal_deletion() {
 fn distances_equal_a_plain_queue() {
     for seed in 0..2000 {
         let (n, edges) = graph::random_graph(seed, 60);
-        let bench = Bench::new(n, &edges);
-        bench.distances_with(seed % 2 == 0);
+        let mut bench = Bench::new(n, &edges);
+        bench.threads = seed as usize % 3 + 1;
+        // Levels that are all sets, some sets and some lists, and all lists.
+        bench.distances_with(seed % 2 == 0, [0, 4, n][seed as usize % 5 % 3]);
         let expected: Vec<i32> = graph::distances(n, &edges, 0)
             .into_iter()
             .map(|distance| distance.map_or(NO_DISTANCE, |distance| distance as i32))
             .collect();
         assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), expected, "seed {seed}: {edges:?}");
+    }
+}
+
+/// Makes pairs of some edges with equal targets, and lets some others not be followed.
+fn pair_some(bench: &Bench, seed: u64) {
+    let mut rng = heaplake_oracle::SplitMix64::new(seed);
+    let to = read(&bench.scratch, columns::EDGE_TO);
+    let mut flags = vec![edge_flags::FOLLOWED; to.len()];
+    let (mut paired, mut last) = (Vec::new(), HashMap::new());
+    for (edge, target) in to.into_iter().enumerate() {
+        match rng.below(6) {
+            0 => flags[edge] = 0,
+            1 | 2 => match last.remove(&target) {
+                None => drop(last.insert(target, edge)),
+                Some(first) => {
+                    let pair = paired.len() as u32 / 2;
+                    paired.extend([(first as u64, pair), (edge as u64, pair)]);
+                    [first, edge].into_iter().for_each(|edge| flags[edge] |= edge_flags::PAIRED);
+                }
+            },
+            _ => (),
+        }
+    }
+    paired.sort_unstable();
+    write(&bench.scratch, columns::EDGE_FLAGS, flags);
+    write(&bench.scratch, columns::PAIRED_EDGE, paired.iter().map(|&(edge, _)| edge));
+    write(&bench.scratch, columns::PAIRED_PAIR, paired.iter().map(|&(_, pair)| pair));
+}
+
+#[test]
+fn paired_edges_are_met_alike_in_lists_and_in_sets() {
+    for seed in 0..3000 {
+        let (n, edges) = graph::random_graph(seed, 60);
+        let mut bench = Bench::new(n, &edges);
+        pair_some(&bench, seed);
+        bench.distances_with(false, n);
+        let expected = read(&bench.scratch, columns::NODE_DISTANCE);
+        for threads in 1..3 {
+            bench.threads = threads;
+            bench.distances_with(true, seed as usize % 3);
+            assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), expected, "seed {seed}: {edges:?}");
+        }
     }
 }
 
@@ -185,10 +232,11 @@ fn avoid_some(bench: &Bench, seed: u64) -> (Vec<Arc>, Vec<Arc>) {
 fn paths_avoid_edges_where_others_lead() {
     for seed in 0..2000 {
         let (n, edges) = graph::random_graph(seed, 60);
-        let bench = Bench::new(n, &edges);
+        let mut bench = Bench::new(n, &edges);
+        bench.threads = seed as usize % 3 + 1;
         let (strong, avoided) = avoid_some(&bench, seed);
         write_texts(&bench.scratch);
-        bench.distances_with(seed % 2 == 0);
+        bench.distances_with(seed % 2 == 0, [0, 4, n][seed as usize % 5 % 3]);
         let expected = graph::distances_avoiding(n, &strong, &avoided, 0);
         let distances = read(&bench.scratch, columns::NODE_DISTANCE);
         let told = |distance: &Option<u32>| distance.map_or(NO_DISTANCE, |distance| distance as i32);

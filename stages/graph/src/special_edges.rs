@@ -3,10 +3,27 @@
 //! Resident memory: two bits per node where paths avoid some edges, 8 bytes per node that these leave; a bit per pair, and
 //! while pairs are checked 8 bytes per pair, paged where the budget does not allow it.
 
+use heaplake_kit::array::Fault;
 use heaplake_kit::array_plan::filled;
-use heaplake_kit::{ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, Scratch, StageError, WriteAt};
+use heaplake_kit::{
+    ArrayPlan, Bitset, BudgetVec, ColumnMap, ColumnReader, Context, Job, ReadAt, Scratch, StageError, WriteAt,
+};
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::scratch as columns;
+use heaplake_schemas::scratch::{self as columns, edge_flags};
+
+/// For inputs in which distances follow all edges.
+pub(crate) struct AllFollowed;
+
+impl ReadAt<u8> for AllFollowed {
+    fn count(&self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn get(&mut self, _edge: usize) -> Result<u8, Fault> {
+        Ok(edge_flags::FOLLOWED)
+    }
+}
 
 /// Edges that paths avoid.
 pub(crate) struct Avoided {

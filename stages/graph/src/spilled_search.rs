@@ -17,6 +17,11 @@ use heaplake_schemas::scratch::{self as columns, Column, edge_flags};
 pub(crate) trait Distances {
     /// Sets the distance of a node; the last one counts.
     fn settle(&mut self, node: NodeId, distance: i32) -> Result<(), StageError>;
+
+    /// Those of all nodes, if they are in memory as they are.
+    fn all(&mut self) -> Option<&mut [i32]> {
+        None
+    }
 }
 
 impl Distances for &mut [i32] {
@@ -24,6 +29,10 @@ impl Distances for &mut [i32] {
     fn settle(&mut self, node: NodeId, distance: i32) -> Result<(), StageError> {
         self[node.index()] = distance;
         Ok(())
+    }
+
+    fn all(&mut self) -> Option<&mut [i32]> {
+        Some(self)
     }
 }
 

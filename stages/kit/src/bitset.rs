@@ -1,6 +1,7 @@
 //! One bit per element of an id space.
 
 use crate::{Budget, BudgetVec, StageError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A fixed-size set of small integers, `len / 8` bytes, counted against the budget.
 #[derive(Debug)]
@@ -56,6 +57,53 @@ impl Bitset {
             word &= word - 1;
             Some(64 * at + bit)
         })
+    }
+}
+
+impl Bitset {
+    /// The words, the lowest bit of each its first element; threads may take parts of them.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Adds the elements of another set over the same id space; returns how many are new. One pass.
+    pub fn add_all(&mut self, other: &Self) -> u64 {
+        let mut new = 0;
+        for (word, other) in self.words.iter_mut().zip(other.words.iter()) {
+            new += u64::from((other & !*word).count_ones());
+            *word |= other;
+        }
+        new
+    }
+
+    /// Number of elements. One pass.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The set, for threads that add elements at the same time.
+    pub fn shared(&mut self) -> SharedBitset<'_> {
+        const { assert!(size_of::<AtomicU64>() == size_of::<u64>() && align_of::<AtomicU64>() == align_of::<u64>()) };
+        let words: *mut [u64] = &mut *self.words;
+        // SAFETY: an atomic word has the size, alignment and values of a plain one; the set is borrowed for this alone.
+        SharedBitset(unsafe { &*(words as *const [AtomicU64]) })
+    }
+}
+
+/// See [`Bitset::shared`].
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBitset<'a>(&'a [AtomicU64]);
+
+impl SharedBitset<'_> {
+    /// Inserts `i`, which other threads see when they have been waited for.
+    #[inline]
+    pub fn insert(&self, i: usize) {
+        let (word, bit) = (&self.0[i / 64], 1 << (i % 64));
+        // A look costs less than a change, and many elements come more than once.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
     }
 }
 
@@ -116,6 +164,25 @@ mod tests {
         let all: Vec<usize> = (0..set.words()).flat_map(|at| set.take_word(at).collect::<Vec<_>>()).collect();
         assert_eq!(all, [0, 64, 65, 127]);
         assert!(!set.contains(0) && !set.contains(127));
+    }
+
+    #[test]
+    fn threads_add_to_one_set() {
+        let budget = Budget::new(1 << 20);
+        let mut set = Bitset::new(&budget, "test", 1000).unwrap();
+        let shared = set.shared();
+        std::thread::scope(|scope| {
+            for step in [2, 3, 7] {
+                scope.spawn(move || (0..1000).step_by(step).for_each(|i| shared.insert(i)));
+            }
+        });
+        let among = |i: &usize| [2, 3, 7].iter().any(|step| i.is_multiple_of(*step));
+        (0..1000).for_each(|i| assert_eq!(set.contains(i), among(&i), "{i}"));
+        let mut all = Bitset::new(&budget, "test", 1000).unwrap();
+        (0..1000).filter(|i| i % 5 == 0).for_each(|i| assert!(all.insert(i)));
+        let new = (0..1000).filter(|i| i % 5 != 0 && among(i)).count();
+        assert_eq!((all.add_all(&set), all.count()), (new as u64, 200 + new));
+        assert_eq!(all.add_all(&set), 0);
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! core, [`dedup`] that finds nodes with equal values, [`strings`] tables, an [`OrderedPool`] of threads, a
 //! [`Context`] with progress and cancellation, and one [`StageError`].
 //!
-//! `unsafe` is allowed in this crate only, and only in [`allocator`], [`mod@column`], [`decimals`], `bus` and `hint`; each
-//! use states its reason.
+//! `unsafe` is allowed in this crate only, and only in [`allocator`], [`bitset`], [`mod@column`], [`decimals`], `bus` and
+//! `hint`; each use states its reason.
 //!
 //! ```
 //! use heaplake_kit::{Budget, ColumnReader, ColumnWriter, Scratch};
@@ -41,6 +41,7 @@ pub mod access;
 pub mod allocator;
 pub mod array;
 pub mod array_plan;
+#[allow(unsafe_code)]
 pub mod bitset;
 pub mod budget;
 #[allow(unsafe_code)]
@@ -80,7 +81,7 @@ mod window;
 
 pub use array::{Array, Lookup, ReadAt, SharedLookup, WriteAt};
 pub use array_plan::ArrayPlan;
-pub use bitset::{Bitset, Ranks};
+pub use bitset::{Bitset, Ranks, SharedBitset};
 pub use budget::{Budget, BudgetVec, Reservation};
 pub use column::{ColumnMap, ColumnPoints, ColumnReader, ColumnWriter, Residents, ReverseReader};
 pub use error::{InputError, StageError};

@@ -1,0 +1,339 @@
+//! All edges in order, in blocks, with what the choice among them needs. Used by [`super::shortest_paths`].
+//!
+//! The calling thread fills blocks; any thread finds those edges of a block that paths may have.
+//!
+//! Resident memory: [`Block::BYTES`] for each block.
+
+use heaplake_kit::array::Fault;
+use heaplake_kit::{Bitset, ColumnMap, ColumnReader, Context, ReadAt, Scratch, StageError};
+use heaplake_schemas::chains::label;
+use heaplake_schemas::ids::{ClassId, NodeId, StringId};
+use heaplake_schemas::scratch::{self as columns, Facts, NO_DISTANCE, edge_flags, edge_label};
+
+/// Edges of a block, at most, and sources.
+const EDGES: usize = 1 << 12;
+const SOURCES: usize = 1 << 12;
+
+/// Distances are prefetched so many edges ahead.
+const AHEAD: usize = 16;
+
+/// Some edges in order, and those of them that paths may have.
+#[derive(Default)]
+pub(crate) struct Block {
+    /// The source of the first edges.
+    first: u32,
+    /// How many edges of it and of each source after it are here, and the class of each if labels are of classes.
+    degrees: Vec<u32>,
+    classes: Vec<ClassId>,
+    to: Vec<NodeId>,
+    kinds: Vec<u8>,
+    names: Vec<u32>,
+    flags: Vec<u8>,
+    labels: Vec<u8>,
+    /// Edges that paths may have, in order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// An edge that paths may have.
+pub(crate) struct Candidate {
+    pub to: NodeId,
+    pub kind: u8,
+    pub from: NodeId,
+    pub label: u32,
+}
+
+impl Block {
+    /// Bytes of a block, at most.
+    pub const BYTES: u64 = (SOURCES * 8 + EDGES * (11 + size_of::<Candidate>())) as u64;
+
+    /// Sources of its edges. One with more edges than a block holds counts in each of its blocks.
+    pub fn sources(&self) -> u64 {
+        self.degrees.len() as u64
+    }
+
+    /// Finds the edges to nodes whose distance is one more.
+    pub fn choose(&mut self, choice: &Choice<'_>, mut distance: impl ReadAt<i32>) -> Result<(), Fault> {
+        self.candidates.clear();
+        let mut end = 0;
+        for (place, &degree) in self.degrees.iter().enumerate() {
+            let edges = end..end + degree as usize;
+            end = edges.end;
+            let from = NodeId(self.first + place as u32);
+            let far = distance.get(from.index())?;
+            if far == NO_DISTANCE {
+                continue;
+            }
+            for at in edges {
+                if let Some(soon) = self.to.get(at + AHEAD) {
+                    distance.prefetch(soon.index());
+                }
+                let (to, flags) = (self.to[at], self.flags[at]);
+                let leads = flags & edge_flags::FOLLOWED != 0 && distance.get(to.index())? == far + 1;
+                if leads && choice.late.may_follow(from, flags, to.index()) {
+                    let label = choice.labels.of(self, at, place);
+                    self.candidates.push(Candidate { to, kind: self.kinds[at], from, label });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What threads need to choose among edges.
+pub(crate) struct Choice<'a> {
+    late: Late,
+    labels: LabelNames<'a>,
+}
+
+impl<'a> Choice<'a> {
+    pub fn open(facts: &'a Facts, scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        Ok(Self { late: Late::open(scratch, context)?, labels: LabelNames::open(facts, scratch)? })
+    }
+}
+
+/// The nodes that only paths over edges to avoid reach; nothing where there are no such edges.
+struct Late(Option<Bitset>);
+
+impl Late {
+    fn open(scratch: &Scratch, context: &Context<'_>) -> Result<Self, StageError> {
+        if !scratch.has(columns::NODE_AVOIDED) {
+            return Ok(Self(None));
+        }
+        let mut column = ColumnReader::open(scratch, columns::NODE_AVOIDED)?;
+        let nodes = column.remaining() as usize;
+        let mut late = Bitset::new(&context.budget, "shortest paths: late nodes", nodes)?;
+        for node in 0..nodes {
+            if column.next()? != 0 {
+                late.insert(node);
+            }
+        }
+        Ok(Self(Some(late)))
+    }
+
+    /// Whether a path may have this edge.
+    #[inline]
+    fn may_follow(&self, from: NodeId, flags: u8, to: usize) -> bool {
+        match &self.0 {
+            None => true,
+            Some(late) => late.contains(to) || (flags & edge_flags::AVOIDED == 0 && !late.contains(from.index())),
+        }
+    }
+}
+
+/// The edges that paths avoid, as they come.
+struct AvoidedEdges {
+    edges: Option<ColumnReader<u64>>,
+    /// The next one, and the next edge of all.
+    next: u64,
+    position: u64,
+}
+
+impl AvoidedEdges {
+    fn open(scratch: &Scratch) -> Result<Self, StageError> {
+        let edges = match scratch.has(columns::AVOIDED_EDGE) {
+            true => Some(ColumnReader::open(scratch, columns::AVOIDED_EDGE)?),
+            false => None,
+        };
+        let mut all = Self { edges, next: 0, position: 0 };
+        all.advance().map(|()| all)
+    }
+
+    fn advance(&mut self) -> Result<(), StageError> {
+        self.next = match &mut self.edges {
+            Some(edges) if edges.remaining() > 0 => edges.next()?,
+            _ => u64::MAX,
+        };
+        Ok(())
+    }
+
+    /// Marks those among the next edges, all of which are followed.
+    fn mark(&mut self, flags: &mut [u8]) -> Result<(), StageError> {
+        flags.fill(edge_flags::FOLLOWED);
+        let end = self.position + flags.len() as u64;
+        while self.next < end {
+            flags[(self.next - self.position) as usize] |= edge_flags::AVOIDED;
+            self.advance()?;
+        }
+        self.position = end;
+        Ok(())
+    }
+}
+
+/// What the labels of edges are.
+enum LabelNames<'a> {
+    /// Names, or what the kind of the edge says.
+    Kinds(&'a Facts),
+    /// Those of the class of the source.
+    Classes { start: ColumnMap<u64>, names: ColumnMap<StringId> },
+    /// Unknown.
+    Nothing,
+}
+
+impl<'a> LabelNames<'a> {
+    fn open(facts: &'a Facts, scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(if !facts.follows_essential {
+            Self::Kinds(facts)
+        } else if scratch.has(columns::ESSENTIAL_LABEL) {
+            Self::Classes {
+                start: ColumnMap::uncounted(scratch, columns::CLASS_LABEL_START)?,
+                names: ColumnMap::uncounted(scratch, columns::CLASS_LABEL)?,
+            }
+        } else {
+            Self::Nothing
+        })
+    }
+
+    /// The label of an edge of a block that leaves the source at `place`.
+    fn of(&self, block: &Block, at: usize, place: usize) -> u32 {
+        match self {
+            Self::Nothing => label::NONE,
+            Self::Kinds(_) if block.flags[at] & edge_flags::PAIRED != 0 => label::ENTRY,
+            Self::Kinds(facts) => match facts.edge_kinds.get(usize::from(block.kinds[at])) {
+                Some(kind) if kind.indexed => label::INDEX,
+                _ => block.names[at],
+            },
+            Self::Classes { start, names } => match block.labels[at] {
+                edge_label::NAMED => block.names[at],
+                edge_label::INDEX => label::INDEX,
+                position => {
+                    let start = start.get(block.classes[place].index()).map_or(u64::MAX, |&start| start);
+                    names.get((start as usize).saturating_add(position.into())).map_or(label::NONE, |name| name.0)
+                }
+            },
+        }
+    }
+}
+
+/// The attributes of edges besides their targets.
+enum Details {
+    /// Kind, name and flags.
+    All(Box<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<u8>)>),
+    /// Every edge is followed; labels, names of those that have one, and the classes of the sources.
+    Labels(Box<(ColumnReader<u8>, ColumnReader<u32>, ColumnReader<ClassId>)>),
+    /// Every edge is followed, and labels are unknown.
+    Nothing,
+}
+
+/// Reads the edges in order.
+pub(crate) struct Edges {
+    degrees: ColumnReader<u32>,
+    targets: ColumnReader<NodeId>,
+    details: Details,
+    avoided: AvoidedEdges,
+    /// The next source.
+    source: u32,
+    /// How many edges are left of it if it has had a block, and its class.
+    left: u32,
+    class: ClassId,
+}
+
+impl Edges {
+    pub fn open(facts: &Facts, scratch: &Scratch) -> Result<Self, StageError> {
+        let (degrees, targets) = match facts.follows_essential {
+            true => (columns::ESSENTIAL_DEGREE, columns::ESSENTIAL_TO),
+            false => (columns::NODE_EDGE_COUNT, columns::EDGE_TO),
+        };
+        let details = match facts.follows_essential {
+            true if scratch.has(columns::ESSENTIAL_LABEL) => Details::Labels(Box::new((
+                ColumnReader::open(scratch, columns::ESSENTIAL_LABEL)?,
+                ColumnReader::open(scratch, columns::ESSENTIAL_NAME)?,
+                ColumnReader::open(scratch, columns::NODE_CLASS)?,
+            ))),
+            true => Details::Nothing,
+            false => Details::All(Box::new((
+                ColumnReader::open(scratch, columns::EDGE_KIND)?,
+                ColumnReader::open(scratch, columns::EDGE_NAME)?,
+                ColumnReader::open(scratch, columns::EDGE_FLAGS)?,
+            ))),
+        };
+        Ok(Self {
+            degrees: ColumnReader::open(scratch, degrees)?,
+            targets: ColumnReader::open(scratch, targets)?,
+            details,
+            avoided: AvoidedEdges::open(scratch)?,
+            source: 0,
+            class: ClassId::NONE,
+            left: 0,
+        })
+    }
+
+    /// Number of edges.
+    pub fn count(&self) -> u64 {
+        self.targets.remaining()
+    }
+
+    /// Fills a block with the next edges; false if there are none.
+    pub fn fill(&mut self, block: &mut Block) -> Result<bool, StageError> {
+        let count = self.fill_sources(block)?;
+        block.to.clear();
+        self.targets.append_to(&mut block.to, count)?;
+        for bytes in [&mut block.kinds, &mut block.flags, &mut block.labels] {
+            bytes.resize(count, 0);
+        }
+        block.names.resize(count, label::NONE);
+        let Block { kinds, names, flags, labels, .. } = block;
+        match &mut self.details {
+            Details::All(columns) => {
+                let (from_kinds, from_names, from_flags) = &mut **columns;
+                from_kinds.read_into(kinds)?;
+                from_names.read_into(names)?;
+                from_flags.read_into(flags)?;
+            }
+            Details::Labels(columns) => {
+                columns.0.read_into(labels)?;
+                for (_, name) in labels.iter().zip(names).filter(|(label, _)| **label == edge_label::NAMED) {
+                    *name = columns.1.next()?;
+                }
+                self.avoided.mark(flags)?;
+            }
+            Details::Nothing => self.avoided.mark(flags)?,
+        }
+        Ok(!block.degrees.is_empty())
+    }
+
+    /// Fills a block with the next sources; returns how many edges it takes. A source with more edges than a block
+    /// holds has blocks of its own.
+    fn fill_sources(&mut self, block: &mut Block) -> Result<usize, StageError> {
+        block.degrees.clear();
+        block.classes.clear();
+        block.first = self.source;
+        if self.left == 0 && self.degrees.remaining() > 0 {
+            let (_, soon) = self.degrees.next_slice_and_rest(0)?;
+            if soon[0] as usize > EDGES {
+                self.left = self.degrees.next()?;
+                if let Details::Labels(columns) = &mut self.details {
+                    self.class = columns.2.next()?;
+                }
+            }
+        }
+        if self.left > 0 {
+            let part = self.left.min(EDGES as u32);
+            self.left -= part;
+            self.source += u32::from(self.left == 0);
+            block.degrees.push(part);
+            block.classes.push(self.class);
+            return Ok(part as usize);
+        }
+        let mut count = 0;
+        while self.degrees.remaining() > 0 && block.degrees.len() < SOURCES {
+            let (_, soon) = self.degrees.next_slice_and_rest(0)?;
+            let soon = &soon[..soon.len().min(SOURCES - block.degrees.len())];
+            let mut sources = 0;
+            while sources < soon.len() && count + soon[sources] as usize <= EDGES {
+                count += soon[sources] as usize;
+                sources += 1;
+            }
+            let is_full = sources < soon.len();
+            block.degrees.extend_from_slice(&soon[..sources]);
+            self.degrees.skip(sources as u64)?;
+            if let Details::Labels(columns) = &mut self.details {
+                columns.2.append_to(&mut block.classes, sources)?;
+            }
+            self.source += sources as u32;
+            if is_full {
+                break;
+            }
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,156 @@
+//! A wide level of a breadth-first search, on all threads. Used by [`super::distances`].
+//!
+//! The level is a set, and so is the next one. Threads take ranges of its words: each node gets its distance, and its
+//! targets that no level has had become elements of the next one. What was reached before this level does not change
+//! meanwhile, so each thread may look, and the next level is the same in whatever order its elements come.
+//!
+//! Nodes of which that is not true stay in the level, for the calling thread: those with a paired edge to a new target, and
+//! those that edges to avoid leave.
+//!
+//! Resident memory: some words for each part.
+
+use crate::special_edges::{AllFollowed, Avoided};
+use heaplake_kit::array::Fault;
+use heaplake_kit::{
+    Bitset, Context, Lookup, OffsetBlock, Offsets, OrderedPool, ReadAt, SharedBitset, StageError, on_resident,
+};
+use heaplake_schemas::ids::NodeId;
+use heaplake_schemas::scratch::edge_flags;
+
+/// Words of a part, each of which holds 64 nodes.
+const WORDS: usize = 1 << 8;
+
+/// Threads that share a level, at most.
+const MOST_THREADS: usize = 16;
+
+/// Bytes of a part of a level, and of its place in queues.
+const PART_BYTES: u64 = 256;
+
+/// All edges, in memory, as each thread sees them.
+pub(crate) struct SharedEdges {
+    offsets: Offsets,
+    to: Lookup<NodeId>,
+    /// None if all edges are followed.
+    flags: Option<Lookup<u8>>,
+}
+
+impl SharedEdges {
+    /// Nothing if some are not in memory.
+    pub fn of(offsets: &Offsets, to: &Lookup<NodeId>, flags: Option<&Lookup<u8>>) -> Option<Self> {
+        let flags = match flags {
+            None => None,
+            Some(flags) => Some(flags.share()?),
+        };
+        Some(Self { offsets: offsets.share()?, to: to.share()?, flags })
+    }
+
+    /// Gives the nodes of a level their distance, and puts their targets that have not been reached into the next level.
+    /// The nodes that stay in the level are for the calling thread. The array has the distances of all nodes.
+    ///
+    /// # Errors
+    /// [`StageError::Cancelled`], [`StageError::Budget`].
+    pub fn expand<'a>(
+        &self,
+        level: &'a mut Bitset,
+        (distances, distance): (&'a mut [i32], i32),
+        before: Before<'_>,
+        next: &mut Bitset,
+        context: &Context<'_>,
+    ) -> Result<(), StageError> {
+        let pool = OrderedPool::plan(context, "distances: parts of a level", MOST_THREADS, PART_BYTES)?;
+        let parts = level.words_mut().chunks_mut(WORDS).zip(distances.chunks_mut(64 * WORDS));
+        let mut parts = parts.zip((0..).step_by(WORDS)).filter(|((words, _), _)| words.iter().any(|&word| word != 0));
+        let fill = |part: &mut Part<'a>| {
+            let Some(((words, distances), first)) = parts.next() else { return Ok(false) };
+            *part = Part { words, distances, first, done: 0, failed: None };
+            Ok(true)
+        };
+        let next = next.shared();
+        let worker = || {
+            let mut edges = Self::of(&self.offsets, &self.to, self.flags.as_ref());
+            move |part: &mut Part<'a>| {
+                let expanded = edges.as_mut().map_or(Ok(()), |edges| edges.expand_part(part, distance, before, next));
+                part.failed = expanded.err();
+            }
+        };
+        pool.run(context, fill, worker, |part| match part.failed.take() {
+            Some(fault) => Err(fault.into()),
+            None => context.step(part.done),
+        })
+    }
+
+    fn expand_part(
+        &mut self,
+        part: &mut Part<'_>,
+        distance: i32,
+        before: Before<'_>,
+        next: SharedBitset<'_>,
+    ) -> Result<(), Fault> {
+        let Self { offsets, to, flags } = self;
+        match flags {
+            None => on_resident!(offsets, to => part.expand(distance, (offsets, AllFollowed, to), before, next)),
+            Some(flags) => {
+                on_resident!(offsets, flags, to => part.expand(distance, (offsets, flags, to), before, next))
+            }
+        }
+    }
+}
+
+/// What the search has met before a level.
+#[derive(Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub reached: &'a Bitset,
+    pub avoided: Option<&'a Avoided>,
+}
+
+/// Some words of a level, and the distances of the nodes that they may hold.
+#[derive(Default)]
+struct Part<'a> {
+    words: &'a mut [u64],
+    distances: &'a mut [i32],
+    /// The number of the first word.
+    first: usize,
+    /// Nodes that have their distance.
+    done: u64,
+    failed: Option<Fault>,
+}
+
+impl Part<'_> {
+    /// Gives the nodes their distance and follows their edges.
+    fn expand(
+        &mut self,
+        distance: i32,
+        (mut offsets, mut flags, mut to): (Offsets<impl ReadAt<OffsetBlock>>, impl ReadAt<u8>, impl ReadAt<NodeId>),
+        Before { reached, avoided }: Before<'_>,
+        next: SharedBitset<'_>,
+    ) -> Result<(), Fault> {
+        for at in 0..self.words.len() {
+            let mut nodes = self.words[at];
+            while nodes != 0 {
+                let bit = nodes & nodes.wrapping_neg();
+                nodes ^= bit;
+                let place = 64 * at + bit.trailing_zeros() as usize;
+                let node = 64 * self.first + place;
+                if avoided.is_some_and(|avoided| avoided.leave(NodeId(node as u32))) {
+                    continue;
+                }
+                let mut has_pair = false;
+                for edge in offsets.range(node)? {
+                    let (flags, target) = (flags.get(edge)?, to.get(edge)?.index());
+                    if flags & edge_flags::FOLLOWED != 0 && !reached.contains(target) {
+                        match flags & edge_flags::PAIRED {
+                            0 => next.insert(target),
+                            _ => has_pair = true,
+                        }
+                    }
+                }
+                if !has_pair {
+                    self.distances[place] = distance;
+                    self.words[at] ^= bit;
+                    self.done += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
