@@ -55,7 +55,9 @@ impl<'a> Level<'a> {
             (Some(rest), _) => rest.push(node),
             (rest, Some((column, scratch))) => rest.insert(ColumnWriter::create(scratch, column)?).push(node),
             (None, None) => {
-                self.widen()?.map(|set| set.insert(node.index()));
+                if let Some(set) = self.widen()? {
+                    set.insert(node.index());
+                }
                 Ok(())
             }
         }

@@ -4,6 +4,7 @@ use crate::{distances, dominators, preorder, retained, retainers, shortest_paths
 use heaplake_kit::stage::Silent;
 use heaplake_kit::{Budget, ColumnMap, ColumnWriter, Context, Job, Residents, Scratch, StringWriter};
 use heaplake_oracle::graph::{self, Arc};
+use heaplake_schemas::chains::label;
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::options::{AnalysisOptions, Options};
 use heaplake_schemas::scratch::{
@@ -202,6 +203,42 @@ fn paired_edges_are_met_alike_in_lists_and_in_sets() {
             bench.distances_with(true, seed as usize % 3);
             assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), expected, "seed {seed}: {edges:?}");
         }
+    }
+}
+
+/// So many edges that they come in many blocks, some sources with more than a block holds, and wide levels in many parts.
+#[test]
+fn threads_share_levels_and_edges() {
+    const NODES: u32 = 150_000;
+    let mut rng = heaplake_oracle::SplitMix64::new(7);
+    let mut edges: Vec<Arc> = Vec::new();
+    for node in 0..NODES {
+        let degree = if node % 20_000 == 3 { 10_000 } else { rng.below(12) };
+        edges.extend((0..degree).map(|_| (node, rng.below(NODES as usize) as u32)));
+    }
+    edges.extend([(0, 3), (0, 20_003)]);
+    edges.sort_by_key(|&(from, _)| from);
+    let mut bench = Bench::new(NODES as usize, &edges);
+    write_texts(&bench.scratch);
+    write(&bench.scratch, columns::EDGE_KIND, edges.iter().map(|&(from, to)| ((from ^ to) % 3) as u8));
+    write(&bench.scratch, columns::EDGE_NAME, edges.iter().map(|_| label::NONE));
+    let mut facts: Facts = bench.scratch.read_document(documents::FACTS).unwrap();
+    facts.node_count = NODES.into();
+    bench.scratch.write_document(documents::FACTS, &facts).unwrap();
+    let expected = graph::distances(NODES as usize, &edges, 0);
+    let far = |node: u32| expected[node as usize].map_or(NO_DISTANCE, |distance| distance as i32);
+    let mut best = vec![(u8::MAX, NodeId::NONE); NODES as usize];
+    for &(from, to) in edges.iter().filter(|&&(from, to)| far(from) != NO_DISTANCE && far(from) + 1 == far(to)) {
+        let kind = ((from ^ to) % 3) as u8;
+        best[to as usize] = best[to as usize].min((kind, NodeId(from)));
+    }
+    for threads in [1, 3] {
+        bench.threads = threads;
+        bench.distances_with(true, 0);
+        assert_eq!(read(&bench.scratch, columns::NODE_DISTANCE), (0..NODES).map(far).collect::<Vec<_>>());
+        bench.shortest_paths();
+        let parents = read(&bench.scratch, columns::PATH_PARENT);
+        assert_eq!(parents, best.iter().map(|&(_, from)| from).collect::<Vec<_>>(), "{threads} threads");
     }
 }
 

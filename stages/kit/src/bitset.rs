@@ -58,9 +58,7 @@ impl Bitset {
             Some(64 * at + bit)
         })
     }
-}
 
-impl Bitset {
     /// The words, the lowest bit of each its first element; threads may take parts of them.
     pub fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
