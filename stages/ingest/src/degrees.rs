@@ -28,6 +28,12 @@ impl<D: WriteAt<u8>> InDegrees<D> {
         Ok(Self { low, rounds: FxHashMap::default(), counted: 0, reservation })
     }
 
+    /// Asks for the counter of a node.
+    #[inline]
+    pub fn prefetch(&self, node: NodeId) {
+        self.low.prefetch(node.index());
+    }
+
     /// Counts an edge.
     ///
     /// # Errors

@@ -169,6 +169,14 @@ impl<D: WriteAt<u8>> Output<D> {
         self.node
     }
 
+    /// Asks for what an edge to this node needs.
+    #[inline]
+    pub fn prefetch(&self, to: NodeId) {
+        if let Some(in_degrees) = &self.in_degrees {
+            in_degrees.prefetch(to);
+        }
+    }
+
     /// Adds an edge of the node. The name is that of a string or a number, as the kind has it, or nothing for kinds
     /// that always have the same.
     ///

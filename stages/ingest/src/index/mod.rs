@@ -32,6 +32,12 @@ const MOST: u64 = 32;
 /// Bytes of words that any heap may have.
 const FEW: u64 = 1 << 20;
 
+/// Bits of a place that say which of a word it is.
+const PLACE_BITS: u32 = 6;
+
+/// The place of an address at which no object may begin.
+const NOWHERE: u64 = u64::MAX;
+
 /// Maps the address or number of an object in the input to its node.
 pub trait Find {
     /// The node; nothing where there is no such object.
@@ -39,6 +45,19 @@ pub trait Find {
     /// # Errors
     /// [`StageError::Io`] when what it needs is paged and cannot be read.
     fn find(&mut self, object: u64) -> Result<Option<NodeId>, Fault>;
+
+    /// Where an object would be found, for [`Self::find_at`]. Asks for what is there, if that is in memory.
+    fn place(&self, object: u64) -> u64 {
+        object
+    }
+
+    /// The node at a place; nothing where there is no such object.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    fn find_at(&mut self, place: u64) -> Result<Option<NodeId>, Fault> {
+        self.find(place)
+    }
 }
 
 /// Finds objects by their addresses.
@@ -185,6 +204,24 @@ impl<W: ReadAt<Word>, L: ReadAt<u32>, A: ReadAt<u64>> Find for Finder<'_, W, L, 
             }
             By::Order(rows) => rows.find(address),
         }
+    }
+
+    #[inline]
+    fn place(&self, address: u64) -> u64 {
+        let By::Places { places, words, .. } = &self.0 else { return address };
+        let Some((at, bit)) = places.place(address) else { return NOWHERE };
+        words.prefetch(at);
+        (at as u64) << PLACE_BITS | u64::from(bit)
+    }
+
+    #[inline]
+    fn find_at(&mut self, place: u64) -> Result<Option<NodeId>, Fault> {
+        let By::Places { words, lists, .. } = &mut self.0 else { return self.find(place) };
+        if place == NOWHERE {
+            return Ok(None);
+        }
+        let (at, bit) = ((place >> PLACE_BITS) as usize, place as u32 & ((1 << PLACE_BITS) - 1));
+        words.get(at)?.object(bit, lists)
     }
 }
 

@@ -5,9 +5,9 @@
 //!   which references are null. References to classes, class loaders and threads are compared by identity; so are
 //!   addresses at which the dump has no object. Those objects themselves and unreachable ones are never duplicates.
 //!   Weak referents are ordinary fields here. Limits are written only where the dump leaves out elements.
-//! * Resident memory: the index as in `link`; a bit per node; one record per repeated value (its primitive values, and a
+//! * Resident memory: a bit per node; one record per repeated value (its primitive values, and a
 //!   word per reference), where the budget allows, paged where not; the classes.
-//! * Passes over disk: the content twice, in order.
+//! * Passes over disk: the content twice, and edges once, in order.
 //! * Worst case: linear.
 //! * Fails when: the content cannot be read any more; the budget is too small for the classes.
 //! * Determinism: order of the dump; the hash pass only selects, the verify pass compares values.
@@ -18,12 +18,13 @@ use super::cursor::{Cursor, MOST_PIECE};
 use super::dump::{Dump, FIRST, HINT};
 use super::header::header;
 use super::kinds::node_kind;
-use super::layouts::{Slot, Types};
+use super::layouts::{Position, Slot, Types};
 use super::meanings::{Found, Meaning, Meanings, REFERENCES};
 use super::record::{INSTANCE, OBJECT_ARRAY, PrimitiveArray, Record};
 use super::records::{Records, Visitor};
+use super::references::{ROOTED, References, UNLISTED};
+use super::type_cache::TypeCache;
 use super::types::{DESCRIPTORS, FIELDS, STATICS};
-use crate::index::{CHUNKS, Index};
 use heaplake_input::source::Source;
 use heaplake_kit::access::{bits_per_node, column, document, per_edge, per_node, texts};
 use heaplake_kit::dedup::{HashPass, Records as Values};
@@ -37,7 +38,7 @@ use heaplake_schemas::scratch::{self as columns, Column, Per, STRINGS, documents
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "equality of objects",
-    version: 3,
+    version: 4,
     when: |setting| setting.duplicates(),
     reads: &[
         document(documents::FACTS),
@@ -46,8 +47,10 @@ pub const STAGE: Stage = Stage {
         column(DESCRIPTORS),
         column(FIELDS),
         column(STATICS),
-        column(columns::NODE_ID),
-        column(CHUNKS),
+        column(ROOTED),
+        column(UNLISTED),
+        column(columns::ESSENTIAL_DEGREE),
+        column(columns::ESSENTIAL_TO),
         column(columns::NODE_KIND),
         column(columns::NODE_CLASS),
         column(columns::NODE_PREORDER),
@@ -60,14 +63,14 @@ pub const STAGE: Stage = Stage {
         column(columns::EQUAL_LIMITS).if_any(),
         column(RECORDS),
     ],
-    // Besides the index: a record for each repeated value.
-    arrays: &[&[Index::SIZE, per_node::<[u64; 4]>()]],
+    // A record for each repeated value.
+    arrays: &[&[per_node::<[u64; 4]>()]],
     least: &[bits_per_node(2)],
     fixed: 24 << 20,
     // Hashes and lengths of records, and what references mean.
     shares: true,
     temporary: &[per_node::<[u32; 3]>(), per_node::<u32>(), per_edge::<u8>()],
-    passes: "input twice",
+    passes: "input twice, edges once",
     run,
     ..Stage::NEW
 };
@@ -87,15 +90,13 @@ fn run(job: &Job<'_>) -> Result<Stats, StageError> {
     let types = Types::load(&dump, job)?;
     let nodes = job.facts()?.node_count;
     let opaque = survey(&types, nodes as usize, job)?;
-    let index = Index::build_again(FIRST, dump.unit, HashPass::bytes(nodes), job)?;
-    let spilled_bytes = index.spilled_bytes();
     let looks = Looks { types, opaque, nodes: nodes as u32 };
-    let spilled_values = match dump.id_bytes {
-        4 => all::<4>(&dump, &looks, index, job)?,
-        _ => all::<8>(&dump, &looks, index, job)?,
+    let spilled_bytes = match dump.id_bytes {
+        4 => all::<4>(&dump, &looks, job)?,
+        _ => all::<8>(&dump, &looks, job)?,
     };
     job.context.progress.end();
-    Ok(Stats { rows: nodes, spilled_bytes: spilled_bytes + spilled_values })
+    Ok(Stats { rows: nodes, spilled_bytes })
 }
 
 /// The objects that are compared by identity.
@@ -128,7 +129,7 @@ struct Looks {
 }
 
 /// Goes through the objects twice; gives the bytes that were spilled.
-fn all<const ID: usize>(dump: &Dump, looks: &Looks, index: Index, job: &Job<'_>) -> Result<u64, StageError> {
+fn all<const ID: usize>(dump: &Dump, looks: &Looks, job: &Job<'_>) -> Result<u64, StageError> {
     let Job { scratch, context, .. } = *job;
     let looks_into_references = job.setting.looks_into_references();
     let slots = Slots {
@@ -139,7 +140,7 @@ fn all<const ID: usize>(dump: &Dump, looks: &Looks, index: Index, job: &Job<'_>)
         records: ColumnWriter::create(scratch, RECORDS)?,
     };
     let hashes = HashPass::new(looks.nodes, scratch, &context.budget)?;
-    let found = Found::new(index, &looks.opaque, scratch)?;
+    let found = Found::new(References::open(scratch, context)?, &looks.opaque, scratch)?;
     let (hashes, slots, found) = each::<ID, _, _, _>(dump, looks, hashes, slots, found, context)?;
     slots.finish(scratch)?;
     found.finish()?;
@@ -162,7 +163,8 @@ fn each<const ID: usize, V: Values, O: Outcome, M: Meanings>(
     context: &Context<'_>,
 ) -> Result<(V, O, M), StageError> {
     let nodes = looks.nodes;
-    let mut objects = Objects { looks, values, outcome, meanings, node: 0, nodes, degree: 0 };
+    let cache = TypeCache::new();
+    let mut objects = Objects { looks, values, outcome, meanings, cache, node: 0, nodes, degree: 0 };
     (0..FIRST).try_for_each(|_| objects.identity())?;
     let mut cursor = Cursor::new(Source::raw(&dump.content, &dump.name)?, context, HINT);
     header(&mut cursor)?;
@@ -241,6 +243,7 @@ struct Objects<'a, V, O, M> {
     values: V,
     outcome: O,
     meanings: M,
+    cache: TypeCache,
     /// The next one.
     node: u32,
     nodes: u32,
@@ -264,13 +267,20 @@ impl<V: Values, O: Outcome, M: Meanings> Objects<'_, V, O, M> {
         Ok(())
     }
 
-    /// Begins an object that has so many references; says whether its content is wanted.
-    fn begin(&mut self, references: u64) -> Result<bool, StageError> {
+    /// Begins an object without references; says whether its content is wanted.
+    fn begin(&mut self) -> Result<bool, StageError> {
+        Ok(!self.looks.opaque.contains(self.node as usize) && self.values.begin(self.node)?)
+    }
+
+    /// The same for one of this class that has so many references.
+    fn begin_of(&mut self, class: Position, references: u64) -> Result<bool, StageError> {
         if self.looks.opaque.contains(self.node as usize) {
             return Ok(false);
         }
         let wanted = self.values.begin(self.node)?;
-        if !wanted {
+        if wanted {
+            self.meanings.object(self.node, class)?;
+        } else {
             self.meanings.skip(references)?;
         }
         Ok(wanted)
@@ -312,15 +322,19 @@ fn inside<const ID: usize>(slots: &[Slot], length: u32) -> usize {
 
 impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Objects<'_, V, O, M> {
     fn instance(&mut self, _id: u64, class: u64, length: u32, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        let position = self.looks.types.position(class).filter(|_| length as usize <= MOST_PIECE);
+        let types = &self.looks.types;
+        let position = self.cache.position(class, |id| types.position(id)).filter(|_| length as usize <= MOST_PIECE);
         let Some(position) = position else {
             records.cursor.skip(length.into())?;
             return self.identity();
         };
-        let looks = self.looks;
-        let slots = looks.types.slots(looks.types.layout(position));
-        let slots = &slots[..inside::<ID>(slots, length)];
-        if !self.begin(slots.len() as u64)? {
+        let layout = types.layout(position);
+        let mut slots = types.slots(layout);
+        // Only a damaged dump has instances that are too short for their fields.
+        if layout.body > length {
+            slots = &slots[..inside::<ID>(slots, length)];
+        }
+        if !self.begin_of(position, slots.len() as u64)? {
             records.cursor.skip(length.into())?;
             return self.identity();
         }
@@ -346,7 +360,10 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
         records: &mut Records<'_, ID>,
     ) -> Result<(), StageError> {
         let mut left = u64::from(length) * ID as u64;
-        if !self.begin(u64::from(length))? {
+        let types = &self.looks.types;
+        let position = self.cache.position(class, |id| types.position(id));
+        let wanted = position.map_or(Ok(false), |position| self.begin_of(position, length.into()))?;
+        if !wanted {
             records.cursor.skip(left)?;
             return self.identity();
         }
@@ -361,7 +378,7 @@ impl<const ID: usize, V: Values, O: Outcome, M: Meanings> Visitor<ID> for Object
     }
 
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
-        if !self.begin(0)? {
+        if !self.begin()? {
             records.cursor.skip(array.bytes)?;
             return self.identity();
         }

@@ -22,6 +22,7 @@ use super::heap::Heap;
 use super::kinds::{EDGE_KINDS, EdgeNames, NODE_KINDS};
 use super::layouts::Types;
 use super::objects::{self, Linked, Linker};
+use super::references::{ROOTED, UNLISTED};
 use super::root_kinds::ROOT_KINDS;
 use super::roots::{self, Roots};
 use super::sizes::{EXTENTS, Extent, HEADS, Heads, Sizes};
@@ -39,14 +40,14 @@ use heaplake_kit::{
     ArrayPlan, ColumnPoints, ColumnReader, ColumnWriter, Job, Stage, StageError, Stats, WriteAt, on_resident,
 };
 use heaplake_schemas::ids::NodeId;
-use heaplake_schemas::options::SizeRule;
+use heaplake_schemas::options::{AnalysisOptions, SizeRule};
 use heaplake_schemas::scratch::{self as columns, CLASS_KEYS, DistanceSeed, Facts, STRINGS, documents};
 use std::sync::Arc;
 
 /// What the engine knows of this stage.
 pub const STAGE: Stage = Stage {
     name: "link",
-    version: 4,
+    version: 5,
     reads: &[
         Dump::CONTENT,
         column(columns::NODE_ID),
@@ -61,7 +62,7 @@ pub const STAGE: Stage = Stage {
         column(EXTENTS),
         column(HEADS),
     ],
-    writes: &writes_and::<_, 39>([
+    writes: &writes_and::<_, 41>([
         column(columns::ESSENTIAL_ORPHAN),
         column(columns::DISTANCE_SEED),
         column(columns::CLASS_NAME),
@@ -80,6 +81,8 @@ pub const STAGE: Stage = Stage {
         column(columns::THREAD_FRAME_COUNT),
         column(columns::THREAD_FRAME),
         column(threads::THREAD_STRING),
+        column(UNLISTED).when(|setting| setting.analysis(AnalysisOptions::finds_duplicates)),
+        column(ROOTED).when(|setting| setting.analysis(AnalysisOptions::finds_duplicates)),
         column(STRING_NODE),
         column(STRING_VALUE),
         column(STRING_CODER),

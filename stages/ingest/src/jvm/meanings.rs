@@ -1,9 +1,10 @@
 //! What references mean for the equality of objects, found in a first pass and remembered in a second. Used by
 //! [`super::equality`].
 //!
-//! Resident memory: the index, in the first pass. Disk: a byte per reference.
+//! Resident memory: none. Disk: a byte per reference.
 
-use crate::index::{Find, Index};
+use super::layouts::Position;
+use super::references::References;
 use heaplake_kit::{Bitset, ColumnReader, ColumnWriter, Scratch, StageError};
 use heaplake_schemas::ids::NodeId;
 use heaplake_schemas::scratch::Column;
@@ -23,33 +24,37 @@ pub(super) enum Meaning {
 
 const MEANINGS: [Meaning; 4] = [Meaning::Null, Meaning::Gone, Meaning::Identity, Meaning::Followed];
 
-/// Meanings of all references of objects that are not compared by identity, in order, between the passes: finding a
-/// target takes far longer.
+/// Meanings of all references of objects that are not compared by identity, in order, between the passes.
 pub(super) const REFERENCES: Column<u8> = Column::new("equality.references");
 
 /// Where a pass has the meanings of references from.
 pub(super) trait Meanings {
-    /// What the next reference means, and its target where this pass finds that.
+    /// Goes on to an object of this class.
+    fn object(&mut self, _node: u32, _class: Position) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    /// What its next reference means, and the target where this pass finds that.
     fn next(&mut self, address: u64) -> Result<(Meaning, NodeId), StageError>;
 
     /// Leaves out so many.
     fn skip(&mut self, count: u64) -> Result<(), StageError>;
 }
 
-/// The first pass: it looks for each target.
+/// The first pass: it goes through the targets.
 pub(super) struct Found<'a> {
-    index: Index,
+    references: References,
     opaque: &'a Bitset,
     meanings: ColumnWriter<u8>,
 }
 
 impl<'a> Found<'a> {
     /// Nothing was found yet.
-    pub(super) fn new(index: Index, opaque: &'a Bitset, scratch: &Scratch) -> Result<Self, StageError> {
-        Ok(Self { index, opaque, meanings: ColumnWriter::create(scratch, REFERENCES)? })
+    pub(super) fn new(references: References, opaque: &'a Bitset, scratch: &Scratch) -> Result<Self, StageError> {
+        Ok(Self { references, opaque, meanings: ColumnWriter::create(scratch, REFERENCES)? })
     }
 
-    /// Leaves the meanings to the second pass, and gives up the index.
+    /// Leaves the meanings to the second pass.
     pub(super) fn finish(self) -> Result<(), StageError> {
         self.meanings.finish().map(drop)
     }
@@ -57,10 +62,19 @@ impl<'a> Found<'a> {
 
 impl Meanings for Found<'_> {
     #[inline]
+    fn object(&mut self, node: u32, class: Position) -> Result<(), StageError> {
+        self.references.object(node, class)
+    }
+
+    #[inline]
     fn next(&mut self, address: u64) -> Result<(Meaning, NodeId), StageError> {
-        let target = if address == 0 { None } else { self.index.find(address)? };
+        if address == 0 {
+            self.references.null();
+            self.meanings.push(Meaning::Null as u8)?;
+            return Ok((Meaning::Null, NodeId::NONE));
+        }
+        let target = self.references.next()?;
         let meaning = match target {
-            None if address == 0 => Meaning::Null,
             None => Meaning::Gone,
             Some(node) if self.opaque.contains(node.index()) => Meaning::Identity,
             Some(_) => Meaning::Followed,

@@ -11,10 +11,12 @@ use super::kinds::{EdgeNames, edge_kind, node_kind};
 use super::layouts::Position;
 use super::record::{PrimitiveArray, Record};
 use super::records::{Records, Visitor};
+use super::references::UnlistedWriter;
 use super::roots::Roots;
 use super::sizes::Sizes;
 use super::special::Text;
 use super::strings::StringsWriter;
+use super::targets::Targets;
 use super::type_cache::TypeCache;
 use super::types::TypeDescriptor;
 use super::value;
@@ -28,8 +30,7 @@ use heaplake_schemas::ids::{NodeId, StringId};
 /// Does the second pass.
 pub(super) struct Linker<'a, I, D> {
     heap: &'a Heap<'a>,
-    index: I,
-    output: Output<D>,
+    targets: Targets<'a, I, D>,
     roots: &'a Roots,
     names: Names,
     /// Whether an edge from the root leads to each class.
@@ -89,9 +90,8 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             *rooted = roots.edges.binary_search_by_key(&class.node, |edge| edge.to).is_ok();
         }
         Ok(Self {
+            targets: Targets::new(&heap.types, index, output, UnlistedWriter::create(&rooted, heap.job)?),
             heap,
-            index,
-            output,
             roots,
             names,
             rooted,
@@ -123,7 +123,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         let Objects { linker, .. } = objects;
         records.cursor.finish()?;
         linker.heap.dump.same(records.cursor.identity())?;
-        if linker.output.node().0 < nodes {
+        if linker.targets.node().0 < nodes {
             let offset = records.cursor.offset();
             return Err(linker.heap.dump.error(
                 offset,
@@ -131,12 +131,12 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
                 "the end of the content",
             ));
         }
-        let Self { strings, containers, output, heap, index, thread_names, damage, .. } = linker;
+        let Self { strings, containers, targets, heap, thread_names, damage, .. } = linker;
         strings.finish()?;
         if let Some(containers) = containers {
             containers.finish()?;
         }
-        let edges = output.finish(heap.job.scratch)?;
+        let (edges, index) = targets.finish::<EDGES>(heap.job.scratch)?;
         Ok(Linked { edges, index, thread_names, damage })
     }
 
@@ -144,9 +144,9 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     fn root<const EDGES: bool>(&mut self) -> Result<(), StageError> {
         for edge in self.roots.edges.iter() {
             let name = self.names.roots[edge.kind as usize].0;
-            self.output.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Essential::Yes, Label::Unnamed))?;
+            self.targets.edge::<EDGES>(edge.to, edge_kind::ROOT, || name, (Essential::Yes, Label::Unnamed))?;
         }
-        self.output.end(node_kind::ROOT, self.ids.root(), 0)
+        self.targets.end::<EDGES>(node_kind::ROOT, self.ids.root(), 0)
     }
 
     /// The boot loader, the loader of classes without one.
@@ -157,19 +157,14 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             None => (self.ids.boot_loader(), 0),
         };
         self.class_edge::<EDGES>(self.heap.special.loader)?;
-        self.output.end(node_kind::INSTANCE, class, size)
+        self.targets.end::<EDGES>(node_kind::INSTANCE, class, size)
     }
 
     #[inline]
     fn class_edge<const EDGES: bool>(&mut self, class: Option<Position>) -> Result<(), StageError> {
         let Some(class) = class else { return Ok(()) };
         let essential = if self.rooted[class] { Essential::Implied } else { Essential::Yes };
-        self.output.edge::<EDGES>(
-            self.heap.types.descriptors[class].node,
-            edge_kind::CLASS,
-            || 0,
-            (essential, Label::Class),
-        )
+        self.targets.class::<EDGES>(self.heap.types.descriptors[class].node, essential)
     }
 
     #[inline]
@@ -203,21 +198,13 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             if address == 0 {
                 continue;
             }
-            if let Some(to) = self.index.find(address)? {
-                let (kind, essential) = match (slot.is_referent(), slot.is_essential()) {
-                    (false, _) => (edge_kind::FIELD, Essential::Yes),
-                    (true, true) => (edge_kind::REFERENT, Essential::Avoided),
-                    (true, false) => (edge_kind::REFERENT, Essential::No),
-                };
-                let name = || types.fields[slot.field()].name.0;
-                self.output.edge::<EDGES>(to, kind, name, (essential, Label::Slot(position)))?;
-            }
+            self.targets.field::<EDGES>(address, *slot, position)?;
         }
         if let Some(string) = self.heap.special.string.filter(|string| string.class == class) {
             self.string::<ID>(string, body)?;
         }
         if let (Some(writer), Some(containers)) = (&mut self.containers, &self.heap.containers) {
-            writer.instance::<ID>(containers, class, self.output.node(), body, &mut self.index)?;
+            writer.instance::<ID>(containers, class, self.targets.node(), body, &mut self.targets.index)?;
         }
         if self.is_thread() {
             let name = self.thread_name::<ID>(class, body)?;
@@ -227,7 +214,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             Some(stack) => stack.size(layout, body, &self.heap.dump.sizes),
             None => layout.size,
         };
-        self.output.end(node_kind::INSTANCE, Ids::of(class), size)
+        self.targets.end::<EDGES>(node_kind::INSTANCE, Ids::of(class), size)
     }
 
     /// Notes a string with these fields, and the array of its text.
@@ -235,10 +222,10 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
     fn string<const ID: usize>(&mut self, string: Text, body: &[u8]) -> Result<(), StageError> {
         let value = string.value as usize;
         if value + ID <= body.len()
-            && let Some(array) = self.index.find(id::<ID>(body, value))?
+            && let Some(array) = self.targets.index.find(id::<ID>(body, value))?
         {
             let coder = string.coder.and_then(|at| body.get(at as usize)).copied();
-            self.strings.push(self.output.node(), array, coder)?;
+            self.strings.push(self.targets.node(), array, coder)?;
         }
         Ok(())
     }
@@ -249,7 +236,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         let field = self.heap.special.thread_name;
         let at = field.and_then(|field| self.heap.types.reference(class, field)).map(|at| at as usize);
         let address = at.filter(|at| at + ID <= body.len()).map_or(0, |at| id::<ID>(body, at));
-        Ok(self.index.find(address)?)
+        Ok(self.targets.index.find(address)?)
     }
 
     /// An instance of which only the length is known.
@@ -266,7 +253,11 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             self.thread::<EDGES>(None)?;
         }
         let sizes = &self.heap.dump.sizes;
-        self.output.end(node_kind::INSTANCE, self.ids.instance(), sizes.aligned(sizes.header() + u64::from(length)))
+        self.targets.end::<EDGES>(
+            node_kind::INSTANCE,
+            self.ids.instance(),
+            sizes.aligned(sizes.header() + u64::from(length)),
+        )
     }
 
     /// An object whose class the dump does not hold.
@@ -299,10 +290,8 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             let piece = records.cursor.some(ID, left)?;
             for element in piece.chunks_exact(ID) {
                 let address = id::<ID>(element, 0);
-                if address != 0
-                    && let Some(to) = self.index.find(address)?
-                {
-                    self.output.edge::<EDGES>(to, edge_kind::ELEMENT, || number, (Essential::Yes, Label::Element))?;
+                if address != 0 {
+                    self.targets.element::<EDGES>(address, number)?;
                 }
                 number += 1;
             }
@@ -314,7 +303,7 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         let Sizes { reference, .. } = self.heap.dump.sizes;
         let size = self.heap.dump.sizes.array(u64::from(length) * reference, reference);
         let class = class.map_or(self.ids.object_array(), Ids::of);
-        self.output.end(node_kind::OBJECT_ARRAY, class, size)
+        self.targets.end::<EDGES>(node_kind::OBJECT_ARRAY, class, size)
     }
 
     #[inline]
@@ -331,7 +320,11 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
         // The first pass has seen that the type has a width.
         let width = value::width(element, ID).unwrap_or(1) as u64;
         let id = class.map_or(self.ids.primitive_array(element), Ids::of);
-        self.output.end(node_kind::PRIMITIVE_ARRAY, id, self.heap.dump.sizes.array(u64::from(length) * width, width))
+        self.targets.end::<EDGES>(
+            node_kind::PRIMITIVE_ARRAY,
+            id,
+            self.heap.dump.sizes.array(u64::from(length) * width, width),
+        )
     }
 
     fn class<const EDGES: bool>(&mut self, id: u64, offset: u64) -> Result<(), StageError> {
@@ -346,46 +339,46 @@ impl<'a, I: Find, D: WriteAt<u8>> Linker<'a, I, D> {
             (Label::Named(self.names.pseudo.superclass.0), Label::Named(self.names.pseudo.loader.0));
         if let Some(superclass) = types.position(superclass) {
             let to = types.descriptors[superclass].node;
-            self.output.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Essential::Yes, superclass_label))?;
+            self.targets.edge::<EDGES>(to, edge_kind::SUPERCLASS, || 0, (Essential::Yes, superclass_label))?;
         }
-        let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.index.find(loader)? };
+        let loader = if loader == 0 { Some(NodeId(BOOT_LOADER)) } else { self.targets.index.find(loader)? };
         if let Some(loader) = loader {
-            self.output.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Essential::Yes, loader_label))?;
+            self.targets.edge::<EDGES>(loader, edge_kind::LOADER, || 0, (Essential::Yes, loader_label))?;
         }
         for position in first_static as usize..(first_static + statics) as usize {
             let field = &types.statics[position];
             if field.value != 0
-                && let Some(to) = self.index.find(field.value)?
+                && let Some(to) = self.targets.index.find(field.value)?
             {
                 let label = self.names.statics[..].get(position).map_or(Label::Unnamed, |&name| Label::Named(name));
-                self.output.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Essential::Yes, label))?;
+                self.targets.edge::<EDGES>(to, edge_kind::STATIC, || field.name.0, (Essential::Yes, label))?;
             }
         }
         if self.is_thread() {
             self.thread::<EDGES>(None)?;
         }
         let id = self.heap.special.class.map_or(self.ids.class(), Ids::of);
-        self.output.end(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
+        self.targets.end::<EDGES>(node_kind::CLASS, id, types.static_size(class, &self.heap.dump.sizes))
     }
 
     /// Whether the node at hand is a thread.
     #[inline]
     fn is_thread(&self) -> bool {
         let next = self.roots.threads[..].get(self.thread_names.len());
-        next.is_some_and(|thread| thread.node == self.output.node())
+        next.is_some_and(|thread| thread.node == self.targets.node())
     }
 
     /// The objects to which the stack of the current thread refers. One object may be the object of several threads.
     #[cold]
     fn thread<const EDGES: bool>(&mut self, name: Option<NodeId>) -> Result<(), StageError> {
-        let node = self.output.node();
+        let node = self.targets.node();
         while self.is_thread() {
             self.thread_names.push(name.unwrap_or(NodeId::NONE))?;
         }
         while let Some(local) = self.roots.locals[..].get(self.local).filter(|local| local.thread == node) {
             self.local += 1;
             let frame = local.frame.get().unwrap_or(self.names.roots[local.kind as usize].0);
-            self.output.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Essential::Yes, Label::Named(frame)))?;
+            self.targets.edge::<EDGES>(local.to, edge_kind::LOCAL, || frame, (Essential::Yes, Label::Named(frame)))?;
         }
         Ok(())
     }
@@ -422,7 +415,7 @@ where
     fn primitive_array(&mut self, array: PrimitiveArray, records: &mut Records<'_, ID>) -> Result<(), StageError> {
         records.cursor.skip(array.bytes)?;
         if matches!(array.element, value::BYTE | value::CHAR) {
-            self.linker.strings.array(self.linker.output.node(), records.start())?;
+            self.linker.strings.array(self.linker.targets.node(), records.start())?;
         }
         self.linker.primitive_array::<ID, EDGES>(array.element, array.length)
     }
@@ -436,6 +429,6 @@ where
     }
 
     fn is_done(&self) -> bool {
-        self.linker.output.node().0 >= self.nodes
+        self.linker.targets.node().0 >= self.nodes
     }
 }
